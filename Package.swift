@@ -1,0 +1,105 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target is built the same way: Swift 6 mode, strict memory safety, warnings are errors.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+]
+
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+
+let package = Package(
+    name: "MediaVault",
+    platforms: [.macOS("26.0")],
+    products: [
+        .library(name: "MediaVault", targets: ["MediaVault"]),
+        .executable(name: "mediavault", targets: ["VaultCommand"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
+        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0", traits: []),
+        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+    ],
+    targets: [
+        // The C libraries, each imported by exactly one target.
+        .systemLibrary(
+            name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
+        .systemLibrary(
+            name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
+        .systemLibrary(name: "CProcess"),
+
+        // Lowest first: a target imports only what stands above it.
+        .target(name: "VaultModel", swiftSettings: settings),
+        .target(name: "VaultManifest", dependencies: ["VaultModel"], swiftSettings: settings),
+        .target(name: "VaultCrypto", dependencies: ["CSodium", "VaultModel"], swiftSettings: settings),
+        .target(name: "VaultStorage", dependencies: ["VaultCrypto", "VaultModel", grdb], swiftSettings: settings),
+        .target(name: "VaultFetch", dependencies: ["CCurl", "VaultModel"], swiftSettings: settings),
+        .target(
+            name: "MediaVault",
+            dependencies: ["VaultModel", "VaultManifest", "VaultCrypto", "VaultStorage", "VaultFetch", deque],
+            swiftSettings: settings),
+        .target(
+            name: "VaultService",
+            dependencies: ["MediaVault", hummingbird, nioCore, nioPosix, httpTypes, logging, lifecycle],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "VaultCommand",
+            dependencies: ["CProcess", "MediaVault", "VaultService", arguments, logging],
+            swiftSettings: settings),
+
+        // Test support is no product: scripted origins, simulated disks.
+        .target(
+            name: "OriginTestSupport", dependencies: ["VaultModel"], path: "Tests/OriginTestSupport",
+            swiftSettings: settings),
+        .target(
+            name: "VaultTestSupport",
+            dependencies: ["VaultModel", "VaultCrypto", "VaultStorage"],
+            path: "Tests/VaultTestSupport", swiftSettings: settings),
+        .testTarget(name: "VaultModelTests", dependencies: ["VaultModel"], swiftSettings: settings),
+        .testTarget(name: "VaultManifestTests", dependencies: ["VaultManifest", "VaultModel"], swiftSettings: settings),
+        .testTarget(
+            name: "VaultCryptoTests", dependencies: ["VaultCrypto", "VaultModel", "VaultTestSupport", crypto],
+            resources: [.copy("Vectors")], swiftSettings: settings),
+        .testTarget(
+            name: "VaultStorageTests", dependencies: ["VaultStorage", "VaultCrypto", "VaultModel", "VaultTestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "VaultFetchTests", dependencies: ["CCurl", "VaultFetch", "VaultModel", "OriginTestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "MediaVaultTests",
+            dependencies: [
+                "MediaVault", "VaultStorage", "VaultCrypto", "VaultFetch", "VaultModel", "OriginTestSupport",
+                "VaultTestSupport", crypto,
+            ],
+            resources: [.copy("GoldenVault")], swiftSettings: settings),
+        .testTarget(
+            name: "VaultServiceTests",
+            dependencies: ["VaultService", "MediaVault", "VaultModel", "OriginTestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "VaultCommandTests", dependencies: ["VaultCommand", "MediaVault", "OriginTestSupport"],
+            swiftSettings: settings),
+        .testTarget(name: "ArchitectureTests", swiftSettings: settings),
+    ]
+)

@@ -1,0 +1,71 @@
+import DequeModule
+import Dispatch
+import Foundation
+import Synchronization
+
+/// A few threads for calls that block: files, the index, a passphrase's key.
+///
+/// It is an executor too: a task that prefers it runs its blocking calls where it stands, without a change of thread.
+package final class BlockingPool: TaskExecutor, Sendable {
+    private enum Work {
+        case job(UnownedJob)
+        case call(@Sendable () -> Void)
+    }
+
+    private let queue = Mutex(Deque<Work>())
+    private let available = DispatchSemaphore(value: 0)
+    private let threads = Mutex(Set<ThreadName>())
+
+    /// Starts the threads; they live as long as the process.
+    package init(threads count: Int) {
+        for number in 0..<count {
+            let thread = Thread { [self] in serve() }
+            thread.name = "mediavault.pool.\(number)"
+            thread.start()
+        }
+    }
+
+    /// The pool of the process: enough threads that a slow disk leaves some for the others.
+    package static let shared = BlockingPool(threads: max(4, ProcessInfo.processInfo.activeProcessorCount))
+
+    package func enqueue(_ job: consuming ExecutorJob) { add(.job(UnownedJob(job))) }
+
+    /// Runs a call that may block, here and now where this is one of the pool's threads, else on one of them.
+    package func run<Result: Sendable>(_ call: @escaping @Sendable () throws -> Result) async throws -> Result {
+        if threads.withLock({ $0.contains(ThreadName.current) }) { return try call() }
+        return try await withCheckedThrowingContinuation { continuation in
+            add(.call { continuation.resume(with: Swift.Result { try call() }) })
+        }
+    }
+
+    private func add(_ work: Work) {
+        queue.withLock { $0.append(work) }
+        available.signal()
+    }
+
+    private func serve() {
+        threads.withLock { _ = $0.insert(ThreadName.current) }
+        while true {
+            available.wait()
+            switch queue.withLock({ $0.popFirst() }) {
+            // The executor that the runtime asked is the one that runs the job.
+            case .job(let job): unsafe job.runSynchronously(on: asUnownedTaskExecutor())
+            case .call(let call): call()
+            case nil: break
+            }
+        }
+    }
+}
+
+/// What tells one thread from another.
+private struct ThreadName: Hashable, Sendable {
+    private let number: UInt
+
+    static var current: ThreadName {
+        #if canImport(Darwin)
+        unsafe ThreadName(number: UInt(bitPattern: pthread_self()))
+        #else
+        ThreadName(number: UInt(pthread_self()))
+        #endif
+    }
+}

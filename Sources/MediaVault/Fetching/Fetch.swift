@@ -1,0 +1,134 @@
+import VaultFetch
+import VaultModel
+import VaultStorage
+
+/// One transfer of one gap: takes bytes from the origin for all readers of the gap, while ``FetchSealer`` seals them.
+struct Fetch {
+    let id: FetchState.ID
+    let loader: ResourceLoader
+
+    /// Runs until the gap is filled, nobody wants it any more, or the origin fails; returns when all that came is
+    /// sealed and committed.
+    func run() async {
+        let sealer = FetchSealer(id: id, loader: loader)
+        async let sealing: Void = sealer.run()
+        let failure = await receive()
+        loader.change { $0.receiverEnded(id, failure) }
+        await sealing
+        loader.change { $0.remove(id) }
+    }
+
+    private func receive() async -> FetchFailure? {
+        do {
+            guard let request = makeRequest() else { return nil }
+            let response = try await loader.origin.send(request)
+            defer { response.cancel() }
+            try await accept(response.head, asked: request)
+            loader.noteContact(isReachable: true)
+            while try await mayReceive() {
+                guard let bytes = try await response.nextBytes() else {
+                    try await reachedEnd()
+                    return nil
+                }
+                let used = loader.change { $0.received(bytes, by: id, now: .now) }
+                loader.store.countFetched(used)
+            }
+            return nil
+        } catch is CancellationError {
+            return nil
+        } catch let failure as OriginFailure {
+            if failure.kind == .unreachable { loader.noteContact(isReachable: false) }
+            return .origin(failure)
+        } catch {
+            return .final(error as? VaultError ?? VaultError(.storage, "a fetch failed for an unknown reason: \(error)"))
+        }
+    }
+
+    private func makeRequest() -> OriginRequest? {
+        loader.look { state in
+            guard let fetch = state.fetches[id], fetch.isActive else { return nil }
+            let isCut = fetch.end < min(.max, state.information?.length ?? .max)
+            return OriginRequest(
+                url: loader.url, first: fetch.start, end: isCut ? fetch.end : nil,
+                ifRange: state.information?.validators.ifRange)
+        }
+    }
+
+    /// Waits until a reader has come near enough; false where the transfer shall end.
+    private func mayReceive() async throws -> Bool {
+        while true {
+            try Task.checkCancellation()
+            switch loader.change({ ($0.mayReceive(id, now: .now), Effects()) }) {
+            case true?: return true
+            case nil: return false
+            case false?: await waitToReceive()
+            }
+        }
+    }
+
+    private func waitToReceive() async {
+        await withTaskCancellationHandler {
+            await loader.wait { state, waiter in state.waitToReceive(id, waiter) }
+        } onCancel: {
+            loader.change { $0.wakeReceiver(id) }
+        }
+    }
+
+    /// Believes the answer's head only after it was checked, and tells the loader what it says.
+    private func accept(_ head: OriginHead, asked: OriginRequest) async throws {
+        let known = loader.look { $0.information }
+        let verdict = try ResponseCheck.judge(
+            head, asked: asked, known: known.map { KnownRepresentation(validators: $0.validators, length: $0.length) })
+        var information = ResponseCheck.information(of: head, asked: asked, content: verdict.content)
+        switch (verdict, known) {
+        case (.current(let content), let known?): try await learn(information, content, known)
+        case (.current(.unsatisfiable(let total)), nil) where total != 0: break
+        case (.current, nil): try await loader.begin(information, keeping: id)
+        case (.changed, _):
+            if case .whole = verdict.content, asked.ifRange != nil {
+                // The whole came because the representation changed: that says nothing about ranges.
+                information.supportsRanges = head.fields["Accept-Ranges"]?.isEqualIgnoringCase("bytes") ?? false
+            }
+            try await loader.begin(information, keeping: id)
+        }
+        switch verdict.content {
+        case .partial(let range, _): loader.change { $0.accept(id, end: range.upperBound, fromZero: false) }
+        case .whole(let length): loader.change { $0.accept(id, end: length, fromZero: true) }
+        case .unsatisfiable(let total): try refuse(total)
+        }
+    }
+
+    private func learn(
+        _ news: ContentInformation, _ content: ResponseContent, _ known: ContentInformation
+    ) async throws {
+        var information = known
+        if case .unsatisfiable = content { return }
+        information.length = known.length ?? news.length
+        information.supportsRanges = news.supportsRanges
+        if information != known { try await loader.learn(information) }
+    }
+
+    private func refuse(_ total: Int64?) throws {
+        guard total != 0 else {
+            loader.change { $0.accept(id, end: 0, fromZero: true) }
+            return
+        }
+        var error = VaultError(.unsatisfiableRange, "the range begins at or past the end of the resource; ask for one within it")
+        error.length = total
+        throw error
+    }
+
+    /// The body ended as HTTP lets it: where nobody knew the length, now it is known.
+    private func reachedEnd() async throws {
+        let (present, end, known) = loader.look { state in
+            (state.fetches[id]?.present ?? 0, state.fetches[id]?.end ?? 0, state.information)
+        }
+        if end == .max {
+            guard var information = known, information.length == nil else { return }
+            information.length = present
+            try await loader.learn(information)
+        } else if present < end {
+            throw OriginFailure(.interrupted, "the answer ended early")
+        }
+    }
+}

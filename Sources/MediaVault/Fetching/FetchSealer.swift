@@ -1,0 +1,39 @@
+import VaultModel
+import VaultStorage
+
+/// Seals what a fetch brings into segments, on the pool's threads, behind the receiver.
+struct FetchSealer {
+    let id: FetchState.ID
+    let loader: ResourceLoader
+
+    func run() async {
+        await withTaskExecutorPreference(loader.pool) {
+            let sink = SegmentSink(loader: loader, fetch: id)
+            while true {
+                switch loader.change({ ($0.sealWork(id), Effects()) }) {
+                case .wait:
+                    await loader.wait { state, waiter in state.waitToSeal(id, waiter) }
+                case .seal(let bytes, let offset):
+                    attempt(sink) { try sink.seal(bytes, at: offset) }
+                case .close:
+                    attempt(sink) { try sink.close() }
+                case .finish:
+                    attempt(sink) { try sink.close() }
+                    return
+                }
+            }
+        }
+    }
+
+    /// Does a piece of work. Where the store refuses, the readers go on without it: caching is never the reason that
+    /// playback fails.
+    private func attempt(_ sink: SegmentSink, _ work: () throws -> Void) {
+        do {
+            try work()
+        } catch {
+            let lost = sink.giveUp()
+            let failure = error as? VaultError ?? VaultError(.storage, "the store failed: \(error)")
+            loader.change { $0.storeFailed(id, segment: lost, failure) }
+        }
+    }
+}

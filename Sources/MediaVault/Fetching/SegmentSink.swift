@@ -1,0 +1,83 @@
+import VaultModel
+import VaultStorage
+
+/// Turns the bytes of one fetch into segments: begins one where there is none, closes it where it is full or the bytes
+/// jump, makes it durable every now and then. One task uses it; its calls block.
+final class SegmentSink {
+    private let loader: ResourceLoader
+    private let fetch: FetchState.ID
+    private var writer: SegmentWriter?
+    private var writing: SegmentID?
+    private var committed: Int64 = 0
+    private var lastCommit = ContinuousClock.now
+
+    /// A range becomes durable after so many bytes, or so much time, at most.
+    private static let checkpointBytes: Int64 = 4 << 20
+    private static let checkpointTime: Duration = .seconds(2)
+
+    init(loader: ResourceLoader, fetch: FetchState.ID) {
+        self.loader = loader
+        self.fetch = fetch
+    }
+
+    /// Seals bytes that begin at an offset of the representation.
+    func seal(_ bytes: ArraySlice<UInt8>, at offset: Int64) throws {
+        var rest = bytes
+        while !rest.isEmpty {
+            let position = offset + Int64(rest.startIndex - bytes.startIndex)
+            if writer?.end != position || writer?.room == 0 {
+                try close()
+                try begin(at: position)
+            }
+            let part = rest.prefix(Int(min(writer?.room ?? 0, Int64(rest.count))))
+            do throws(FileFailure) {
+                try writer?.append(part)
+            } catch {
+                throw error.vaultError("a segment cannot be written")
+            }
+            rest = rest.dropFirst(part.count)
+            if let segment = writer?.segment { loader.change { $0.sealed(segment, by: fetch) } }
+        }
+        try checkpointIfDue()
+    }
+
+    /// Closes the segment that is being written, short block included.
+    func close() throws {
+        guard let writer = writer.take() else { return }
+        let end = writer.end
+        let segment = try loader.store.close(writer)
+        writing = nil
+        if let segment { loader.change { $0.sealed(segment, by: fetch) } }
+        guard segment?.range.upperBound ?? end == end else {
+            throw VaultError(.diskFull, "the last block of a segment could not be written; make room and try again")
+        }
+    }
+
+    /// Lets go of the segment after a failure: the store has closed or condemned it, or will when it opens again.
+    ///
+    /// - Returns: the segment that readers must not use any more.
+    func giveUp() -> SegmentID? {
+        defer { writing = nil }
+        guard let writer = writer.take() else { return writing }
+        // What was written whole is kept if it can be made durable; where not, the store condemns it.
+        guard let segment = try? loader.store.close(writer) else { return writing }
+        loader.change { $0.sealed(segment, by: fetch) }
+        return nil
+    }
+
+    private func begin(at offset: Int64) throws {
+        let begun = try loader.record.beginSegment(at: offset)
+        writing = begun.segment.id
+        writer = consume begun
+        committed = 0
+        lastCommit = .now
+    }
+
+    private func checkpointIfDue() throws {
+        guard let length = writer?.segment.length, length > committed else { return }
+        guard length - committed >= Self.checkpointBytes || .now - lastCommit >= Self.checkpointTime else { return }
+        try writer?.checkpoint(in: loader.store)
+        committed = length
+        lastCommit = .now
+    }
+}

@@ -1,0 +1,110 @@
+import VaultModel
+
+/// One transfer of one gap as the loader sees it: a value, changed under the loader's lock.
+struct FetchState {
+    /// How far the transfer has come.
+    enum Phase {
+        /// Asked; the head has not come.
+        case asking
+        /// The head is good; bytes arrive.
+        case flowing
+        /// No more bytes come: the rest is sealed, then the fetch is gone.
+        case ended
+    }
+
+    /// Names one fetch of a loader.
+    typealias ID = Int
+
+    let id: ID
+    /// The first byte wanted.
+    private(set) var start: Int64
+    /// One past the last byte wanted; `Int64.max` is "to an end nobody knows". Others may cut it shorter.
+    var end: Int64
+    var phase = Phase.asking
+    /// The last bytes that came.
+    private(set) var recent: RecentBytes
+    /// Up to here the sealer has taken bytes.
+    var takenTo: Int64
+    /// Up to here bytes lie sealed in segments, or are known to be held elsewhere.
+    var sealedTo: Int64
+    /// False once the store refused: bytes only pass through.
+    var isStoring = true
+    /// The offset that the fastest reader has reached.
+    var demand: Int64
+    /// When the transfer began to wait for its readers; nil while it does not.
+    var pausedSince: ContinuousClock.Instant?
+    /// When the last byte came.
+    var lastByte: ContinuousClock.Instant
+    /// The sealer shall close the segment it is writing.
+    var wantsFlush = false
+    /// Readers have stood still for so long that the transfer shall end; they take it up again.
+    var isLetGo = false
+    var receiverSignal = Signal()
+    var sealerSignal = Signal()
+
+    /// How far ahead of the fastest reader bytes are taken from the network.
+    static let window: Int64 = 64 << 10
+    /// How far the receiver may be ahead of the sealer.
+    static let mostUnsealed: Int64 = 512 << 10
+    /// How far before a reader a transfer may be for the reader to wait for it rather than start another.
+    static let reach: Int64 = 256 << 10
+    /// How long a transfer is held for readers that stand still.
+    static let patience: Duration = .seconds(30)
+    /// After so long without a byte the short block is sealed.
+    static let quiet: Duration = .seconds(5)
+
+    init(id: ID, range: ByteRange, now: ContinuousClock.Instant) {
+        self.id = id
+        start = range.lowerBound
+        end = range.upperBound
+        recent = RecentBytes(at: range.lowerBound)
+        takenTo = range.lowerBound
+        sealedTo = range.lowerBound
+        demand = range.lowerBound
+        lastByte = now
+    }
+
+    /// One past the last byte that came.
+    var present: Int64 { recent.end }
+
+    /// Whether more bytes will come.
+    var isActive: Bool { phase != .ended && !isLetGo }
+
+    /// The bytes that are still to come.
+    var remaining: ByteRange { isActive ? present..<max(present, end) : present..<present }
+
+    /// The bytes still to come that a reader had better wait for: those near what has come, or all of them where the
+    /// origin cannot jump.
+    func near(supportsRanges: Bool) -> ByteRange {
+        guard supportsRanges else { return remaining }
+        return remaining.clamped(to: present..<min(max(present, demand), .max - Self.reach) + Self.reach)
+    }
+
+    /// Whether the receiver may take bytes from the network.
+    var mayReceive: Bool { present < demand + Self.window && present - sealedTo < Self.mostUnsealed }
+
+    /// The origin sends from byte 0 whatever was asked for.
+    mutating func restartAtZero(end: Int64) {
+        start = 0
+        self.end = end
+        recent = RecentBytes(at: 0)
+        takenTo = 0
+        sealedTo = 0
+    }
+
+    /// Takes bytes that came, none past the end.
+    ///
+    /// - Returns: how many were taken.
+    mutating func append(_ bytes: [UInt8], now: ContinuousClock.Instant) -> Int64 {
+        lastByte = now
+        let room = end - present
+        recent.append(Int64(bytes.count) <= room ? bytes : Array(bytes.prefix(Int(max(0, room)))))
+        return min(Int64(bytes.count), max(0, room))
+    }
+
+    /// Lets go of bytes that every fast reader has had and that are sealed.
+    mutating func trim() {
+        let unsealed = isStoring ? sealedTo : present
+        recent.drop(before: min(demand, unsealed))
+    }
+}

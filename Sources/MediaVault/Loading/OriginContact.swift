@@ -1,0 +1,48 @@
+import Synchronization
+
+/// When an origin was last heard of: what is known for a while need not be asked again.
+final class OriginContact: Sendable {
+    private struct Last {
+        let isReachable: Bool
+        let time: ContinuousClock.Instant
+    }
+
+    private let last = Mutex<Last?>(nil)
+
+    /// How long an answer, and a silence, is believed.
+    private static let believed: Duration = .seconds(60)
+    private static let doubted: Duration = .seconds(5)
+
+    /// Whether the origin answers, where that is known.
+    func verdict(now: ContinuousClock.Instant) -> Bool? {
+        last.withLock { last in
+            guard let last, now - last.time < (last.isReachable ? Self.believed : Self.doubted) else { return nil }
+            return last.isReachable
+        }
+    }
+
+    func note(isReachable: Bool, now: ContinuousClock.Instant) {
+        last.withLock { $0 = Last(isReachable: isReachable, time: now) }
+    }
+
+    /// Runs a question for at most so long.
+    ///
+    /// - Throws: ``TooSlow`` when the time is over.
+    func within<Result: Sendable>(
+        _ limit: Duration, _ question: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        try await withThrowingTaskGroup(of: Result.self) { group in
+            group.addTask { try await question() }
+            group.addTask {
+                try await Task.sleep(for: limit)
+                throw TooSlow()
+            }
+            defer { group.cancelAll() }
+            guard let first = try await group.next() else { throw TooSlow() }
+            return first
+        }
+    }
+
+    /// The time was over.
+    struct TooSlow: Error {}
+}

@@ -1,0 +1,28 @@
+import VaultModel
+
+/// One reader of a resource as the loader sees it.
+struct ReaderState {
+    /// Names one reader of a loader.
+    typealias ID = Int
+
+    /// What the reader does with its bytes.
+    enum Kind {
+        /// Hands them on.
+        case playback
+        /// Wants them held; never opens what is.
+        case download
+    }
+
+    let kind: Kind
+    /// Which representation it reads: they are counted.
+    var edition: Int
+    /// The next byte it wants.
+    var position: Int64
+    /// One past the last byte it wants; `Int64.max` while the length is unknown.
+    var end: Int64
+    /// The fetch it takes bytes from, whose transfer lives as long as somebody does.
+    var fetch: FetchState.ID?
+    /// What the last fetch it waited for ended with.
+    var failure: FetchFailure?
+    var signal = Signal()
+}

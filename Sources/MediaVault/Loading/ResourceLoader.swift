@@ -1,0 +1,210 @@
+import Synchronization
+import VaultFetch
+import VaultModel
+import VaultStorage
+
+/// Loads one resource for any number of readers: what is held is opened, gaps are fetched once and shared.
+///
+/// Decisions are ``LoaderState``'s, taken under the lock; what they ask for is done here, after it.
+final class ResourceLoader: Sendable {
+    let url: MediaURL
+    let record: ResourceRecord
+    let store: VaultStore
+    let origin: any Origin
+    let pool: BlockingPool
+    private let contact = OriginContact()
+    private let guarded: Mutex<Guarded>
+    private let loading: Task<Void, any Error>
+
+    private struct Guarded {
+        var state: LoaderState
+        var tasks: [FetchState.ID: Task<Void, Never>] = [:]
+        var settling: [Signal.Waiter] = []
+    }
+
+    init(
+        url: MediaURL, id: ResourceID, cacheKey: [UInt8], store: VaultStore, origin: any Origin, mode: VaultMode,
+        pool: BlockingPool
+    ) {
+        self.url = url
+        self.store = store
+        self.origin = origin
+        self.pool = pool
+        let record = ResourceRecord(id: id, url: url, cacheKey: cacheKey, store: store)
+        self.record = record
+        guarded = Mutex(Guarded(state: LoaderState(mode: mode)))
+        loading = Task { try await pool.run { try record.load() } }
+    }
+
+    /// Returns once what the index says is taken over.
+    func ready() async throws {
+        try await loading.value
+        guarded.withLock { guarded in
+            if guarded.state.information == nil, guarded.state.edition == 0, let serving = record.serving {
+                guarded.state.load(serving)
+            }
+        }
+    }
+
+    // MARK: State
+
+    /// Changes the state under the lock, and does what follows after it.
+    @discardableResult
+    func change<Result>(_ body: (inout LoaderState) -> (Result, Effects)) -> Result {
+        let (result, effects, cancelled) = guarded.withLock { guarded in
+            let (result, effects) = body(&guarded.state)
+            return (result, effects, effects.cancelled.compactMap { guarded.tasks[$0] })
+        }
+        for waiter in effects.waiters { waiter.resume() }
+        for task in cancelled { task.cancel() }
+        return result
+    }
+
+    /// The same for changes without a result.
+    func change(_ body: (inout LoaderState) -> Effects) {
+        change { state in ((), body(&state)) }
+    }
+
+    /// Looks at the state.
+    func look<Result>(_ body: (LoaderState) -> Result) -> Result { guarded.withLock { body($0.state) } }
+
+    /// Waits for a signal of the state's, unless it was raised meanwhile.
+    func wait(_ begin: (inout LoaderState, Signal.Waiter) -> Bool) async {
+        await withCheckedContinuation { waiter in
+            let isWaiting = guarded.withLock { begin(&$0.state, waiter) }
+            if !isWaiting { waiter.resume() }
+        }
+    }
+
+    /// Whether nobody reads and nothing is being fetched.
+    var isIdle: Bool { look { $0.readers.isEmpty && $0.fetches.isEmpty } }
+
+    // MARK: Readers
+
+    /// What a reader does next; a fetch that this asks for is started.
+    func step(_ reader: ReaderState.ID) -> LoaderState.Step {
+        let step = change { $0.step(reader, now: .now) }
+        if case .fetch(let id) = step {
+            start(id)
+            return .wait
+        }
+        return step
+    }
+
+    /// Waits until a reader is woken.
+    ///
+    /// - Throws: `CancellationError` where the task was cancelled.
+    func waitForWake(_ reader: ReaderState.ID) async throws {
+        try Task.checkCancellation()
+        await withTaskCancellationHandler {
+            await wait { state, waiter in state.wait(reader, waiter) }
+        } onCancel: {
+            change { $0.wake(reader) }
+        }
+        try Task.checkCancellation()
+    }
+
+    /// What reading a segment failed with makes a gap, here and in the index.
+    func condemn(_ segment: SegmentDescription, for failure: SegmentFailure) async {
+        guarded.withLock { $0.state.condemn(segment.id, for: failure) }
+        let store = store
+        // The bytes are not served whether or not the index could be told; the next reader finds the same.
+        try? await pool.run { try store.condemn(segment, for: failure) }
+    }
+
+    // MARK: Fetches
+
+    private func start(_ id: FetchState.ID) {
+        let fetch = Fetch(id: id, loader: self)
+        let task = Task {
+            await fetch.run()
+            ended(id)
+        }
+        // The fetch may have been let go between the decision and this line: its receiver looks before it asks.
+        guarded.withLock { if $0.state.fetches[id] != nil { $0.tasks[id] = task } }
+    }
+
+    private func ended(_ id: FetchState.ID) {
+        let settled = guarded.withLock { guarded in
+            guarded.tasks[id] = nil
+            guard guarded.tasks.isEmpty else { return [Signal.Waiter]() }
+            defer { guarded.settling = [] }
+            return guarded.settling
+        }
+        for waiter in settled { waiter.resume() }
+    }
+
+    /// Returns once no fetch runs and everything that came is sealed and committed.
+    func settle() async {
+        await withCheckedContinuation { waiter in
+            let isSettled = guarded.withLock { guarded in
+                if !guarded.tasks.isEmpty { guarded.settling.append(waiter) }
+                return guarded.tasks.isEmpty
+            }
+            if isSettled { waiter.resume() }
+        }
+    }
+
+    /// Ends every fetch, keeping what came, and every reader.
+    func close() async {
+        change { $0.forget() }
+        await settle()
+    }
+
+    // MARK: Origin
+
+    /// Whether the origin answers, asked by a HEAD where it has not been heard of lately. A changed representation is
+    /// noticed on the way.
+    func reachOrigin() async throws -> Bool {
+        if let known = contact.verdict(now: .now) { return known }
+        do {
+            _ = try await contact.within(.seconds(1)) { [self] in try await askHead() }
+            contact.note(isReachable: true, now: .now)
+            return true
+        } catch let failure as OriginFailure where failure.kind == .unreachable {
+            contact.note(isReachable: false, now: .now)
+            return false
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            // It answered, if only to refuse: what is missing will show when it is asked for.
+            contact.note(isReachable: true, now: .now)
+            return true
+        }
+    }
+
+    /// Notes what a fetch learned about the origin.
+    func noteContact(isReachable: Bool) { contact.note(isReachable: isReachable, now: .now) }
+
+    /// Asks for the head of the resource, and takes over what it says.
+    @discardableResult
+    func askHead() async throws -> ContentInformation {
+        let request = OriginRequest(url: url, method: .head)
+        let response = try await origin.send(request)
+        response.cancel()
+        let known = look { $0.information }
+        let verdict = try ResponseCheck.judge(
+            response.head, asked: request, known: known.map { KnownRepresentation(validators: $0.validators, length: $0.length) })
+        let information = ResponseCheck.information(of: response.head, asked: request, content: verdict.content)
+        switch verdict {
+        case .current: if let known { return known }
+        case .changed: break
+        }
+        try await begin(information, keeping: nil)
+        return information
+    }
+
+    /// A new representation begins, in the index and here.
+    func begin(_ information: ContentInformation, keeping fetch: FetchState.ID?) async throws {
+        let record = record
+        try await pool.run { try record.begin(information) }
+        change { $0.begin(information, keeping: fetch) }
+    }
+
+    /// More has become known, in the index and here.
+    func learn(_ information: ContentInformation) async throws {
+        let record = record
+        try await pool.run { try record.learn(information) }
+        change { $0.learn(information) }
+    }
+}

@@ -1,0 +1,68 @@
+import Synchronization
+import VaultModel
+import VaultStorage
+
+/// What the store keeps of one resource, changed by one caller at a time. Every call may block: only on the pool.
+final class ResourceRecord: Sendable {
+    let id: ResourceID
+    private let url: MediaURL
+    private let cacheKey: [UInt8]
+    private let store: VaultStore
+    private let stored = Mutex<StoredResource?>(nil)
+
+    init(id: ResourceID, url: MediaURL, cacheKey: [UInt8], store: VaultStore) {
+        self.id = id
+        self.url = url
+        self.cacheKey = cacheKey
+        self.store = store
+    }
+
+    /// The representation that is read, where there is one.
+    var serving: StoredRepresentation? { stored.withLock { $0?.serving } }
+
+    /// Reads what the index says.
+    func load() throws {
+        let resource = try store.index.resource(id)
+        stored.withLock { $0 = resource }
+    }
+
+    /// A new representation begins; the resource itself is added where the vault has not seen it.
+    func begin(_ information: ContentInformation) throws {
+        try stored.withLock { stored in
+            var resource =
+                try stored
+                ?? store.addResource(id, url: url.absoluteString, cacheKey: cacheKey, resourceClass: .cache)
+            try store.startRepresentation(information, of: &resource)
+            stored = resource
+        }
+    }
+
+    /// More has become known of the representation.
+    func learn(_ information: ContentInformation) throws {
+        try stored.withLock { stored in
+            guard var resource = stored else { return }
+            try store.update(information, of: &resource)
+            stored = resource
+        }
+    }
+
+    /// Bytes are kept because they were asked for by name.
+    func becomeDownload() throws {
+        guard let resource = stored.withLock({ $0 }), resource.resourceClass == .cache else { return }
+        try store.index.setClass(.download, of: resource.id)
+    }
+
+    /// Begins a segment.
+    func beginSegment(at start: Int64) throws -> SegmentWriter {
+        guard let resource = stored.withLock({ $0 }) else {
+            throw VaultError(.storage, "a segment needs a resource; open it again")
+        }
+        return try store.beginSegment(at: start, of: resource)
+    }
+
+    /// Opens a segment for reading.
+    func reader(of segment: SegmentDescription) throws -> SegmentReader {
+        guard let resource = stored.withLock({ $0 }) else { throw SegmentFailure.missing }
+        return try store.reader(of: segment, resource: resource)
+    }
+}

@@ -1,0 +1,163 @@
+import Synchronization
+import VaultStorage
+
+/// One reader of one resource: its bytes in order, opened where they are held, fetched where they are not.
+///
+/// One consumer at a time. Letting go of it ends its share of what is being fetched; bytes that came are kept. Nothing is
+/// read ahead of what is asked for but a bounded window, however large the media.
+public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
+    public typealias Element = [UInt8]
+    public typealias AsyncIterator = MediaReader
+
+    /// Where the bytes asked for lay when the reader was opened.
+    public enum Source: Sendable {
+        /// All in the vault.
+        case held
+        /// None in the vault.
+        case fetched
+        /// Some in the vault.
+        case partial
+    }
+
+    /// Length, type, validators and range support of the representation.
+    public let information: ContentInformation
+    /// The vault's own name for the representation: strong, and the same for as long as its bytes are.
+    public let entityTag: EntityTag
+    /// The bytes that will be given; nil where the length is not known: then everything, from 0 to an end nobody knows.
+    public let range: ByteRange?
+    /// Whether the reader gives everything although a range was asked for: the origin cannot jump, or its length is not
+    /// known.
+    public let isWholeAnswer: Bool
+    /// Whether ``range`` ends before a byte that is missing and cannot be fetched.
+    public let isShortened: Bool
+    /// Where the bytes lay when the reader was opened.
+    public let source: Source
+
+    /// The most bytes given at a time: two blocks.
+    public static let chunkBytes = 64 << 10
+
+    private let loader: ResourceLoader
+    private let lease: LoaderLease
+    private let id: ReaderState.ID
+    private let progress: Mutex<Progress>
+
+    private struct Progress {
+        var position: Int64
+        var segment: (id: SegmentID, reader: SegmentReader)?
+        /// Failures in a row without a byte between them.
+        var failures = 0
+        var isEnded = false
+    }
+
+    init(_ opening: Opening, loader: ResourceLoader, lease: LoaderLease) {
+        self.loader = loader
+        self.lease = lease
+        id = opening.reader
+        information = opening.information
+        entityTag = opening.entityTag
+        range = opening.range
+        isWholeAnswer = opening.isWholeAnswer
+        isShortened = opening.isShortened
+        source = opening.source
+        progress = Mutex(Progress(position: opening.range?.lowerBound ?? 0))
+    }
+
+    deinit { loader.change { $0.removeReader(id) } }
+
+    /// Itself: there is one position.
+    public func makeAsyncIterator() -> MediaReader { self }
+
+    /// Ends the reader; a call of ``next()`` that waits throws `CancellationError`, later ones give nil.
+    public func cancel() {
+        progress.withLock { $0.isEnded = true }
+        loader.change { $0.removeReader(id) }
+    }
+
+    /// Whether the next byte is on its way from the origin rather than in the vault.
+    public var isWaitingForOrigin: Bool {
+        let position = progress.withLock { $0.position }
+        return loader.look { !$0.present.contains(position) }
+    }
+
+    /// The next bytes, at most ``chunkBytes``; nil at the end.
+    ///
+    /// - Throws: ``VaultError`` where the next byte can neither be opened nor fetched, with `firstMissing` set;
+    ///   `CancellationError` where the task was cancelled.
+    public func next() async throws -> [UInt8]? {
+        while true {
+            let position = progress.withLock { $0.isEnded ? nil : $0.position }
+            guard let position, let end = range?.upperBound ?? .some(.max), position < end else { return nil }
+            switch loader.step(id) {
+            case .finished: return nil
+            case .take(let bytes): return advance(Array(bytes.prefix(Int(Swift.min(end - position, Int64(Self.chunkBytes))))))
+            case .open(let segment, let run):
+                let wanted = run.clamped(to: position..<Swift.min(end, chunkEnd(position, segment)))
+                if let bytes = try await open(wanted, of: segment) { return advance(bytes) }
+            case .wait, .fetch: try await loader.waitForWake(id)
+            case .changed: throw Self.changed(loader.url, position)
+            case .hole(_, let isDamage): throw Self.hole(at: position, isDamage: isDamage)
+            case .failed(let failure): try await waitAfter(failure, position)
+            }
+        }
+    }
+
+    /// Chunks end at block boundaries, so that no block is opened twice.
+    private func chunkEnd(_ position: Int64, _ segment: SegmentDescription) -> Int64 {
+        let block = segment.range(ofBlock: segment.block(holding: position))
+        return block.lowerBound + Int64(Swift.max(Self.chunkBytes, segment.blockSize))
+    }
+
+    private func advance(_ bytes: [UInt8]) -> [UInt8] {
+        let position = progress.withLock { progress in
+            progress.position += Int64(bytes.count)
+            progress.failures = 0
+            return progress.position
+        }
+        loader.change { $0.advance(id, to: position) }
+        return bytes
+    }
+
+    /// Opens sealed bytes; nil where they turned out to be damaged and are a gap now.
+    private func open(_ wanted: ByteRange, of segment: SegmentDescription) async throws -> [UInt8]? {
+        let kept = progress.withLock { $0.segment }
+        let record = loader.record
+        do {
+            let (reader, bytes) = try await loader.pool.run {
+                let reader = kept?.id == segment.id ? kept?.reader : nil
+                let opened = try reader ?? record.reader(of: segment)
+                return (opened, try opened.bytes(wanted, of: segment))
+            }
+            if kept?.id != segment.id { progress.withLock { $0.segment = (segment.id, reader) } }
+            return bytes
+        } catch let failure as SegmentFailure {
+            await loader.condemn(segment, for: failure)
+            return nil
+        }
+    }
+
+    private func waitAfter(_ failure: FetchFailure, _ position: Int64) async throws {
+        let (tries, hasBegun) = progress.withLock { progress in
+            progress.failures += 1
+            return (progress.failures, true)
+        }
+        guard let delay = RetryPolicy.delay(after: failure, tries: tries, hasBegun: hasBegun) else {
+            throw failure.vaultError(for: loader.url, at: position)
+        }
+        try await Task.sleep(for: delay)
+    }
+
+    static func changed(_ url: MediaURL, _ position: Int64) -> VaultError {
+        var error = VaultError(.changed, "\(url) changed at its origin while it was read; open it again")
+        error.firstMissing = position
+        return error
+    }
+
+    static func hole(at position: Int64, isDamage: Bool) -> VaultError {
+        var error =
+            isDamage
+            ? VaultError(.integrity, "the bytes from \(position) on are damaged; go online to fetch them anew")
+            : VaultError(.notHeld, "the bytes from \(position) on are not held; go online to fetch them")
+        error.firstMissing = position
+        return error
+    }
+}

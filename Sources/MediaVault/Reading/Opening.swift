@@ -1,0 +1,12 @@
+import VaultModel
+
+/// What opening a resource found: all that an answer's head needs.
+struct Opening {
+    let reader: ReaderState.ID
+    let information: ContentInformation
+    let entityTag: EntityTag
+    let range: ByteRange?
+    let isWholeAnswer: Bool
+    let isShortened: Bool
+    let source: MediaReader.Source
+}

@@ -1,0 +1,162 @@
+import VaultFetch
+import VaultModel
+import VaultStorage
+
+extension ResourceLoader {
+    /// Adds a reader for a request, and returns once length and type are known and its first byte is there.
+    ///
+    /// - Throws: ``VaultError``; `CancellationError`.
+    func open(_ requested: RequestedRange, kind: ReaderState.Kind = .playback) async throws -> Opening {
+        try await ready()
+        // A representation that changes while it is opened is opened anew; one that changes each time is given up.
+        for _ in 0..<3 {
+            if let opening = try await attemptOpening(requested, kind) { return opening }
+        }
+        throw MediaReader.changed(url, requested.firstByte ?? 0)
+    }
+
+    /// Nil where the representation changed meanwhile.
+    private func attemptOpening(_ requested: RequestedRange, _ kind: ReaderState.Kind) async throws -> Opening? {
+        if case .suffix = requested, look({ $0.information?.length }) == nil { try await learnLength() }
+        let (known, edition) = look { ($0.information, $0.edition) }
+        let wanted = try known.map { try resolve(requested, $0) } ?? provisional(requested)
+        let isCut = try await isCutOff(wanted)
+        guard look({ $0.edition == edition }) else { return nil }
+        let id = change { ($0.addReader(kind, wanted), Effects()) }
+        do {
+            guard try await reachFirstByte(id, wanted.lowerBound, isCut) else {
+                change { $0.removeReader(id) }
+                return nil
+            }
+            return try finish(id, requested, kind, wasKnown: known != nil, isCut: isCut)
+        } catch {
+            change { $0.removeReader(id) }
+            throw error
+        }
+    }
+
+    /// The bytes that a request means, where the representation is known. An origin that cannot jump gives everything.
+    private func resolve(_ requested: RequestedRange, _ information: ContentInformation) throws -> ByteRange {
+        guard !answersWhole(requested, information) else { return 0..<(information.length ?? .max) }
+        guard let length = information.length else { return provisional(requested) }
+        guard let range = requested.resolved(length: length) else {
+            var error = VaultError(
+                .unsatisfiableRange, "the range lies outside the \(length) bytes of the resource; ask for one within them")
+            error.length = length
+            throw error
+        }
+        return range
+    }
+
+    /// Whether ranges cannot be given: the origin cannot jump and not all is held, or nobody knows the length and the
+    /// bytes asked for are not there.
+    private func answersWhole(_ requested: RequestedRange, _ information: ContentInformation) -> Bool {
+        guard let length = information.length else {
+            guard case .closed = requested else { return true }
+            return look { !$0.present.gaps(in: provisional(requested)).isEmpty }
+        }
+        return !information.supportsRanges && look { $0.mode == .online && !$0.present.gaps(in: 0..<length).isEmpty }
+    }
+
+    private func provisional(_ requested: RequestedRange) -> ByteRange {
+        let first = requested.firstByte ?? 0
+        return first..<max(first, requested.endLimit ?? .max)
+    }
+
+    /// Whether what is missing of a range cannot be fetched, as far as that must be known before the first byte: a
+    /// range that begins with held bytes promises an end, and one that has no validator begins anew.
+    private func isCutOff(_ wanted: ByteRange) async throws -> Bool {
+        let (mode, isFirstHeld, hasGap) = look { state in
+            (
+                state.mode, state.present.contains(wanted.lowerBound),
+                !state.present.gaps(in: wanted.clamped(to: 0..<(state.information?.length ?? .max))).isEmpty
+            )
+        }
+        guard mode == .online else { return true }
+        let isFresh = canGoOn()
+        guard hasGap, isFirstHeld || !isFresh else { return false }
+        guard try await reachOrigin() else { return true }
+        if !isFresh { change { $0.forget() } }
+        return false
+    }
+
+    /// Whether a representation may be filled further. One that cannot be told from another version is filled only as
+    /// long as this loader, which has fetched all of it, lives.
+    private func canGoOn() -> Bool {
+        look { state in
+            guard let information = state.information, !information.validators.canVerify else { return true }
+            return state.hasFetched
+        }
+    }
+
+    /// Waits until the first byte is there, or nothing is wanted.
+    ///
+    /// - Returns: false where the representation changed.
+    private func reachFirstByte(_ id: ReaderState.ID, _ position: Int64, _ isCut: Bool) async throws -> Bool {
+        while true {
+            if isCut, look({ !$0.present.contains(position) && $0.information?.length != position }) {
+                throw MediaReader.hole(at: position, isDamage: look { $0.map.damaged.contains(position) })
+            }
+            switch step(id) {
+            case .take, .open, .finished: return true
+            case .wait, .fetch: try await waitForWake(id)
+            case .changed: return false
+            case .hole(_, let isDamage): throw MediaReader.hole(at: position, isDamage: isDamage)
+            case .failed(let failure): throw failure.vaultError(for: url, at: position)
+            }
+        }
+    }
+
+    private func finish(
+        _ id: ReaderState.ID, _ requested: RequestedRange, _ kind: ReaderState.Kind, wasKnown: Bool, isCut: Bool
+    ) throws -> Opening? {
+        guard let information = look({ $0.information }), let serving = record.serving else { return nil }
+        let isWhole = answersWhole(requested, information)
+        // What the first answer said decides: where it gives no ranges, the reader begins at byte 0.
+        let range = isWhole ? information.length.map { 0..<$0 } : try resolve(requested, information)
+        if isWhole, look({ ($0.readers[id]?.position ?? 0) > 0 }) {
+            change { ($0.rewind(id), Effects()) }
+        }
+        var given = range
+        if isCut, requested != .whole, let wanted = range {
+            let run = look { $0.present.run(at: wanted.lowerBound) }
+            given = run.map { $0.clamped(to: wanted) } ?? wanted
+        }
+        return Opening(
+            reader: id, information: information, entityTag: EntityTag(strong: serving.id.hex), range: given,
+            isWholeAnswer: isWhole && requested != .whole, isShortened: given != range, source: source(of: range))
+    }
+
+    private func source(of range: ByteRange?) -> MediaReader.Source {
+        guard let range else { return .fetched }
+        return look { state in
+            let present = state.present
+            if present.gaps(in: range).isEmpty { return .held }
+            return present.overlaps(with: range).isEmpty ? .fetched : .partial
+        }
+    }
+
+    /// Finds out how long the resource is: by a HEAD, or by its first byte where HEAD is refused.
+    private func learnLength() async throws {
+        guard look({ $0.mode }) == .online else { throw MediaReader.hole(at: 0, isDamage: false) }
+        _ = try await learnInformation()
+    }
+
+    /// Finds out what a resource is without reading it.
+    func learnInformation() async throws -> ContentInformation {
+        try await ready()
+        if let known = look({ $0.information }) { return known }
+        guard look({ $0.mode }) == .online else { throw MediaReader.hole(at: 0, isDamage: false) }
+        do {
+            return try await askHead()
+        } catch let failure as OriginFailure {
+            guard case .refused(let status, _) = failure.kind, [400, 403, 405, 501].contains(status) else {
+                throw FetchFailure.origin(failure).vaultError(for: url, at: 0)
+            }
+            // Some origins have no HEAD: the first byte, which is kept, tells as much.
+            let opening = try await open(.closed(first: 0, last: 0))
+            change { $0.removeReader(opening.reader) }
+            return opening.information
+        }
+    }
+}

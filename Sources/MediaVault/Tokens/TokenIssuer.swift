@@ -1,0 +1,73 @@
+import VaultCrypto
+import VaultModel
+import VaultStorage
+
+/// Makes and checks what opens the service: playback addresses, and the admin token. It needs the keyring only.
+public struct TokenIssuer: Sendable {
+    private let keyring: Keyring
+
+    init(keyring: Keyring) { self.keyring = keyring }
+
+    /// Unlocks a keyring.
+    ///
+    /// - Throws: ``VaultError`` as ``Vault/open(_:unlock:options:)``.
+    public static func open(keyring path: String, unlock: Unlock) async throws -> TokenIssuer {
+        try await BlockingPool.shared.run {
+            TokenIssuer(keyring: try KeyringReader.unlock(KeyringFile.read(path), with: try unlock.secret()))
+        }
+    }
+
+    /// The path and query, on the service, under which a player finds a URL until it expires. It opens the folder of
+    /// the URL's path and what lies below, so that relative references work.
+    ///
+    /// - Parameter expires: seconds since 1970.
+    public func playbackPath(for url: MediaURL, expires: Int64) -> String {
+        let query = url.query.map { "?\($0)" } ?? ""
+        return "/media/\(capability(for: url, expires: expires))/\(url.scheme)/\(url.authority)\(url.path)\(query)"
+    }
+
+    /// The capability for the folder of a URL's path.
+    ///
+    /// - Parameter expires: seconds since 1970.
+    public func capability(for url: MediaURL, expires: Int64) -> String {
+        let depth = Capability.folderDepth(of: url.path)
+        let kind = Capability.Kind.named
+        let prefix = Capability.prefix(of: url.path, depth: depth) ?? "/"
+        return Capability(
+            expiry: expires, depth: depth, kind: kind,
+            mac: mac(expiry: expires, depth: depth, kind: kind, url: url, prefix: prefix)
+        ).text
+    }
+
+    /// The URL that a raw request target names, where its capability is right, has not expired, and covers it; nil for
+    /// every other target alike.
+    ///
+    /// - Parameters:
+    ///   - target: the target as it came: `/media/<capability>/<scheme>/<authority>/<path>?<query>`.
+    ///   - now: seconds since 1970.
+    public func url(ofTarget target: String, now: Int64) -> MediaURL? {
+        let parts = target.split(separator: "/", maxSplits: 5, omittingEmptySubsequences: false)
+        guard parts.count == 6, parts[0].isEmpty, parts[1] == "media", let capability = Capability(parts[2]),
+            parts[3] == "http" || parts[3] == "https",
+            // Whatever would be read differently by the origin than by us is refused.
+            !target.utf8.contains(where: { $0 == 0x23 || $0 == 0x40 }),
+            let url = try? MediaURL("\(parts[3])://\(parts[4])/\(parts[5])"), url.authority == parts[4],
+            url.path + (url.query.map { "?\($0)" } ?? "") == "/" + parts[5],
+            let prefix = Capability.prefix(of: url.path, depth: capability.depth)
+        else { return nil }
+        let right = mac(expiry: capability.expiry, depth: capability.depth, kind: capability.kind, url: url, prefix: prefix)
+        guard ConstantTime.areEqual(right, capability.mac), capability.expiry > now else { return nil }
+        return url
+    }
+
+    /// What the administration interface asks for.
+    public var adminToken: String {
+        Base64.encodeForURL(keyring.token(.admin, LittleEndian.bytes(UInt64(keyring.tokenEpoch))))
+    }
+
+    private func mac(expiry: Int64, depth: Int, kind: Capability.Kind, url: MediaURL, prefix: String) -> [UInt8] {
+        let message = Capability.message(
+            epoch: keyring.tokenEpoch, expiry: expiry, depth: depth, kind: kind, url: url, prefix: prefix)
+        return Array(keyring.token(.capability, message).prefix(Capability.macByteCount))
+    }
+}

@@ -1,0 +1,211 @@
+import Synchronization
+import VaultCrypto
+import VaultFetch
+import VaultModel
+import VaultStorage
+
+/// An encrypted offline-media vault: what a player asks for is opened from sealed segments, what is missing is fetched
+/// once, handed on at once, and sealed as it arrives.
+///
+/// ```swift
+/// let vault = try await Vault.open(place, unlock: .keyFile(path: "/media/key/vault.key"))
+/// for try await bytes in try await vault.read(MediaURL("https://media.example/film.mp4")) { play(bytes) }
+/// await vault.close()
+/// ```
+public final class Vault: Sendable {
+    let store: VaultStore
+    private let origin: any Origin
+    private let ownOrigin: CurlOrigin?
+    private let mode: VaultMode
+    private let pool: BlockingPool
+    private let unlockRestsWithVault: Bool
+    private let loaders = Mutex<[ResourceID: Entry]>([:])
+    private let upkeep = Mutex<Task<Void, Never>?>(nil)
+    private let isClosed = Mutex(false)
+
+    private struct Entry {
+        let loader: ResourceLoader
+        var uses = 0
+        var idleSince = ContinuousClock.now
+    }
+
+    /// How long a loader that nobody uses is kept.
+    private static let idleTime: Duration = .seconds(60)
+
+    /// The version of the library, as origins see it in `User-Agent`.
+    public static let version = "0.1.0"
+
+    /// The pool whose threads open and seal: a task that prefers it reads without a change of thread.
+    package var executor: BlockingPool { pool }
+
+    private init(store: VaultStore, options: VaultOptions, unlockRestsWithVault: Bool) {
+        self.store = store
+        self.unlockRestsWithVault = unlockRestsWithVault
+        mode = options.access == .reader ? .offline : options.mode
+        pool = .shared
+        ownOrigin = options.origin == nil ? CurlOrigin(configuration: CurlConfiguration(userAgent: "MediaVault/\(Self.version)")) : nil
+        origin = options.origin ?? ownOrigin ?? UnreachableOrigin()
+    }
+
+    // MARK: Opening and closing
+
+    /// Opens a vault.
+    ///
+    /// An owner takes the vault's lock, and recovers what its last owner left open. A passphrase takes most of a second.
+    ///
+    /// - Throws: ``VaultError`` with code `noVault`, `owned`, `wrongKey`, `looseKeyFile`, `damagedKeyring`,
+    ///   `tamperedKeyring`, `foreignKeyring`, `olderKeyring`, `integrity` or `storage`.
+    public static func open(
+        _ place: VaultPlace, unlock: Unlock, options: VaultOptions = VaultOptions()
+    ) async throws -> Vault {
+        let vault = try await BlockingPool.shared.run {
+            guard VaultStore.exists(at: place.folder) else {
+                throw VaultError(.noVault, "there is no vault at \(place.folder); make one with init, or name its folder")
+            }
+            let secret = try unlock.secret()
+            let keyring = try KeyringReader.unlock(KeyringFile.read(place.keyring), with: secret)
+            let store = try VaultStore.open(
+                at: place.folder, keyring: keyring, access: options.access == .owner ? .owner : .reader)
+            return Vault(
+                store: store, options: options, unlockRestsWithVault: UnlockPlace.rests(unlock.path, with: place.folder))
+        }
+        if options.access == .owner { vault.beginUpkeep() }
+        return vault
+    }
+
+    /// Ends all readers and fetches, seals and commits what came, and closes the index. Nothing happens the second time.
+    public func close() async {
+        let wasClosed = isClosed.withLock { isClosed in
+            defer { isClosed = true }
+            return isClosed
+        }
+        guard !wasClosed else { return }
+        upkeep.withLock { $0?.cancel() }
+        for loader in loaders.withLock({ $0.values.map(\.loader) }) { await loader.close() }
+        let store = store
+        // Everything that matters is committed already; what is left would be done by the next owner.
+        try? await pool.run { try store.close() }
+        await ownOrigin?.shutdown()
+    }
+
+    // MARK: Reading
+
+    /// Finds out what a resource is, asking its origin where the vault does not know.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` where the vault does not know and may not ask, else as ``read(_:range:)``.
+    public func information(for url: MediaURL) async throws -> ContentInformation {
+        let (loader, lease) = try use(url)
+        defer { withExtendedLifetime(lease) {} }
+        return try await loader.learnInformation()
+    }
+
+    /// Opens a resource for reading.
+    ///
+    /// Returns as soon as length and type are known and the first byte is there: held, or come from the origin.
+    ///
+    /// - Throws: ``VaultError``: `notHeld` (offline, the first byte is missing), `unreachable`, `refused` (with
+    ///   `originStatus`), `lied`, `unsatisfiableRange` (with `length` where it is known), `integrity`, `closed`.
+    public func read(_ url: MediaURL, range: RequestedRange = .whole) async throws -> MediaReader {
+        let (loader, lease) = try use(url)
+        return MediaReader(try await loader.open(range), loader: loader, lease: lease)
+    }
+
+    /// Fetches what is missing of a resource; its bytes are kept before those of what was merely played.
+    public func download(_ url: MediaURL) -> Download { Download(vault: self, url: url) }
+
+    /// The loader of a resource: one for each, however many use it.
+    func use(_ url: MediaURL) throws -> (ResourceLoader, LoaderLease) {
+        guard !isClosed.withLock({ $0 }) else {
+            throw VaultError(.closed, "the vault was closed; open it again")
+        }
+        let cacheKey = try CacheKey.bytes(for: url, keyring: store.keyring, locator: store.index.locator)
+        guard let id = store.keyring.resourceID(cacheKey: cacheKey, locator: store.index.locator) else {
+            throw VaultError(.foreignKeyring, "the keyring lacks the key that names this vault's resources; use the newer one")
+        }
+        let loader = loaders.withLock { loaders in
+            var entry =
+                loaders[id]
+                ?? Entry(
+                    loader: ResourceLoader(
+                        url: url, id: id, cacheKey: cacheKey, store: store, origin: origin, mode: mode, pool: pool))
+            entry.uses += 1
+            loaders[id] = entry
+            return entry.loader
+        }
+        return (loader, LoaderLease { [weak self] in self?.release(id) })
+    }
+
+    private func release(_ id: ResourceID) {
+        loaders.withLock { loaders in
+            loaders[id]?.uses -= 1
+            loaders[id]?.idleSince = .now
+        }
+    }
+
+    // MARK: Looking
+
+    /// All resources, a page at a time, in no order that means anything.
+    public func resources() -> ResourceListing { ResourceListing(store: store, pool: pool) }
+
+    /// What the vault holds of a resource; nil where it has never seen it.
+    public func summary(of url: MediaURL) async throws -> ResourceSummary? {
+        let store = store
+        return try await pool.run {
+            let cacheKey = try CacheKey.bytes(for: url, keyring: store.keyring, locator: store.index.locator)
+            guard let id = store.keyring.resourceID(cacheKey: cacheKey, locator: store.index.locator) else { return nil }
+            return try store.index.resource(id).map { ResourceSummary($0) }
+        }
+    }
+
+    /// Counts and state of the vault.
+    public func status() async throws -> VaultStatus {
+        let store = store
+        let rests = unlockRestsWithVault
+        return try await pool.run {
+            let totals = try store.index.totals()
+            return VaultStatus(
+                vaultID: store.keyring.vaultID.hex, resources: totals.resources, bytes: totals.bytes,
+                segments: totals.segments, bytesFetched: try store.bytesFetched(),
+                generation: store.keyring.currentGeneration, keysLocked: KeyArena.shared.isLocked,
+                unlockMethod: store.keyring.unlockedBy.rawValue, unlockRestsWithVault: rests)
+        }
+    }
+
+    /// What makes and checks the addresses that players use.
+    public var tokens: TokenIssuer { TokenIssuer(keyring: store.keyring) }
+
+    // MARK: Upkeep
+
+    private func beginUpkeep() {
+        let task = Task { [weak self] in
+            while !Task.isCancelled {
+                try? await Task.sleep(for: .seconds(1))
+                guard let self, !Task.isCancelled else { return }
+                await self.keepUp(now: .now)
+            }
+        }
+        upkeep.withLock { $0 = task }
+    }
+
+    private func keepUp(now: ContinuousClock.Instant) async {
+        for loader in loaders.withLock({ $0.values.map(\.loader) }) { loader.change { $0.tick(now: now) } }
+        loaders.withLock { loaders in
+            loaders = loaders.filter { _, entry in
+                entry.uses > 0 || now - entry.idleSince < Self.idleTime || !entry.loader.isIdle
+            }
+        }
+        let store = store
+        // Upkeep that fails is tried again in a second.
+        try? await pool.run {
+            try store.flushCounters()
+            try store.backUpCatalogIfDue()
+        }
+    }
+}
+
+/// Stands in where there is no transport.
+private struct UnreachableOrigin: Origin {
+    func send(_ request: OriginRequest) async throws -> any OriginResponse {
+        throw OriginFailure(.unreachable, "there is no transport")
+    }
+}

@@ -1,0 +1,23 @@
+/// How a vault is opened.
+public struct VaultOptions: Sendable {
+    /// What the opened vault may do.
+    public enum Access: Sendable {
+        /// Change the vault: one process at a time. Fetches, seals, repairs.
+        case owner
+        /// Read beside the owner: needs no lock and fetches nothing.
+        case reader
+    }
+
+    /// Owner or reader.
+    public var access: Access
+    /// Whether what is missing is fetched. A reader is always offline.
+    public var mode: VaultMode
+    /// Where remote bytes come from; nil is libcurl.
+    public var origin: (any Origin)?
+
+    public init(access: Access = .owner, mode: VaultMode = .online, origin: (any Origin)? = nil) {
+        self.access = access
+        self.mode = mode
+        self.origin = origin
+    }
+}

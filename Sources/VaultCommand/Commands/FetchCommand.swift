@@ -1,0 +1,82 @@
+import ArgumentParser
+import MediaVault
+
+struct FetchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fetch",
+        abstract: "Download titles into the vault.",
+        discussion: """
+            Goes on where an earlier fetch or a player left off. With several URLs all are tried, and the first failure's \
+            exit code counts.
+            """)
+
+    @Argument(help: ArgumentHelp("What to fetch: http or https.", valueName: "url"))
+    var urls: [String]
+
+    @OptionGroup var access: VaultAccess
+
+    @Flag(help: "Print one JSON object for each title at the end.")
+    var json = false
+
+    func run() async throws {
+        let opener = try await access.opener()
+        let urls = urls
+        let records = try await Interruption.cancelling {
+            try await opener.owning { vault in
+                var records: [FetchedRecord] = []
+                for url in urls { records.append(try await Self.fetch(url, into: vault)) }
+                return records
+            }
+        }
+        if json {
+            for record in records { try await StandardOutput.shared.write(try JSONText.of(record) + "\n") }
+        }
+        if let failed = records.first(where: { $0.status != .done }) { throw Reported(status: failed.status) }
+    }
+
+    /// Fetches one title; what fails is said and recorded, so that the next has its turn.
+    private static func fetch(_ text: String, into vault: Vault) async throws -> FetchedRecord {
+        var latest: TransferProgress?
+        var manifest: ManifestKind?
+        do {
+            let url = try MediaURL(text)
+            var display = ProgressDisplay(name(of: url))
+            for try await step in vault.download(url) {
+                let progress = TransferProgress(held: step.held, total: step.total)
+                latest = progress
+                manifest = step.manifest
+                await display.show(progress)
+            }
+            try Task.checkCancellation()
+            await display.end()
+            if let manifest {
+                await Terminal.shared.say(
+                    "\(url) is \(called(manifest)): only the list itself was fetched, not the media it names")
+            }
+            return FetchedRecord(text, try await vault.summary(of: url))
+        } catch let error as VaultError {
+            try Task.checkCancellation()
+            await Terminal.shared.say(error.message + missing(latest, after: error))
+            return FetchedRecord(text, latest, failed: error.online)
+        }
+    }
+
+    /// How much an origin left open; what the store could not take is in its message already.
+    private static func missing(_ progress: TransferProgress?, after error: VaultError) -> String {
+        guard ExitStatus(error.code) == .origin, let progress, let total = progress.total, total > progress.held
+        else { return "" }
+        return "; \(ByteCount.text(total - progress.held)) of \(ByteCount.text(total)) are missing"
+    }
+
+    private static func called(_ manifest: ManifestKind) -> String {
+        switch manifest {
+        case .hls: "an HLS playlist"
+        case .dash: "a DASH manifest"
+        }
+    }
+
+    /// What a title is called while it comes: the last part of its path.
+    private static func name(of url: MediaURL) -> String {
+        url.path.split(separator: "/").last.map(String.init) ?? url.host
+    }
+}

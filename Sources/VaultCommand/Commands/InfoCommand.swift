@@ -1,0 +1,36 @@
+import ArgumentParser
+import MediaVault
+
+struct InfoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "info", abstract: "Tell what the vault holds of a title.",
+        discussion: "Exit code 6 where the vault knows nothing of it. The origin is never asked.")
+
+    @Argument(help: "The title: http or https.")
+    var url: String
+
+    @OptionGroup var access: VaultAccess
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    func run() async throws {
+        let url = try MediaURL(url)
+        let opener = try await access.opener()
+        guard let summary = try await opener.reading({ try await $0.summary(of: url) }) else {
+            throw VaultError(.notHeld, "the vault knows nothing of \(url); fetch it first")
+        }
+        let record = ResourceRecord(summary)
+        try await StandardOutput.shared.write(json ? try JSONText.of(record) + "\n" : Self.text(record))
+    }
+
+    private static func text(_ record: ResourceRecord) -> String {
+        let held = record.held.map { "\($0[0])-\($0[1] - 1)" }.joined(separator: ", ")
+        return FactSheet.text([
+            ("url", record.url), ("size", record.size.value.map(String.init) ?? "unknown"),
+            ("held", held.isEmpty ? "nothing" : held), ("bytes", String(record.bytes)),
+            ("type", record.type.value ?? "unknown"), ("etag", record.etag.value ?? "none"),
+            ("class", record.class), ("generation", String(record.generation)),
+        ])
+    }
+}

@@ -1,0 +1,32 @@
+import ArgumentParser
+import MediaVault
+
+struct ListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List what the vault holds.")
+
+    @OptionGroup var access: VaultAccess
+
+    @Flag(help: "Print a JSON array.")
+    var json = false
+
+    func run() async throws {
+        let opener = try await access.opener()
+        try await opener.reading { vault in
+            var page = json ? "[" : ""
+            var isFirst = true
+            for try await summary in vault.resources() {
+                if json {
+                    page += (isFirst ? "" : ",\n") + (try JSONText.of(ListedRecord(summary)))
+                } else {
+                    page += (isFirst ? ListTable.heading : "") + ListTable.row(summary)
+                }
+                isFirst = false
+                if page.utf8.count > 32_768 {
+                    try await StandardOutput.shared.write(page)
+                    page = ""
+                }
+            }
+            try await StandardOutput.shared.write(page + (json ? "]\n" : ""))
+        }
+    }
+}

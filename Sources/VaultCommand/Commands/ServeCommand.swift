@@ -1,0 +1,67 @@
+import ArgumentParser
+import Foundation
+import Logging
+import MediaVault
+import VaultService
+
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Serve the vault to players over HTTP, in the foreground.",
+        discussion: "Ends on SIGTERM or SIGINT. The command url prints what to give a player.")
+
+    @Option(
+        help: ArgumentHelp(
+            "Where to listen (MEDIAVAULT_LISTEN; default: 127.0.0.1:8300).", valueName: "host:port"))
+    var listen: String?
+
+    @Option(help: ArgumentHelp("Whether to fetch what is not held: online or offline (default: online).", valueName: "mode"))
+    var mode: ServiceMode?
+
+    @Flag(help: "The same as --mode offline.")
+    var offline = false
+
+    @Option(
+        name: .customLong("host"), parsing: .singleValue,
+        help: ArgumentHelp("Another name that clients may call this service by; may be repeated.", valueName: "name"))
+    var hosts: [String] = []
+
+    @Flag(help: "Listen beyond this machine though nothing is encrypted on the way.")
+    var insecure = false
+
+    @OptionGroup var access: VaultAccess
+
+    func validate() throws {
+        if offline, mode == .online { throw ValidationError("--offline and --mode online contradict each other") }
+    }
+
+    func run() async throws {
+        var configuration = ServiceConfiguration()
+        configuration.address = try ListenAddress.named(listen) ?? .standard
+        configuration.hostNames = hosts
+        configuration.isInsecure = insecure
+        let opener = try await access.opener()
+        let folder = opener.place.folder
+        try await opener.owning(offline ? .offline : (mode ?? .online).vaultMode) { vault in
+            let server = try VaultServer(vault: vault, configuration: configuration, logger: Self.logger) { address in
+                await Self.announce(ServiceRecord(address.reachable, pid: getpid()), of: folder)
+            }
+            defer { ServiceRecord.remove(in: folder) }
+            try await server.run()
+        }
+    }
+
+    /// Tells people and other commands where the service listens.
+    private static func announce(_ record: ServiceRecord, of folder: String) async {
+        do {
+            try await BlockingQueue("mediavault.record").run { try record.write(in: folder) }
+        } catch {
+            // It serves all the same; other commands only do not find it by themselves.
+            await Terminal.shared.say("\(error)")
+        }
+        await Terminal.shared.say("serving \(record.address) (vault \(folder))")
+    }
+
+    /// Standard output is for results: the log goes beside it.
+    private static var logger: Logger { Logger(label: "mediavault") { StreamLogHandler.standardError(label: $0) } }
+}

@@ -1,0 +1,44 @@
+import ArgumentParser
+import Foundation
+import MediaVault
+import VaultService
+
+struct URLCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "url",
+        abstract: "Print the address that plays a title through the service.",
+        discussion: "Needs the keyring only: neither the vault, nor the origin, nor a running service.")
+
+    @Argument(help: "The title: http or https.")
+    var url: String
+
+    @Option(help: ArgumentHelp("How long the address stays valid: 90s, 30m, 24h, 7d.", valueName: "time"))
+    var expires = "24h"
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the service listens (MEDIAVAULT_LISTEN; default: where it runs, else 127.0.0.1:8300).",
+            valueName: "host:port"))
+    var listen: String?
+
+    @OptionGroup var access: VaultAccess
+
+    func run() async throws {
+        let url = try MediaURL(url)
+        let lifetime = try LinkLifetime(expires)
+        let address = try await address()
+        let keyring = try access.place.keyringFile()
+        let tokens = try await TokenIssuer.open(keyring: keyring, unlock: try await access.unlocking.unlock())
+        let end = Int64(Date().timeIntervalSince1970) + lifetime.seconds
+        let path = tokens.playbackPath(for: url, expires: end)
+        try await StandardOutput.shared.write("http://\(address.reachable)\(path)\n")
+    }
+
+    private func address() async throws -> ListenAddress {
+        // Port 0 names no port: the system chose one when the service began.
+        if let named = try ListenAddress.named(listen), named.port != 0 { return named }
+        // A vault that is not there, or nowhere to look for one, is no obstacle.
+        guard let folder = try? access.place.vault() else { return .standard }
+        return try await ServiceProbe.running(in: folder)?.listening ?? .standard
+    }
+}

@@ -1,0 +1,57 @@
+import ArgumentParser
+import MediaVault
+import VaultService
+
+/// Why a run ended early, and what is said of it.
+enum Failure: Hashable, Sendable {
+    /// No failure at all: help, or the version, for standard output.
+    case answer(String)
+    /// Nothing is left to say: it was said, or nobody reads.
+    case silent(ExitStatus)
+    /// One sentence for standard error.
+    case message(String, ExitStatus)
+
+    init(_ error: any Error, arguments: [String] = []) {
+        switch error {
+        case let error as VaultError:
+            self = .message(error.message, ExitStatus(error.code))
+        case let error as ListenFailure:
+            self = .message(error.description, .failed)
+        case let error as UsageError:
+            self = .message(error.message, .usage)
+        case let error as Interrupted:
+            self = .message(error.message, .signal(error.signal))
+        case let error as Reported:
+            self = .silent(error.status)
+        case is OutputClosed:
+            self = .silent(.failed)
+        default:
+            self = Self.parsing(error, arguments)
+        }
+    }
+
+    private static func parsing(_ error: any Error, _ arguments: [String]) -> Failure {
+        switch MediaVaultCommand.exitCode(for: error) {
+        case .success:
+            return .answer(MediaVaultCommand.fullMessage(for: error))
+        case .validationFailure:
+            let text = sentence(Redaction.withoutSecrets(MediaVaultCommand.message(for: error)))
+            let end = text.hasSuffix("?") ? "" : ";"
+            return .message("\(text)\(end) see mediavault \(subcommand(arguments))--help", .usage)
+        default:
+            return .message(sentence(Redaction.withoutSecrets(MediaVaultCommand.message(for: error))), .failed)
+        }
+    }
+
+    /// One line that begins small and ends without a full stop, as all messages do.
+    private static func sentence(_ text: String) -> String {
+        var line = text.split(whereSeparator: \.isNewline).joined(separator: " ").replacing(". Did you", with: "; did you")
+        while line.hasSuffix(".") { line.removeLast() }
+        return line.prefix(1).lowercased() + line.dropFirst()
+    }
+
+    private static func subcommand(_ arguments: [String]) -> String {
+        let names = MediaVaultCommand.configuration.subcommands.compactMap { $0.configuration.commandName }
+        return arguments.first.flatMap { names.contains($0) ? "\($0) " : nil } ?? ""
+    }
+}

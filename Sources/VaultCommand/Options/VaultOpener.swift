@@ -1,0 +1,29 @@
+import MediaVault
+
+/// A vault's place and what opens it, at hand: nothing is asked for any more.
+struct VaultOpener: Sendable {
+    let place: VaultPlace
+    let unlock: Unlock
+
+    /// Opens the vault to change it, for `body`, and closes it whatever `body` does.
+    func owning<Value>(_ mode: VaultMode = .online, _ body: (Vault) async throws -> Value) async throws -> Value {
+        try await open(VaultOptions(access: .owner, mode: mode), body)
+    }
+
+    /// Opens the vault to read what it holds: beside its owner, and without the network.
+    func reading<Value>(_ body: (Vault) async throws -> Value) async throws -> Value {
+        try await open(VaultOptions(access: .reader, mode: .offline), body)
+    }
+
+    private func open<Value>(_ options: VaultOptions, _ body: (Vault) async throws -> Value) async throws -> Value {
+        let vault = try await Vault.open(place, unlock: unlock, options: options)
+        do {
+            let value = try await body(vault)
+            await vault.close()
+            return value
+        } catch {
+            await vault.close()
+            throw error
+        }
+    }
+}

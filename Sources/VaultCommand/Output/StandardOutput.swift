@@ -1,0 +1,54 @@
+import MediaVault
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Where results go, and nothing else. A slow reader holds the writer up, on a thread of its own.
+final class StandardOutput: Sendable {
+    static let shared = StandardOutput(descriptor: STDOUT_FILENO)
+
+    private let descriptor: Int32
+    private let queue = BlockingQueue("mediavault.output")
+
+    init(descriptor: Int32) { self.descriptor = descriptor }
+
+    /// Writes all of `bytes`.
+    ///
+    /// - Throws: ``OutputClosed`` where nobody reads any more; ``VaultError`` where the file system refuses.
+    func write(_ bytes: ArraySlice<UInt8>) async throws {
+        guard !bytes.isEmpty else { return }
+        try await queue.run { [descriptor] in try Self.write(bytes, to: descriptor) }
+    }
+
+    func write(_ text: String) async throws { try await write(Array(text.utf8)[...]) }
+
+    private static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) throws {
+        var rest = bytes
+        while !rest.isEmpty {
+            #if canImport(Glibc)
+            let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            #else
+            let count = unsafe rest.withUnsafeBytes { unsafe Darwin.write(descriptor, $0.baseAddress, $0.count) }
+            #endif
+            if count >= 0 { rest = rest.dropFirst(count) } else { try recover(from: errno, descriptor) }
+        }
+    }
+
+    /// Returns where the write is worth another try.
+    private static func recover(from code: Int32, _ descriptor: Int32) throws {
+        switch code {
+        case EINTR: return
+        case EAGAIN:
+            // Somebody else made the pipe non-blocking: wait for room as a blocking one would.
+            var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            _ = unsafe poll(&entry, 1, -1)
+        case EPIPE: throw OutputClosed()
+        case ENOSPC, EDQUOT: throw VaultError(.diskFull, "there is no room for the output; make room where it is written")
+        default:
+            throw VaultError(.storage, "standard output cannot be written (\(unsafe String(cString: strerror(code))))")
+        }
+    }
+}

@@ -1,0 +1,49 @@
+internal import VaultModel
+
+/// Makes the keyring of a new vault.
+package enum KeyringMaker {
+    /// A keyring with one slot, one locator and generation 1.
+    ///
+    /// - Parameters:
+    ///   - secret: what will unlock it.
+    ///   - method: how that secret is brought; `.passphrase` exactly for a passphrase.
+    ///   - cost: the cost of a passphrase; nil for the usual one.
+    ///   - now: seconds since 1970.
+    /// - Returns: the bytes of the keyring file.
+    package static func make(
+        with secret: borrowing UnlockSecret, method: UnlockMethod, label: String, cost: Argon2id.Cost? = nil, now: Int64
+    ) throws -> [UInt8] {
+        let vaultID: VaultID = try Fresh.identifier("vault id")
+        let rootKey = try Fresh.key("root key")
+        var slot = KeyringDocument.Slot(
+            number: 1, label: label, method: method, rootKey: [],
+            passphrase: method == .passphrase ? try cost ?? .moderate() : nil)
+        // A keyring that states another cost could not be read again.
+        guard slot.passphrase?.isPossible ?? true else {
+            throw VaultError(.invalidArgument, "a passphrase takes 1 to 64 passes over 8 MiB to 4 GiB of memory")
+        }
+        guard let unlockKey = try secret.unlockKey(for: slot) else {
+            throw VaultError(.invalidArgument, "a passphrase slot needs a passphrase, every other slot a key")
+        }
+        func seal(_ key: borrowing SecretKey, _ role: KeyringDocument.Role, _ number: Int64 = 0) throws -> [UInt8] {
+            try SealedValue.seal(
+                key, key: rootKey,
+                associatedData: KeyringDocument.associatedData(role, vaultID: vaultID, number: number))
+        }
+        slot.rootKey = try SealedValue.seal(
+            rootKey, key: unlockKey,
+            associatedData: KeyringDocument.associatedData(.slot, vaultID: vaultID, number: slot.number))
+        let document = KeyringDocument(
+            vaultID: vaultID, revision: 1, slots: [slot],
+            locators: [.init(number: 1, key: try seal(Fresh.key("locator key"), .locator, 1))],
+            tokenKey: try seal(Fresh.key("token key"), .token), tokenEpoch: 1,
+            receiptKey: try seal(Fresh.key("receipt seed"), .receipt), receiptSequence: 0,
+            generations: [
+                .init(
+                    number: 1, created: max(0, now), key: try seal(Fresh.key("generation key"), .generation, 1),
+                    backups: 0)
+            ],
+            current: 1)
+        return try document.encoded(rootKey: rootKey)
+    }
+}

@@ -1,0 +1,61 @@
+package import VaultModel
+
+/// Reads a keyring file in the order that gives each kind of trouble its own error.
+package enum KeyringReader {
+    /// Unlocks a keyring.
+    ///
+    /// Order: JSON and format → checksum (*damaged*) → limits (*damaged*) → slots (*wrong key*) → authenticator
+    /// (*tampered*). Whether it is the keyring of this vault, and new enough, the index knows: `IndexGuard`.
+    /// A passphrase takes most of a second for each passphrase slot: not on a thread that must not wait.
+    ///
+    /// - Throws: ``VaultError`` with code `damagedKeyring`, `wrongKey` or `tamperedKeyring`.
+    package static func unlock(_ file: [UInt8], with secret: borrowing UnlockSecret) throws -> Keyring {
+        let (object, document) = try read(file)
+        var opened: (key: SharedKey, method: UnlockMethod)?
+        for slot in document.slots where opened == nil {
+            guard let unlockKey = try secret.unlockKey(for: slot) else { continue }
+            let data = KeyringDocument.associatedData(.slot, vaultID: document.vaultID, number: slot.number)
+            if let key = try SealedValue.openKey(slot.rootKey, key: unlockKey, associatedData: data) {
+                opened = (SharedKey(key), slot.method)
+            }
+        }
+        guard let opened else {
+            throw VaultError(
+                .wrongKey, "no slot of the keyring opens with this key or passphrase; give the one it was made with")
+        }
+        guard let stated = object["authenticator"], case .string(let authenticator) = stated,
+            authenticator == (try KeyringDocument.authenticator(of: object, rootKey: opened.key.secret))
+        else { throw tampered }
+        return try Keyring(document: document, rootKey: opened.key, unlockedBy: opened.method)
+    }
+
+    /// The vault that a keyring file says it belongs to, without unlocking it.
+    package static func vaultID(of file: [UInt8]) throws -> VaultID { try read(file).document.vaultID }
+
+    private static func read(_ file: [UInt8]) throws -> (object: JSONObject, document: KeyringDocument) {
+        guard let value = try? JSONParser.parse(file), let object = try? JSONObject(value, name: "keyring"),
+            let format = try? object.string("format")
+        else { throw damaged("it is not the JSON of a keyring") }
+        guard format == KeyringDocument.format else {
+            throw damaged("its format is not \(KeyringDocument.format); a newer version may have written it")
+        }
+        guard let stated = try? object.string("checksum"), stated == KeyringDocument.checksum(of: object) else {
+            throw damaged("its checksum does not fit its content")
+        }
+        do {
+            return (object, try KeyringDocument(reading: object))
+        } catch {
+            throw damaged("its member \(error.name) is missing or out of bounds")
+        }
+    }
+
+    private static func damaged(_ why: String) -> VaultError {
+        VaultError(.damagedKeyring, "the keyring file is damaged: \(why); restore it from a backup")
+    }
+
+    static var tampered: VaultError {
+        VaultError(
+            .tamperedKeyring,
+            "the keyring file was changed by somebody without its keys; restore it from a backup")
+    }
+}

@@ -1,0 +1,47 @@
+import CSodium
+import Foundation
+package import VaultModel
+
+/// Fresh keys, ids and nonces.
+///
+/// What libsodium draws is mixed with both clocks, so that two copies of one running machine image, which share the
+/// state of the random generator, do not draw the same.
+package enum Fresh {
+    /// A fresh key.
+    package static func key(_ context: StaticString) throws -> SecretKey {
+        try KeyDerivation.key(from: seed(), .fresh, message(context))
+    }
+
+    /// Fresh bytes that are not secret, at most 32.
+    package static func bytes(_ count: Int, _ context: StaticString) throws -> [UInt8] {
+        Array(KeyDerivation.value(from: try seed(), .fresh, message(context)).prefix(count))
+    }
+
+    /// A fresh identifier.
+    package static func identifier<Kind>(_ context: StaticString) throws -> Identifier<Kind> {
+        guard let identifier = Identifier<Kind>(bytes: try bytes(Kind.byteCount, context)) else {
+            preconditionFailure("an identifier longer than a hash")
+        }
+        return identifier
+    }
+
+    private static func seed() throws -> SecretKey {
+        try unsafe SecretKey { buffer in
+            guard let address = buffer.baseAddress else { return }
+            unsafe randombytes_buf(address, buffer.count)
+        }
+    }
+
+    private static func message(_ context: StaticString) -> [UInt8] {
+        var bytes: [UInt8] = []
+        context.withUTF8Buffer { unsafe bytes.append(contentsOf: $0) }  // A static string's bytes live for ever.
+        for clock in [CLOCK_REALTIME, CLOCK_MONOTONIC] { bytes += LittleEndian.bytes(UInt64(clock_gettime_nsec(clock))) }
+        return bytes
+    }
+
+    private static func clock_gettime_nsec(_ clock: clockid_t) -> UInt64 {
+        var time = timespec()
+        unsafe clock_gettime(clock, &time)
+        return UInt64(bitPattern: Int64(time.tv_sec)) &* 1_000_000_000 &+ UInt64(bitPattern: Int64(time.tv_nsec))
+    }
+}

@@ -1,0 +1,76 @@
+internal import VaultModel
+
+/// A small value sealed under a key with a random nonce: `nonce(12) ‖ ciphertext ‖ tag(16)`, the same bytes as
+/// CryptoKit's `ChaChaPoly.SealedBox.combined`.
+package enum SealedValue {
+    /// The bytes that sealing adds.
+    package static let overhead = AEAD.nonceByteCount + AEAD.tagByteCount
+
+    /// Seals bytes.
+    package static func seal(
+        _ plaintext: [UInt8], key: borrowing SecretKey, associatedData: [UInt8]
+    ) throws -> [UInt8] {
+        try unsafe plaintext.withUnsafeBytes { try unsafe seal($0, key: key, associatedData: associatedData) }
+    }
+
+    /// Seals a key without copying it out of locked memory.
+    package static func seal(
+        _ secret: borrowing SecretKey, key: borrowing SecretKey, associatedData: [UInt8]
+    ) throws -> [UInt8] {
+        try unsafe secret.withBytes { bytes in
+            try unsafe seal(UnsafeRawBufferPointer(start: bytes, count: SecretKey.byteCount), key: key, associatedData: associatedData)
+        }
+    }
+
+    /// Opens a sealed value; nil where its tag is wrong for this key and associated data.
+    package static func open(_ sealed: [UInt8], key: borrowing SecretKey, associatedData: [UInt8]) -> [UInt8]? {
+        guard sealed.count >= overhead else { return nil }
+        let size = sealed.count - overhead
+        var isGenuine = false
+        let plaintext = unsafe sealed.withUnsafeBytes { bytes in
+            let body = unsafe UnsafeRawBufferPointer(rebasing: bytes[AEAD.nonceByteCount...])
+            return unsafe [UInt8](unsafeUninitializedCapacity: size) { output, count in
+                isGenuine = unsafe AEAD.open(
+                    body, into: UnsafeMutableRawBufferPointer(output),
+                    nonce: nonce(of: sealed), associatedData: associatedData, key: key)
+                count = isGenuine ? size : 0
+            }
+        }
+        return isGenuine ? plaintext : nil
+    }
+
+    /// Opens a sealed key straight into locked memory; nil where its tag is wrong or it is not 32 bytes.
+    package static func openKey(
+        _ sealed: [UInt8], key: borrowing SecretKey, associatedData: [UInt8]
+    ) throws -> SecretKey? {
+        guard sealed.count == overhead + SecretKey.byteCount else { return nil }
+        var isGenuine = false
+        let secret = try unsafe SecretKey { output in
+            isGenuine = unsafe sealed.withUnsafeBytes { bytes in
+                unsafe AEAD.open(
+                    UnsafeRawBufferPointer(rebasing: bytes[AEAD.nonceByteCount...]), into: output,
+                    nonce: nonce(of: sealed), associatedData: associatedData, key: key)
+            }
+        }
+        return isGenuine ? .some(secret) : nil
+    }
+
+    private static func nonce(of sealed: [UInt8]) -> AEAD.Nonce { AEAD.Nonce { sealed[$0] } }
+
+    private static func seal(
+        _ plaintext: UnsafeRawBufferPointer, key: borrowing SecretKey, associatedData: [UInt8]
+    ) throws -> [UInt8] {
+        let drawn = try Fresh.bytes(AEAD.nonceByteCount, "nonce")
+        let nonce = self.nonce(of: drawn)
+        let size = overhead + plaintext.count
+        return unsafe [UInt8](unsafeUninitializedCapacity: size) { output, count in
+            // The array's own storage, `size` bytes of it.
+            let buffer = UnsafeMutableRawBufferPointer(output)
+            unsafe buffer.copyBytes(from: drawn)
+            unsafe AEAD.seal(
+                plaintext, into: UnsafeMutableRawBufferPointer(rebasing: buffer[AEAD.nonceByteCount..<size]),
+                nonce: nonce, associatedData: associatedData, key: key)
+            count = size
+        }
+    }
+}

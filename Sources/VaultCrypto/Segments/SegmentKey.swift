@@ -1,0 +1,61 @@
+package import VaultModel
+
+/// The key `T` of one segment, and the header that binds it to its place.
+///
+/// `T` is derived from the resource key and from every fact of the segment's place, so a block that opens under it can
+/// only be this block of this segment at this offset of this representation.
+package final class SegmentKey: Sendable {
+    /// The header of the segment's file, 88 bytes: what is bound, then the commitment to the key.
+    package let header: [UInt8]
+
+    private let secret: SecretKey
+
+    /// Builds the header that the segment's file must have, and derives the key from it.
+    package init(resourceKey: borrowing SecretKey, segment: SegmentDescription) throws {
+        let bound = SegmentHeader.boundBytes(of: segment)
+        secret = try KeyDerivation.key(from: resourceKey, .segment, bound)
+        header = bound + KeyDerivation.value(from: secret, .commitment)
+    }
+
+    /// What a file's header says about the file.
+    package enum HeaderVerdict: Sendable {
+        /// It is the segment that the row describes, under this key.
+        case genuine
+        /// It is damaged, or another segment's.
+        case foreign
+        /// It is this segment's, but sealed under another key.
+        case wrongKey
+    }
+
+    /// Judges the first 88 bytes of a file against what the row says.
+    package func judge(_ fileHeader: [UInt8]) -> HeaderVerdict {
+        if fileHeader == header { return .genuine }
+        guard fileHeader.count == header.count else { return .foreign }
+        return fileHeader.prefix(SegmentHeader.boundByteCount) == header.prefix(SegmentHeader.boundByteCount)
+            ? .wrongKey : .foreign
+    }
+
+    /// Opens block `index`: `sealed` is its ciphertext and tag, `output` has room for its plaintext.
+    ///
+    /// - Returns: whether the tag was right; where not, `output` holds nothing of the block.
+    package func open(
+        _ sealed: UnsafeRawBufferPointer, block index: Int, into output: UnsafeMutableRawBufferPointer
+    ) -> Bool {
+        // The caller lends both buffers for this call.
+        unsafe AEAD.open(sealed, into: output, nonce: Self.nonce(index), associatedData: [], key: secret)
+    }
+
+    /// Seals block `index`. Only ``SegmentSealer`` calls this: a block index is sealed once.
+    func seal(_ plaintext: UnsafeRawBufferPointer, block index: Int, into output: UnsafeMutableRawBufferPointer) {
+        // The caller lends both buffers for this call.
+        unsafe AEAD.seal(plaintext, into: output, nonce: Self.nonce(index), associatedData: [], key: secret)
+    }
+
+    /// `00 00 00 00 ‖ u64(index)`.
+    private static func nonce(_ index: Int) -> AEAD.Nonce {
+        let counter = UInt64(index)
+        return AEAD.Nonce { position in
+            position < 4 ? 0 : UInt8(truncatingIfNeeded: counter >> UInt64((position - 4) * 8))
+        }
+    }
+}

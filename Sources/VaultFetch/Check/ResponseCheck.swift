@@ -1,0 +1,145 @@
+package import VaultModel
+
+/// Judges an answer by what was asked and what is known, before a byte of it is used.
+package enum ResponseCheck {
+    /// What the answer carries and which representation it belongs to.
+    ///
+    /// - Throws: ``OriginFailure`` of kind `lied` where the answer cannot be one to what was asked, `refused` where it
+    ///   is an error status.
+    package static func judge(
+        _ head: OriginHead, asked: OriginRequest, known: KnownRepresentation? = nil
+    ) throws(OriginFailure) -> ResponseVerdict {
+        let content = try content(of: head, asked: asked)
+        guard let known, !belongs(content, of: head, to: known, asked: asked) else { return .current(content) }
+        return .changed(content)
+    }
+
+    /// What the answer tells of its representation, for the vault to keep.
+    ///
+    /// Of a 416 only the length is taken: its type and tags are those of the error page.
+    package static func information(
+        of head: OriginHead, asked: OriginRequest, content: ResponseContent
+    ) -> ContentInformation {
+        let guess = MediaType.guess(path: asked.url.path)
+        switch content {
+        case .partial:
+            return ContentInformation(
+                length: content.length, type: type(of: head, else: guess), validators: head.validators,
+                supportsRanges: true)
+        case .whole:
+            return ContentInformation(
+                length: content.length, type: type(of: head, else: guess), validators: head.validators,
+                supportsRanges: asked.method == .head && acceptsByteRanges(head))
+        case .unsatisfiable:
+            return ContentInformation(
+                length: content.length, type: guess, validators: Validators(), supportsRanges: false)
+        }
+    }
+
+    private static func content(of head: OriginHead, asked: OriginRequest) throws(OriginFailure) -> ResponseContent {
+        switch head.status {
+        case 200: return try whole(head, asked: asked)
+        case 206: return try part(head, asked: asked)
+        case 416: return try unsatisfiable(head, asked: asked)
+        case 400...599:
+            let retryAfter = RetryAfter.seconds(in: head.fields)
+            throw OriginFailure(.refused(status: head.status, retryAfter: retryAfter), "the answer was \(head.status)")
+        default: throw lied("status \(head.status) answers no request for bytes")
+        }
+    }
+
+    private static func whole(_ head: OriginHead, asked: OriginRequest) throws(OriginFailure) -> ResponseContent {
+        guard isIdentity(head) else { throw lied("the content is encoded though identity was asked for") }
+        let length = try contentLength(head)
+        if asked.method == .get, let label = head.fields["Content-Range"].flatMap({ ContentRange($0) }) {
+            guard case .bytes(let range, let total) = label, range.lowerBound == 0, total ?? length == range.upperBound
+            else { throw lied("a part is sent as if it were the whole") }
+        }
+        return .whole(length: length)
+    }
+
+    private static func part(_ head: OriginHead, asked: OriginRequest) throws(OriginFailure) -> ResponseContent {
+        guard let first = asked.first else { throw lied("a part is sent though the whole was asked for") }
+        guard isIdentity(head) else { throw lied("a part is sent of encoded content") }
+        guard head.fields["Content-Type"].map(mediaType) != "multipart/byteranges" else {
+            throw lied("several parts are sent though one was asked for")
+        }
+        let labels = head.fields.values("Content-Range")
+        guard labels.count == 1, case .bytes(let range, let total) = ContentRange(labels[0]) else {
+            throw lied("a part is sent without one valid Content-Range")
+        }
+        guard range.lowerBound == first, range.upperBound <= asked.end ?? .max else {
+            throw lied("another part is sent than was asked for")
+        }
+        if let length = try contentLength(head), length != range.length {
+            throw lied("Content-Length and Content-Range contradict each other")
+        }
+        return .partial(range, total: total)
+    }
+
+    private static func unsatisfiable(_ head: OriginHead, asked: OriginRequest) throws(OriginFailure) -> ResponseContent
+    {
+        guard let first = asked.first else { throw lied("a range is refused though none was asked for") }
+        guard case .unsatisfied(let total) = head.fields["Content-Range"].flatMap({ ContentRange($0) }) else {
+            return .unsatisfiable(total: nil)
+        }
+        guard first >= total else { throw lied("a range is refused though it lies within the length") }
+        return .unsatisfiable(total: total)
+    }
+
+    private static func belongs(
+        _ content: ResponseContent, of head: OriginHead, to known: KnownRepresentation, asked: OriginRequest
+    ) -> Bool {
+        if let length = known.length {
+            if let said = content.length, said != length { return false }
+            if case .partial(let range, _) = content, range.upperBound > length { return false }
+        }
+        if case .unsatisfiable = content { return true }
+        return known.validators.agree(with: head.validators) || leavesOutDate(head, known: known, asked: asked)
+    }
+
+    /// A 206 to a date in `If-Range` may leave `Last-Modified` out (RFC 9110 §15.3.7): answering with a part says that
+    /// the date still holds. An entity tag may not be left out.
+    private static func leavesOutDate(_ head: OriginHead, known: KnownRepresentation, asked: OriginRequest) -> Bool {
+        head.status == 206 && head.validators == Validators() && known.validators.strongTag == nil
+            && asked.ifRange != nil && asked.ifRange == known.validators.lastModified
+    }
+
+    /// The one length that all `Content-Length` fields give; nil where there is none, or where the transfer coding
+    /// takes its place (RFC 9112 §6.3).
+    private static func contentLength(_ head: OriginHead) throws(OriginFailure) -> Int64? {
+        guard head.fields["Transfer-Encoding"] == nil else { return nil }
+        let texts = Set(members(of: "Content-Length", in: head))
+        guard let text = texts.first else { return nil }
+        guard texts.count == 1, let length = DecimalNumber.exact(text) else {
+            throw lied("Content-Length is not one number")
+        }
+        return length
+    }
+
+    private static func isIdentity(_ head: OriginHead) -> Bool {
+        members(of: "Content-Encoding", in: head).allSatisfy { $0.isEmpty || $0.isEqualIgnoringCase("identity") }
+    }
+
+    private static func acceptsByteRanges(_ head: OriginHead) -> Bool {
+        members(of: "Accept-Ranges", in: head).contains { $0.isEqualIgnoringCase("bytes") }
+    }
+
+    private static func members(of name: String, in head: OriginHead) -> [Substring] {
+        head.fields.values(name)
+            .flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
+            .map { $0.trimmingBlanks() }
+    }
+
+    private static func type(of head: OriginHead, else guess: String?) -> String? {
+        guard let type = head.fields["Content-Type"], !type.isEmpty else { return guess }
+        let saysNothing = ["application/octet-stream", "binary/octet-stream"].contains(mediaType(type))
+        return saysNothing ? guess ?? type : type
+    }
+
+    private static func mediaType(_ contentType: String) -> String {
+        contentType.prefix { $0 != ";" }.trimmingBlanks().lowercased()
+    }
+
+    private static func lied(_ reason: String) -> OriginFailure { OriginFailure(.lied, reason) }
+}

@@ -1,0 +1,17 @@
+/// How a ``CurlOrigin`` asks, and how long it waits.
+package struct CurlConfiguration: Sendable {
+    /// What it calls itself, such as `MediaVault/1.0`. Holds no control character.
+    package var userAgent: String
+    /// How long finding, connecting to and greeting a server may take.
+    package var connectTimeout: Duration
+    /// How long a server may send nothing, before the head and after it, while somebody reads. Whole seconds.
+    package var stallTimeout: Duration
+
+    package init(
+        userAgent: String, connectTimeout: Duration = .seconds(10), stallTimeout: Duration = .seconds(30)
+    ) {
+        self.userAgent = userAgent
+        self.connectTimeout = connectTimeout
+        self.stallTimeout = stallTimeout
+    }
+}

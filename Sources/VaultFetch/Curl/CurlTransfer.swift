@@ -1,0 +1,141 @@
+import CCurl
+import VaultModel
+
+/// One hop of a transfer, as libcurl carries it out: the handle, and what its callbacks have found so far.
+///
+/// libcurl calls back only while the loop's thread is inside `perform` or `resume`, and the worker holds this object
+/// for as long as the handle is in the multi handle.
+final class CurlTransfer {
+    /// What follows when libcurl is done.
+    enum Outcome {
+        /// The same request is sent there.
+        case follow(MediaURL)
+        /// The transfer ends: with nil properly.
+        case over(OriginFailure?)
+    }
+
+    /// The most bytes of a redirect's body that are read and dropped to keep its connection.
+    private static let mostDropped = 64 * 1024
+
+    let transfer: Transfer
+    let hops: Int
+    let handle: CurlHandle
+    private let url: MediaURL
+    private var parser = HeadParser()
+    private var hasHead = false
+    private var hasNews = false
+    private var redirect: MediaURL?
+    private var dropped = 0
+    /// Why a callback broke the transfer off.
+    private var failure: OriginFailure?
+
+    init(_ transfer: Transfer, at url: MediaURL, hops: Int, _ configuration: CurlConfiguration) throws(OriginFailure) {
+        self.transfer = transfer
+        self.url = url
+        self.hops = hops
+        var handle = try CurlHandle()
+        try handle.set(fields: transfer.fields.lines(for: url))
+        self.handle = handle
+        try setTarget()
+        try setConduct(configuration)
+        try setReceivers()
+    }
+
+    /// Wakes the reader where this hop has brought something since it was last asked.
+    func deliver() {
+        guard hasNews else { return }
+        hasNews = false
+        transfer.deliver()
+    }
+
+    /// What libcurl's result means after all that the callbacks have seen.
+    func outcome(of result: CURLcode) -> Outcome {
+        if let failure { return .over(failure) }
+        if let redirect { return .follow(redirect) }
+        guard result == CURLE_OK else {
+            return .over(CurlFailure.failure(result, headArrived: hasHead, isRefused: handle.wasRefused))
+        }
+        return .over(hasHead ? nil : OriginFailure(.lied, "the answer has no head"))
+    }
+
+    // MARK: Setting up
+
+    private func setTarget() throws(OriginFailure) {
+        try handle.set(CURLOPT_URL, url.absoluteString)
+        try handle.set(CURLOPT_PATH_AS_IS, 1)
+        try handle.set(transfer.request.method == .head ? CURLOPT_NOBODY : CURLOPT_HTTPGET, 1)
+        try handle.set(CURLOPT_PROTOCOLS_STR, "http,https")
+        try handle.set(CURLOPT_FOLLOWLOCATION, 0)
+        try handle.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+        try handle.set(CURLOPT_SSL_VERIFYPEER, 1)
+        try handle.set(CURLOPT_SSL_VERIFYHOST, 2)
+    }
+
+    private func setConduct(_ configuration: CurlConfiguration) throws(OriginFailure) {
+        try handle.set(CURLOPT_USERAGENT, configuration.userAgent)
+        // The environment's proxy variables are not ours to obey.
+        try handle.set(CURLOPT_PROXY, "")
+        try handle.set(CURLOPT_NOSIGNAL, 1)
+        // Otherwise dropping a transfer whose host is still looked up would block all others until it is found.
+        try handle.set(CURLOPT_QUICK_EXIT, 1)
+        try handle.set(CURLOPT_BUFFERSIZE, BodyBuffer.blockSize)
+        try handle.set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(configuration.connectTimeout / .milliseconds(1))))
+        // libcurl does not count a paused transfer as slow.
+        try handle.set(CURLOPT_LOW_SPEED_LIMIT, 1)
+        try handle.set(CURLOPT_LOW_SPEED_TIME, max(1, Int(configuration.stallTimeout / .seconds(1))))
+    }
+
+    private func setReceivers() throws(OriginFailure) {
+        try handle.set(CURLOPT_HEADERDATA, context: self)
+        try unsafe handle.set(CURLOPT_HEADERFUNCTION) { bytes, _, count, context in
+            guard let context = unsafe context else { return 0 }
+            let line = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
+            return unsafe Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().receive(line: line)
+        }
+        try handle.set(CURLOPT_WRITEDATA, context: self)
+        try unsafe handle.set(CURLOPT_WRITEFUNCTION) { bytes, _, count, context in
+            guard let context = unsafe context else { return 0 }
+            let body = unsafe UnsafeRawBufferPointer(start: bytes, count: count).assumingMemoryBound(to: UInt8.self)
+            return unsafe Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().receive(body: body.span)
+        }
+    }
+
+    // MARK: What libcurl calls
+
+    /// - Returns: the bytes taken; fewer than there are break the transfer off.
+    private func receive(line: UnsafeRawBufferPointer) -> Int {
+        do throws(OriginFailure) {
+            guard let head = unsafe try parser.read(line) else { return line.count }
+            switch try RedirectPolicy.decide(on: head, from: url, hops: hops) {
+            case .follow(let target): redirect = target
+            case .deliver:
+                hasHead = true
+                hasNews = true
+                transfer.receive(head: head)
+            }
+            return line.count
+        } catch {
+            failure = error
+            return 0
+        }
+    }
+
+    /// - Returns: the bytes taken, or the sign to pause; fewer than there are break the transfer off.
+    private func receive(body: Span<UInt8>) -> Int {
+        guard redirect == nil else {
+            dropped += body.count
+            return dropped <= Self.mostDropped ? body.count : 0
+        }
+        guard hasHead else {
+            failure = OriginFailure(.lied, "the answer has no head")
+            return 0
+        }
+        switch transfer.receive(body) {
+        case .taken:
+            hasNews = true
+            return body.count
+        case .paused: return Int(CURL_WRITEFUNC_PAUSE)
+        case .unwanted: return 0
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import CCurl
+import VaultModel
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// What the loop's thread owns: libcurl's handles, and the transfers under way.
+final class CurlWorker {
+    private let configuration: CurlConfiguration
+    private let loop: CurlLoop
+    private let multi: CurlMulti
+    private var running: [ObjectIdentifier: CurlTransfer] = [:]
+
+    /// - Returns: nil where libcurl cannot be used.
+    init?(_ configuration: CurlConfiguration, loop: CurlLoop) {
+        guard let multi = CurlMulti() else { return nil }
+        self.configuration = configuration
+        self.loop = loop
+        self.multi = multi
+    }
+
+    /// Works until it is told to stop.
+    func run() {
+        Self.blockBrokenPipes()
+        loop.setWaker(multi.waker)
+        while obey(loop.takeCommands()) {
+            multi.perform()
+            for (handle, result) in multi.ended() { end(handle, result) }
+            for curl in running.values { curl.deliver() }
+            multi.poll()
+        }
+        loop.setWaker(nil)
+        for curl in running.values {
+            multi.remove(curl.handle)
+            curl.transfer.finish(CurlLoop.closed)
+        }
+        running = [:]
+    }
+
+    /// - Returns: whether to go on.
+    private func obey(_ commands: [CurlLoop.Command]) -> Bool {
+        var goesOn = true
+        for command in commands {
+            switch command {
+            case .start(let transfer): launch(transfer, at: transfer.request.url, hops: 0)
+            case .resume(let transfer): resume(transfer)
+            case .remove(let transfer):
+                if let curl = running.removeValue(forKey: ObjectIdentifier(transfer)) { multi.remove(curl.handle) }
+            case .stop: goesOn = false
+            }
+        }
+        return goesOn
+    }
+
+    private func launch(_ transfer: Transfer, at url: MediaURL, hops: Int) {
+        guard !transfer.isCancelled else { return }
+        do throws(OriginFailure) {
+            let curl = try CurlTransfer(transfer, at: url, hops: hops, configuration)
+            guard multi.add(curl.handle) else { throw CurlHandle.unusable }
+            running[ObjectIdentifier(transfer)] = curl
+        } catch {
+            transfer.finish(error)
+        }
+    }
+
+    private func resume(_ transfer: Transfer) {
+        guard let curl = running[ObjectIdentifier(transfer)] else { return }
+        let result = curl.handle.resume()
+        if result != CURLE_OK { end(curl.handle.id, result) }
+    }
+
+    private func end(_ handle: CurlHandle.ID, _ result: CURLcode) {
+        guard let curl = running.values.first(where: { $0.handle.id == handle }) else { return }
+        multi.remove(curl.handle)
+        running[ObjectIdentifier(curl.transfer)] = nil
+        switch curl.outcome(of: result) {
+        case .follow(let url): launch(curl.transfer, at: url, hops: curl.hops + 1)
+        case .over(let failure): curl.transfer.finish(failure)
+        }
+    }
+
+    /// libcurl is told to leave signals alone, and TLS may write to a connection that the other side has closed.
+    private static func blockBrokenPipes() {
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, SIGPIPE)
+        unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
+    }
+}

@@ -1,0 +1,58 @@
+import VaultModel
+
+/// The header fields of a request, checked, and who may see which.
+struct RequestFields: Sendable {
+    private let request: OriginRequest
+
+    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` where a field cannot be sent: libcurl
+    ///   writes a line break in a value as it is, and what follows would be a field of its own.
+    init(_ request: OriginRequest) throws(VaultError) {
+        for field in request.fields.fields {
+            guard Self.isToken(field.name) else {
+                throw Self.unsendable("a request field has a name that HTTP does not allow; correct it")
+            }
+            guard !Self.ours.contains(where: { $0.isEqualIgnoringCase(field.name) }) else {
+                throw Self.unsendable("the request field \(field.name) is set by the vault itself; leave it out")
+            }
+            guard Self.isPrintable(field.value) else {
+                throw Self.unsendable("the request field \(field.name) holds a control character; take it out")
+            }
+        }
+        guard Self.isPrintable(request.ifRange ?? "") else {
+            throw Self.unsendable("the validator for If-Range holds a control character; ask without it")
+        }
+        self.request = request
+    }
+
+    /// The lines for a request to `url`, in libcurl's spelling. Fields of the caller's and credentials go only to the
+    /// origin that they were given for.
+    func lines(for url: MediaURL) -> [String] {
+        var lines = ["Accept-Encoding: identity"]
+        if let range = request.range { lines.append("Range: \(range)") }
+        if let ifRange = request.ifRange { lines.append("If-Range: \(ifRange)") }
+        guard url.scheme == request.url.scheme, url.host == request.url.host,
+            url.effectivePort == request.url.effectivePort
+        else { return lines }
+        // libcurl sends a field without a value only where a semicolon stands for the colon.
+        lines += request.fields.fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
+        if let userInfo = request.url.userInfo, request.fields["Authorization"] == nil {
+            let credentials = userInfo.contains(":") ? userInfo : userInfo + ":"
+            lines.append("Authorization: Basic \(Base64.encode(Array(credentials.utf8)))")
+        }
+        return lines
+    }
+
+    /// What frames the message, or decides which bytes come, is not the caller's to set.
+    private static let ours = [
+        "Host", "Range", "If-Range", "Accept-Encoding", "Connection", "Content-Length", "Transfer-Encoding", "TE",
+        "Trailer", "Upgrade", "Expect",
+    ]
+
+    private static func unsendable(_ message: String) -> VaultError { VaultError(.invalidArgument, message) }
+
+    private static func isPrintable(_ value: String) -> Bool {
+        value.utf8.allSatisfy { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
+    }
+
+    private static func isToken(_ name: String) -> Bool { !name.isEmpty && name.utf8.allSatisfy(HTTPToken.contains) }
+}

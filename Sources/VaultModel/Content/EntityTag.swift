@@ -1,0 +1,32 @@
+/// An entity tag (RFC 9110 §8.8.3).
+public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
+    /// The text between the quotes.
+    public let opaque: String
+    /// Whether it was marked `W/`: equal in meaning, perhaps not in its bytes.
+    public let isWeak: Bool
+
+    /// Makes a strong tag. `opaque` holds no quote and no control character.
+    public init(strong opaque: String) {
+        self.opaque = opaque
+        self.isWeak = false
+    }
+
+    /// Reads one entity tag; nil where it is not spelled as one.
+    public init?(_ value: some StringProtocol) {
+        var text = Substring(value).trimmingBlanks()
+        isWeak = text.hasPrefix("W/")
+        if isWeak { text = text.dropFirst(2) }
+        guard text.count >= 2, text.first == "\"", text.last == "\"" else { return nil }
+        let opaque = text.dropFirst().dropLast()
+        guard opaque.utf8.allSatisfy({ $0 == 0x21 || ($0 >= 0x23 && $0 != 0x7F) }) else { return nil }
+        self.opaque = String(opaque)
+    }
+
+    /// Whether both are strong and equal: the only comparison that lets bytes be combined (RFC 9110 §8.8.3.2).
+    public func matchesStrongly(_ other: EntityTag) -> Bool {
+        !isWeak && !other.isWeak && opaque == other.opaque
+    }
+
+    /// The tag as HTTP spells it.
+    public var description: String { (isWeak ? "W/" : "") + "\"\(opaque)\"" }
+}

@@ -1,0 +1,25 @@
+/// The segments `.` and `..` of a path (RFC 3986 §5.2.4).
+package enum DotSegments {
+    /// The path with its dot segments resolved; empty segments stay.
+    package static func removed(from path: String) -> String {
+        guard contains(path) else { return path }
+        var output: [Substring] = []
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        for (index, segment) in segments.enumerated() {
+            let isLast = index == segments.count - 1
+            switch segment {
+            case ".": if isLast { output.append("") }
+            case "..":
+                if !output.isEmpty { output.removeLast() }
+                if isLast { output.append("") }
+            default: output.append(segment)
+            }
+        }
+        return "/" + output.joined(separator: "/")
+    }
+
+    /// Whether a segment of the path is `.` or `..`.
+    package static func contains(_ path: String) -> Bool {
+        path.split(separator: "/").contains { $0 == "." || $0 == ".." }
+    }
+}

@@ -1,0 +1,17 @@
+import VaultModel
+
+/// What every answer says to keep media from a browser's disk and from other sites' pages.
+enum ProtectiveFields {
+    static let all = HeaderFields([
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cross-Origin-Resource-Policy": "same-origin",
+    ])
+}
+
+extension HeaderFields {
+    mutating func append(_ other: HeaderFields) {
+        for field in other.fields { append(name: field.name, value: field.value) }
+    }
+}

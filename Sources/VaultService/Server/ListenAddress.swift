@@ -1,0 +1,48 @@
+import VaultModel
+
+/// Where the service listens: a host and a port.
+package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
+    /// A name or an address; an IPv6 address without its brackets.
+    package let host: String
+    /// The port; 0 takes a free one.
+    package let port: Int
+
+    package init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    /// Reads `host:port`, such as `127.0.0.1:8300` or `[::1]:8300`.
+    ///
+    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument``.
+    package init(_ text: String) throws {
+        guard let colon = text.lastIndex(of: ":"),
+            let port = DecimalNumber.exact(text[text.index(after: colon)...]), port <= 65535
+        else { throw Self.malformed(text) }
+        var host = text[..<colon]
+        if host.first == "[", host.last == "]" {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            throw Self.malformed(text)
+        }
+        guard !host.isEmpty else { throw Self.malformed(text) }
+        self.init(host: String(host), port: Int(port))
+    }
+
+    /// Whether only this machine can connect.
+    package var isLoopback: Bool {
+        if host == "::1" || host.isEqualIgnoringCase("localhost") { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127"
+            && parts.allSatisfy { part in DecimalNumber.exact(part).map { $0 <= 255 } ?? false }
+    }
+
+    /// As it stands in a URL.
+    package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+    private static func malformed(_ text: String) -> VaultError {
+        VaultError(
+            .invalidArgument,
+            "\(text) is no address to listen on: write host:port, such as 127.0.0.1:8300 or [::1]:8300")
+    }
+}

@@ -1,0 +1,65 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import VaultModel
+
+extension Response {
+    /// A short answer; to HEAD its head alone.
+    init(_ answer: Answer, isHead: Bool = false, context: ServiceContext) {
+        var fields = HTTPFields(answer.fields)
+        fields[.contentLength] = String(answer.body.count)
+        context.log(status: answer.status, bytes: isHead ? 0 : Int64(answer.body.count))
+        self.init(
+            status: .init(code: answer.status), headers: fields,
+            body: isHead ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: answer.body)))
+    }
+
+    /// Media, as it comes from a reader.
+    init(_ plan: AnswerPlan, _ body: MediaBody, context: ServiceContext) {
+        self.init(
+            status: .init(code: plan.status), headers: HTTPFields(plan.fields),
+            body: ResponseBody { writer in
+                var sent: Int64 = 0
+                defer { context.log(status: plan.status, bytes: sent) }
+                try await body.write(to: &writer, counting: &sent)
+                try await writer.finish(nil)
+            })
+    }
+
+    /// The head of an answer with media.
+    init(headOf plan: AnswerPlan, context: ServiceContext) {
+        context.log(status: plan.status, bytes: 0)
+        // Without a length the encoder would end the body that HEAD has not by a last chunk: close instead.
+        let isOpenEnded = plan.length == nil
+        self.init(
+            status: .init(code: plan.status), headers: HTTPFields(plan.fields),
+            body: isOpenEnded ? .abandoned(on: context.channel) : ResponseBody())
+    }
+
+    /// No answer: the connection is closed.
+    static func abandoned(context: ServiceContext) -> Response {
+        Response(status: .serviceUnavailable, body: .abandoned(on: context.channel))
+    }
+}
+
+extension ResponseBody {
+    /// A body that is never sent: the connection is closed in its place.
+    fileprivate static func abandoned(on channel: any Channel) -> ResponseBody {
+        ResponseBody { _ in
+            // The head goes out first.
+            try await channel.eventLoop.submit {}.get()
+            throw ClientWatch.ClientGone()
+        }
+    }
+}
+
+extension HTTPFields {
+    /// Fields as the HTTP library wants them; it writes a blank for what may not stand in a value.
+    fileprivate init(_ fields: HeaderFields) {
+        self.init()
+        for field in fields.fields {
+            guard let name = HTTPField.Name(field.name) else { continue }
+            append(HTTPField(name: name, value: field.value))
+        }
+    }
+}

@@ -1,0 +1,19 @@
+/// How the service listens, and its limits.
+package struct ServiceConfiguration: Sendable {
+    /// Where it listens.
+    package var address = ListenAddress(host: "127.0.0.1", port: 8300)
+    /// Names beside `127.0.0.1`, `localhost` and `[::1]` that a request may carry in `Host`, without a port.
+    package var hostNames: [String] = []
+    /// Whether it may listen where other machines can connect, without TLS.
+    package var isInsecure = false
+    /// The connections held at a time; more are not accepted until one ends.
+    package var mostConnections = 1024
+    /// How long a connection may be silent while no answer runs.
+    package var idleTimeout: Duration = .seconds(60)
+    /// How long running answers may go on once the service is told to end.
+    package var shutdownLimit: Duration = .seconds(10)
+    /// Whether SIGTERM and SIGINT end it.
+    package var endsOnSignals = true
+
+    package init() {}
+}

@@ -1,0 +1,69 @@
+import Hummingbird
+import HummingbirdCore
+package import Logging
+package import MediaVault
+import NIOCore
+import ServiceLifecycle
+import UnixSignals
+import VaultModel
+
+/// The HTTP service over a vault.
+package final class VaultServer: Sendable {
+    private let address: ListenAddress
+    private let group: ServiceGroup
+
+    /// Prepares a service that listens once it runs.
+    ///
+    /// - Parameter onListening: called once, with the address and the port that the system gave, as soon as clients can
+    ///   connect.
+    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` where other machines could connect and
+    ///   that was not asked for, or a host name is none.
+    package init(
+        vault: Vault, configuration: ServiceConfiguration, logger: Logger,
+        onListening: @escaping @Sendable (ListenAddress) async -> Void = { _ in }
+    ) throws {
+        let address = configuration.address
+        guard address.isLoopback || configuration.isInsecure else {
+            throw VaultError(
+                .invalidArgument,
+                "\(address) can be reached by other machines and the service speaks plain HTTP: "
+                    + "listen on 127.0.0.1, or allow it with --insecure")
+        }
+        self.address = address
+        let application = Application(
+            responder: ServiceResponder(vault: vault, hosts: try HostCheck(hostNames: configuration.hostNames)),
+            server: .http1(configuration: .init(idleTimeout: TimeAmount(configuration.idleTimeout))),
+            configuration: ApplicationConfiguration(
+                address: .hostname(address.host, port: address.port),
+                availableConnectionsDelegate: .maximum(configuration.mostConnections, logger: logger)),
+            onServerRunning: { channel in
+                await onListening(ListenAddress(host: address.host, port: channel.localAddress?.port ?? address.port))
+            },
+            logger: logger)
+        var services = ServiceGroupConfiguration(
+            services: [application], gracefulShutdownSignals: configuration.endsOnSignals ? [.sigterm, .sigint] : [],
+            logger: logger)
+        // Without a limit the end waits for ever while a paused player keeps its answer open.
+        services.maximumGracefulShutdownDuration = configuration.shutdownLimit
+        group = ServiceGroup(configuration: services)
+    }
+
+    /// Serves until ``shutDown()``, SIGTERM or SIGINT: then no connection is accepted, running answers get ten seconds,
+    /// and this returns.
+    ///
+    /// - Throws: ``ListenFailure`` where it cannot listen.
+    package func run() async throws {
+        do {
+            try await group.run()
+        } catch let failure as IOError {
+            throw ListenFailure(address: address, errno: failure.errnoCode)
+        } catch is SocketAddressError {
+            throw ListenFailure(address: address, reason: "nobody knows that name")
+        }
+    }
+
+    /// Ends the service as SIGTERM does; ``run()`` returns when it has ended.
+    package func shutDown() async {
+        await group.triggerGracefulShutdown()
+    }
+}

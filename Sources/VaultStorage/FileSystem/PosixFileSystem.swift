@@ -1,0 +1,102 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// The real file system.
+package struct PosixFileSystem: FileSystem {
+    package init() {}
+
+    package func createDirectory(_ path: String) throws(FileFailure) {
+        guard unsafe mkdir(path, 0o700) == 0 else {
+            if errno == EEXIST { return }
+            throw .last("mkdir")
+        }
+    }
+
+    package func create(_ path: String) throws(FileFailure) -> any StoredFile {
+        PosixFile(try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_EXCL))
+    }
+
+    package func open(_ path: String, writable: Bool) throws(FileFailure) -> any StoredFile {
+        // Not blocking: a pipe in the place of a file must not hang us.
+        PosixFile(try FileDescriptor(opening: path, (writable ? O_RDWR : O_RDONLY) | O_NONBLOCK))
+    }
+
+    package func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+
+    package func rename(_ path: String, to newPath: String) throws(FileFailure) {
+        guard Self.systemRename(path, newPath) == 0 else { throw .last("rename") }
+    }
+
+    package func remove(_ path: String) throws(FileFailure) {
+        guard unsafe unlink(path) == 0 || errno == ENOENT else { throw .last("unlink") }
+    }
+
+    package func synchronizeDirectory(_ path: String) throws(FileFailure) {
+        let folder = try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY)
+        guard fsync(folder.number) == 0 else { throw .last("fsync") }
+    }
+
+    // Outside the method, where the name would mean the method.
+    private static func systemRename(_ path: String, _ newPath: String) -> Int32 {
+        #if canImport(Glibc)
+        unsafe Glibc.rename(path, newPath)
+        #else
+        unsafe Darwin.rename(path, newPath)
+        #endif
+    }
+}
+
+/// A file of the real file system.
+final class PosixFile: StoredFile {
+    private let descriptor: FileDescriptor
+
+    init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileFailure) -> Int {
+        var done = 0
+        while done < buffer.count, let address = buffer.baseAddress {
+            let number = descriptor.number
+            let count = FileDescriptor.retrying {
+                unsafe pread(number, address + done, buffer.count - done, off_t(offset) + off_t(done))
+            }
+            guard count >= 0 else { throw .last("pread") }
+            if count == 0 { break }
+            done += count
+        }
+        return done
+    }
+
+    func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(FileFailure) {
+        var done = 0
+        while done < buffer.count, let address = buffer.baseAddress {
+            let number = descriptor.number
+            let count = FileDescriptor.retrying {
+                unsafe pwrite(number, address + done, buffer.count - done, off_t(offset) + off_t(done))
+            }
+            guard count > 0 else { throw .last("pwrite") }
+            done += count
+        }
+    }
+
+    func synchronize() throws(FileFailure) {
+        #if canImport(Darwin)
+        // fsync on Apple systems leaves the drive's cache alone.
+        guard fcntl(descriptor.number, F_FULLFSYNC) != -1 else { throw .last("fcntl(F_FULLFSYNC)") }
+        #else
+        guard fdatasync(descriptor.number) == 0 else { throw .last("fdatasync") }
+        #endif
+    }
+
+    func truncate(to size: Int64) throws(FileFailure) {
+        guard ftruncate(descriptor.number, off_t(size)) == 0 else { throw .last("ftruncate") }
+    }
+
+    func size() throws(FileFailure) -> Int64 {
+        var status = stat()
+        guard unsafe fstat(descriptor.number, &status) == 0 else { throw .last("fstat") }
+        return Int64(status.st_size)
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import GRDB
+import VaultModel
+
+/// `catalog.backup`: the rows of the index without which no segment could be opened again.
+package enum CatalogBackup {
+    /// Writes the backup anew beside the index: temporary name, synced, renamed, folder synced.
+    package static func write(_ index: VaultIndex, vault folder: String, fileSystem: any FileSystem) throws {
+        let path = folder + "/catalog.backup"
+        let temporary = path + ".new"
+        do {
+            try fileSystem.remove(temporary)
+            // Made here so that its mode is ours: SQLite would leave it to the umask.
+            _ = try fileSystem.create(temporary)
+            try copyRows(index, to: temporary)
+            try fileSystem.open(temporary, writable: true).synchronize()
+            try fileSystem.rename(temporary, to: path)
+            try fileSystem.synchronizeDirectory(folder)
+        } catch let failure as FileFailure {
+            throw failure.vaultError("the catalog backup cannot be written")
+        }
+    }
+
+    private static func copyRows(_ index: VaultIndex, to path: String) throws {
+        try IndexError.translating {
+            try index.database.writeWithoutTransaction { db in
+                try db.execute(sql: "ATTACH DATABASE ? AS backup", arguments: [path])
+                defer { try? db.execute(sql: "DETACH DATABASE backup") }
+                try db.execute(
+                    sql: """
+                        PRAGMA backup.journal_mode = DELETE;
+                        PRAGMA backup.application_id = \(IndexSchema.applicationID);
+                        PRAGMA backup.user_version = \(IndexSchema.version);
+                        """)
+                try db.inTransaction {
+                    for statement in IndexSchema.catalog { try db.execute(sql: inBackup(statement)) }
+                    for table in IndexSchema.catalogTables {
+                        try db.execute(sql: "INSERT INTO backup.\(table) SELECT * FROM main.\(table)")
+                    }
+                    return .commit
+                }
+            }
+        }
+    }
+
+    /// The same statement for the attached database: the name after TABLE or INDEX is qualified.
+    private static func inBackup(_ statement: String) -> String {
+        for kind in ["CREATE TABLE ", "CREATE INDEX "] where statement.hasPrefix(kind) {
+            return kind + "backup." + statement.dropFirst(kind.count)
+        }
+        return statement
+    }
+}

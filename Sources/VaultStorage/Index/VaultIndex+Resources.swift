@@ -1,0 +1,214 @@
+import Foundation
+import GRDB
+import VaultCrypto
+package import VaultModel
+
+extension VaultIndex {
+    // MARK: Reading
+
+    /// A resource with its serving representation; nil where the vault has none of this id.
+    package func resource(_ id: ResourceID) throws -> StoredResource? {
+        try read { db in
+            guard let row = try Row.fetchOne(db, sql: "SELECT * FROM resource WHERE id = ?", arguments: [id.data])
+            else { return nil }
+            return try self.resource(row, db)
+        }
+    }
+
+    /// A page of resources in the order of their ids, after the one named.
+    package func resources(after: ResourceID?, limit: Int) throws -> [StoredResource] {
+        try read { db in
+            let rows = try Row.fetchAll(
+                db, sql: "SELECT * FROM resource WHERE id > ? ORDER BY id LIMIT ?",
+                arguments: [after?.data ?? Data(), limit])
+            return try rows.map { try self.resource($0, db) }
+        }
+    }
+
+    /// How many resources, and bytes the index claims, bad blocks not taken off.
+    package func totals() throws -> (resources: Int, bytes: Int64, segments: Int, doomed: Int) {
+        try read { db in
+            (
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM resource") ?? 0,
+                try Int64.fetchOne(db, sql: "SELECT total(length) FROM segment") ?? 0,
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM segment") ?? 0,
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM doomed") ?? 0
+            )
+        }
+    }
+
+    private func resource(_ row: Row, _ db: Database) throws -> StoredResource {
+        guard let id = ResourceID(try row.column("id")),
+            let resourceClass = ResourceClass(rawValue: try row.column("class"))
+        else { throw IndexError.damaged }
+        let keyNumber: Int = try row.column("key")
+        let (keys, generation) = try keys(of: id, current: keyNumber, db)
+        guard let key = keys[keyNumber] else { throw IndexError.damaged }
+        let metadataKey = try KeyDerivation.key(from: key.secret, .metadata)
+        guard
+            let object = SealedDocument.open(
+                Array(try row.column("metadata") as Data), key: metadataKey, associatedData: Self.metadataData(id)),
+            let metadata = ResourceMetadata(object)
+        else { throw IndexError.damaged }
+        return StoredResource(
+            id: id, metadata: metadata, resourceClass: resourceClass, keyNumber: keyNumber, keys: keys,
+            generation: generation, accessed: try row.column("accessed"),
+            serving: try metadata.serving.flatMap { try self.representation($0, of: id, key: metadataKey, db) })
+    }
+
+    private func keys(
+        of id: ResourceID, current: Int, _ db: Database
+    ) throws -> (keys: [Int: SharedKey], generation: Int) {
+        var keys: [Int: SharedKey] = [:]
+        var currentGeneration = 0
+        let rows = try Row.fetchAll(db, sql: "SELECT * FROM resourceKey WHERE resource = ?", arguments: [id.data])
+        for row in rows {
+            let (number, generation): (Int, Int) = (try row.column("number"), try row.column("generation"))
+            let wrapped = Array(try row.column("wrapped") as Data)
+            guard let key = try keyring.unwrap(wrapped, resource: id, number: number, generation: generation) else {
+                throw VaultError(
+                    .integrity,
+                    "the key of a resource does not open under generation \(generation) of this keyring; restore the keyring or remove the resource")
+            }
+            keys[number] = key
+            if number == current { currentGeneration = generation }
+        }
+        return (keys, currentGeneration)
+    }
+
+    private func representation(
+        _ id: RepresentationID, of resource: ResourceID, key: borrowing SecretKey, _ db: Database
+    ) throws -> StoredRepresentation? {
+        guard let sealed = try Data.fetchOne(
+            db, sql: "SELECT info FROM representation WHERE id = ? AND resource = ?",
+            arguments: [id.data, resource.data])
+        else { return nil }
+        guard
+            let object = SealedDocument.open(
+                Array(sealed), key: key, associatedData: Self.infoData(resource, id)),
+            let info = RepresentationInfo(object)
+        else { throw IndexError.damaged }
+        let segments = try Row.fetchAll(
+            db, sql: "SELECT * FROM segment WHERE representation = ? AND length > 0 ORDER BY start",
+            arguments: [id.data]
+        ).compactMap { Self.segment($0) }
+        var badBlocks: [SegmentID: Set<Int>] = [:]
+        let bad = try Row.fetchAll(
+            db, sql: """
+                SELECT badBlock.segment, badBlock.block FROM badBlock JOIN segment ON segment.id = badBlock.segment
+                WHERE segment.representation = ?
+                """, arguments: [id.data])
+        for row in bad {
+            if let id = SegmentID(try row.column("segment")) { badBlocks[id, default: []].insert(try row.column("block")) }
+        }
+        return StoredRepresentation(id: id, info: info, segments: segments, badBlocks: badBlocks)
+    }
+
+    /// A segment row; nil where its numbers cannot be those of a segment: a hole, never wrong bytes.
+    static func segment(_ row: Row) -> SegmentDescription? {
+        guard let id = try? SegmentID(row.column("id")),
+            let representation = try? RepresentationID(row.column("representation")),
+            let keyNumber: Int = try? row.column("key"), let blockSize: Int = try? row.column("blockSize"),
+            let start: Int64 = try? row.column("start"), let length: Int64 = try? row.column("length")
+        else { return nil }
+        let segment = SegmentDescription(
+            id: id, representation: representation, keyNumber: keyNumber, blockSize: blockSize, start: start,
+            length: length)
+        return segment.isPossible ? segment : nil
+    }
+
+    private static func metadataData(_ id: ResourceID) -> [UInt8] {
+        SealedDocument.associatedData("resource", "metadata", id.bytes)
+    }
+
+    private static func infoData(_ resource: ResourceID, _ id: RepresentationID) -> [UInt8] {
+        SealedDocument.associatedData("representation", "info", resource.bytes, id.bytes)
+    }
+
+    // MARK: Writing
+
+    /// Adds a resource with a fresh key, wrapped under the current generation.
+    package func addResource(
+        _ id: ResourceID, metadata: ResourceMetadata, resourceClass: ResourceClass, now: Int64
+    ) throws -> StoredResource {
+        let key = try Fresh.key("resource key")
+        let number = 1
+        guard
+            let wrapped = try keyring.wrap(key, resource: id, number: number, generation: keyring.currentGeneration)
+        else { throw IndexError.damaged }
+        let metadataKey = try KeyDerivation.key(from: key, .metadata)
+        let sealed = try SealedDocument.seal(
+            metadata.object, key: metadataKey, associatedData: Self.metadataData(id))
+        let accessed = now - now % 3600
+        try write { db in
+            try db.execute(
+                sql: "INSERT INTO resource VALUES (?, ?, ?, ?, ?)",
+                arguments: [id.data, number, sealed.data, resourceClass.rawValue, accessed])
+            try db.execute(
+                sql: "INSERT INTO resourceKey VALUES (?, ?, ?, ?)",
+                arguments: [id.data, number, keyring.currentGeneration, wrapped.data])
+        }
+        return StoredResource(
+            id: id, metadata: metadata, resourceClass: resourceClass, keyNumber: number,
+            keys: [number: SharedKey(key)], generation: keyring.currentGeneration, accessed: accessed, serving: nil)
+    }
+
+    /// Changes a resource's class.
+    package func setClass(_ resourceClass: ResourceClass, of id: ResourceID) throws {
+        try write { db in
+            try db.execute(
+                sql: "UPDATE resource SET class = ? WHERE id = ?", arguments: [resourceClass.rawValue, id.data])
+        }
+    }
+
+    /// Adds a representation and makes it the one that is read. What served before is superseded: its rows go, and its
+    /// segments are doomed.
+    package func serve(_ representation: StoredRepresentation, resource: inout StoredResource) throws {
+        var metadata = resource.metadata
+        metadata.serving = representation.id
+        guard let key = resource.keys[resource.keyNumber] else { throw IndexError.damaged }
+        let metadataKey = try KeyDerivation.key(from: key.secret, .metadata)
+        let id = resource.id
+        let info = try SealedDocument.seal(
+            representation.info.object, key: metadataKey, associatedData: Self.infoData(id, representation.id))
+        let sealed = try SealedDocument.seal(
+            metadata.object, key: metadataKey, associatedData: Self.metadataData(id))
+        try write { db in
+            let old = try Data.fetchAll(db, sql: "SELECT id FROM representation WHERE resource = ?", arguments: [id.data])
+            for representation in old {
+                try Self.doomSegments(of: representation, db)
+                try db.execute(sql: "DELETE FROM representation WHERE id = ?", arguments: [representation])
+            }
+            try db.execute(
+                sql: "INSERT INTO representation VALUES (?, ?, 'serving', ?)",
+                arguments: [representation.id.data, id.data, info.data])
+            try db.execute(sql: "UPDATE resource SET metadata = ? WHERE id = ?", arguments: [sealed.data, id.data])
+        }
+        resource.metadata = metadata
+        resource.serving = representation
+    }
+
+    /// Writes what has become known of a representation: its length, say.
+    package func update(_ info: RepresentationInfo, of id: RepresentationID, resource: StoredResource) throws {
+        guard let key = resource.keys[resource.keyNumber] else { throw IndexError.damaged }
+        let metadataKey = try KeyDerivation.key(from: key.secret, .metadata)
+        let sealed = try SealedDocument.seal(
+            info.object, key: metadataKey, associatedData: Self.infoData(resource.id, id))
+        try write { db in
+            try db.execute(
+                sql: "UPDATE representation SET info = ? WHERE id = ?", arguments: [sealed.data, id.data])
+        }
+    }
+
+    /// Notes that resources were read in this hour.
+    package func touch(_ ids: [ResourceID], now: Int64) throws {
+        let hour = now - now % 3600
+        try write { db in
+            for id in ids {
+                try db.execute(
+                    sql: "UPDATE resource SET accessed = ? WHERE id = ? AND accessed < ?",
+                    arguments: [hour, id.data, hour])
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import GRDB
+package import VaultModel
+
+extension VaultIndex {
+    /// Adds the row of a new segment, open and empty: it is there before its file is.
+    package func begin(_ segment: SegmentDescription, now: Int64) throws {
+        try write { db in
+            try db.execute(
+                sql: "INSERT INTO segment VALUES (?, ?, ?, ?, ?, 0, 'open', ?)",
+                arguments: [
+                    segment.id.data, segment.representation.data, segment.keyNumber, segment.blockSize, segment.start,
+                    now - now % 3600,
+                ])
+        }
+    }
+
+    /// Records how far a segment is durable, and, within the same transaction, the bytes fetched meanwhile.
+    ///
+    /// - Throws: ``VaultError`` with code `integrity` where its good bytes would overlap another segment's, `changed`
+    ///   where it was condemned meanwhile.
+    package func commit(_ segment: SegmentDescription, closed: Bool, fetched: Int64) throws {
+        try write { db in
+            try self.requireNoOverlap(segment, db)
+            try db.execute(
+                sql: "UPDATE segment SET length = ?, state = ? WHERE id = ?",
+                arguments: [segment.length, closed ? "closed" : "open", segment.id.data])
+            guard db.changesCount == 1 else {
+                throw VaultError(.changed, "a segment was condemned while it was written; open the resource again")
+            }
+            try self.countFetched(fetched, db)
+        }
+    }
+
+    /// Counts fetched bytes that no segment keeps.
+    package func countFetched(_ bytes: Int64) throws {
+        try write { db in try self.countFetched(bytes, db) }
+    }
+
+    private func requireNoOverlap(_ segment: SegmentDescription, _ db: Database) throws {
+        let neighbours = try Row.fetchAll(
+            db, sql: """
+                SELECT * FROM segment
+                WHERE representation = ? AND id <> ? AND start > ? AND start < ? AND start + length > ?
+                """,
+            arguments: [
+                segment.representation.data, segment.id.data, segment.start - SegmentDescription.mostBytes,
+                segment.range.upperBound, segment.start,
+            ])
+        for neighbour in neighbours.compactMap({ Self.segment($0) }) {
+            let bad = Set(
+                try Int.fetchAll(db, sql: "SELECT block FROM badBlock WHERE segment = ?", arguments: [neighbour.id.data]))
+            let good = neighbour.effectiveRanges(badBlocks: bad)
+            guard good.overlaps(with: segment.range).isEmpty else {
+                throw VaultError(.integrity, "two segments would hold the same bytes; the newer one is dropped")
+            }
+        }
+    }
+
+    /// The segments that were open when the last owner ended, with the resource that each belongs to.
+    package func openSegments() throws -> [(segment: SegmentDescription, resource: ResourceID)] {
+        try read { db in
+            let rows = try Row.fetchAll(
+                db, sql: """
+                    SELECT segment.*, representation.resource AS resource FROM segment
+                    JOIN representation ON representation.id = segment.representation WHERE segment.state = 'open'
+                    """)
+            return rows.compactMap { row in
+                guard let segment = Self.segment(row), let resource = (try? row.column("resource")).flatMap({ ResourceID($0) })
+                else { return nil }
+                return (segment, resource)
+            }
+        }
+    }
+
+    /// Records a block whose tag failed: its range is a gap from now on.
+    package func markBad(_ segment: SegmentID, block: Int) throws {
+        try write { db in
+            try db.execute(
+                sql: "INSERT OR IGNORE INTO badBlock SELECT id, ? FROM segment WHERE id = ?",
+                arguments: [block, segment.data])
+        }
+    }
+
+    /// Deletes a segment's row; its file is condemned with it unless it was put aside already.
+    package func drop(_ id: SegmentID, doomed: Bool) throws {
+        try write { db in
+            if doomed { try db.execute(sql: "INSERT OR IGNORE INTO doomed VALUES (?)", arguments: [id.data]) }
+            try db.execute(sql: "DELETE FROM segment WHERE id = ?", arguments: [id.data])
+        }
+    }
+
+    /// Condemned segments whose files are still to be removed, a page of them.
+    package func doomedSegments(limit: Int) throws -> [SegmentID] {
+        try read { db in
+            try Data.fetchAll(db, sql: "SELECT segment FROM doomed LIMIT ?", arguments: [limit])
+                .compactMap { SegmentID($0) }
+        }
+    }
+
+    /// Forgets condemned segments whose files are durably gone.
+    package func forgetDoomed(_ ids: [SegmentID]) throws {
+        try write { db in
+            for id in ids { try db.execute(sql: "DELETE FROM doomed WHERE segment = ?", arguments: [id.data]) }
+        }
+    }
+
+    static func doomSegments(of representation: Data, _ db: Database) throws {
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO doomed SELECT id FROM segment WHERE representation = ?",
+            arguments: [representation])
+        try db.execute(sql: "DELETE FROM segment WHERE representation = ?", arguments: [representation])
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import GRDB
+package import VaultCrypto
+import VaultModel
+
+/// The index: which ranges of which representation lie sealed in which segment. SQLite in WAL mode through GRDB.
+///
+/// One connection does everything, so that no log is checkpointed by one while another commits. Every call may block.
+package final class VaultIndex: Sendable {
+    let database: DatabaseQueue
+    let keyring: Keyring
+    /// The locator that this vault's ids are made with.
+    package let locator: Int
+
+    private init(database: DatabaseQueue, keyring: Keyring, locator: Int) {
+        self.database = database
+        self.keyring = keyring
+        self.locator = locator
+    }
+
+    /// The cost of a statement that waits for another connection, in seconds.
+    private static let busyTimeout = 5.0
+
+    // MARK: Opening
+
+    /// Makes an empty index for a keyring. The file must be there and empty: it was made 0600, and SQLite gives its
+    /// side files the same mode.
+    package static func create(at path: String, keyring: Keyring) throws {
+        try IndexError.translating {
+            let database = try DatabaseQueue(path: path, configuration: configuration(readOnly: false))
+            guard let indexKey = try keyring.indexKey(locator: keyring.newestLocator) else { return }
+            let settings = try SealedDocument.seal(
+                VaultSettings().object, key: indexKey.secret, associatedData: settingsData(keyring.vaultID))
+            try database.write { db in
+                try db.execute(sql: "PRAGMA application_id = \(IndexSchema.applicationID)")
+                for statement in IndexSchema.all { try db.execute(sql: statement) }
+                for number in keyring.activeGenerations {
+                    try db.execute(sql: "INSERT INTO generation VALUES (?, 'active')", arguments: [number])
+                }
+                try db.execute(
+                    sql: "INSERT INTO vault VALUES (?, ?, ?, ?)",
+                    arguments: [keyring.vaultID.data, keyring.revision, keyring.newestLocator, settings.data])
+                try db.execute(sql: "PRAGMA user_version = \(IndexSchema.version)")
+            }
+            try database.close()
+        }
+    }
+
+    /// Opens an index, and checks that the keyring is this vault's and not an older one.
+    package static func open(at path: String, keyring: Keyring, readOnly: Bool) throws -> VaultIndex {
+        try IndexError.translating {
+            let database = try DatabaseQueue(path: path, configuration: configuration(readOnly: readOnly))
+            let locator = try database.read { db in try check(db, keyring) }
+            let index = VaultIndex(database: database, keyring: keyring, locator: locator)
+            if !readOnly { try index.rememberKeyring() }
+            return index
+        }
+    }
+
+    private static func configuration(readOnly: Bool) -> Configuration {
+        var configuration = Configuration()
+        configuration.readonly = readOnly
+        configuration.foreignKeysEnabled = true
+        configuration.busyMode = .timeout(busyTimeout)
+        configuration.journalMode = readOnly ? .default : .wal
+        configuration.label = "mediavault.index"
+        return configuration
+    }
+
+    /// Sets what the connection must have for every write. GRDB lowers `synchronous` when it turns WAL on, after it
+    /// has called `prepareDatabase`, so this comes later.
+    private func prepareForWriting() throws {
+        try database.writeWithoutTransaction { db in
+            try db.execute(
+                sql: "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON")
+        }
+    }
+
+    private static func check(_ db: Database, _ keyring: Keyring) throws -> Int {
+        guard try Int.fetchOne(db, sql: "PRAGMA application_id") == IndexSchema.applicationID else {
+            throw VaultError(.noVault, "this is not the index of a vault; name the vault's folder")
+        }
+        guard try Int.fetchOne(db, sql: "PRAGMA user_version") == IndexSchema.version else {
+            throw VaultError(.noVault, "a newer version wrote this vault; use that version")
+        }
+        guard let row = try Row.fetchOne(db, sql: "SELECT id, keyringRevision, locator FROM vault") else {
+            throw VaultError(.integrity, "the index has lost its first row; restore index.sqlite from a copy")
+        }
+        guard (try row.column("id") as Data) == keyring.vaultID.data else {
+            throw VaultError(.foreignKeyring, "the keyring belongs to another vault; name the one this vault was made with")
+        }
+        guard (try row.column("keyringRevision") as Int64) <= keyring.revision else {
+            throw VaultError(
+                .olderKeyring, "the keyring is older than the one this vault was last used with; use the newer one")
+        }
+        return try row.column("locator")
+    }
+
+    private func rememberKeyring() throws {
+        try prepareForWriting()
+        try database.write { db in
+            try db.execute(
+                sql: "UPDATE vault SET keyringRevision = ? WHERE keyringRevision < ?",
+                arguments: [keyring.revision, keyring.revision])
+        }
+    }
+
+    /// Folds the log into the file and closes the connection.
+    package func close() throws {
+        try IndexError.translating { try database.close() }
+    }
+
+    // MARK: Work
+
+    func read<Result>(_ body: (Database) throws -> Result) throws -> Result {
+        try IndexError.translating { try database.read(body) }
+    }
+
+    func write<Result>(_ body: (Database) throws -> Result) throws -> Result {
+        try IndexError.translating { try database.write(body) }
+    }
+
+    // MARK: Settings
+
+    package func settings() throws -> VaultSettings {
+        try read { db in
+            let sealed = try Data.fetchOne(db, sql: "SELECT settings FROM vault") ?? Data()
+            return try self.openSettings(sealed)
+        }
+    }
+
+    /// Adds to the count of fetched bytes, within the transaction that stores what was fetched.
+    func countFetched(_ bytes: Int64, _ db: Database) throws {
+        guard bytes > 0, let key = try keyring.indexKey(locator: locator) else { return }
+        var settings = try openSettings(try Data.fetchOne(db, sql: "SELECT settings FROM vault") ?? Data())
+        settings.bytesFetched += bytes
+        let sealed = try SealedDocument.seal(
+            settings.object, key: key.secret, associatedData: Self.settingsData(keyring.vaultID))
+        try db.execute(sql: "UPDATE vault SET settings = ?", arguments: [sealed.data])
+    }
+
+    private func openSettings(_ sealed: Data) throws -> VaultSettings {
+        guard let key = try keyring.indexKey(locator: locator),
+            let object = SealedDocument.open(
+                Array(sealed), key: key.secret, associatedData: Self.settingsData(keyring.vaultID)),
+            let settings = VaultSettings(object)
+        else { throw VaultError(.integrity, "the vault's settings fail their tag; restore index.sqlite from a copy") }
+        return settings
+    }
+
+    private static func settingsData(_ id: VaultID) -> [UInt8] {
+        SealedDocument.associatedData("vault", "settings", id.bytes)
+    }
+}

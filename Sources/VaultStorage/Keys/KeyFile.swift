@@ -1,0 +1,114 @@
+package import VaultCrypto
+import VaultModel
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Files that hold what unlocks a keyring.
+package enum KeyFile {
+    /// Reads a key file: exactly 32 raw bytes, a plain file, readable by nobody else unless `allowLoose`.
+    ///
+    /// - Throws: ``VaultError`` with code `looseKeyFile` where size, mode or kind are wrong, `wrongKey` where there is
+    ///   no such file.
+    package static func readKey(_ path: String, allowLoose: Bool) throws -> SecretKey {
+        let descriptor = try open(path, allowLoose: allowLoose, what: "key file")
+        let key = try unsafe SecretKey { buffer in
+            guard try unsafe read(descriptor, into: buffer) == buffer.count else { throw wrongSize(path) }
+        }
+        let more = try unsafe withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { unsafe try read(descriptor, into: $0) }
+        guard more == 0 else { throw wrongSize(path) }
+        return key
+    }
+
+    /// Reads a passphrase file, at most 4096 bytes, into locked memory.
+    package static func readPassphrase(_ path: String, allowLoose: Bool) throws -> UnlockSecret {
+        let descriptor = try open(path, allowLoose: allowLoose, what: "passphrase file")
+        let bytes = try unsafe SecretBytes(capacity: 4096) { buffer in
+            let count = try unsafe read(descriptor, into: buffer)
+            guard count < buffer.count else {
+                throw VaultError(.looseKeyFile, "the passphrase file \(path) is larger than a passphrase; name the right file")
+            }
+            return count
+        }
+        return try .passphrase(normalizing: bytes)
+    }
+
+    /// Makes a key file with a fresh key, 0600; never over one that is there.
+    package static func make(_ path: String, fileSystem: any FileSystem = PosixFileSystem()) throws {
+        let key = try Fresh.key("key file")
+        do throws(FileFailure) {
+            try fill(try fileSystem.create(path), with: key, path, fileSystem)
+        } catch {
+            throw error.vaultError("the key file \(path) cannot be made")
+        }
+    }
+
+    private static func fill(
+        _ file: any StoredFile, with key: borrowing SecretKey, _ path: String, _ fileSystem: any FileSystem
+    ) throws(FileFailure) {
+        do throws(FileFailure) {
+            try unsafe key.withBytes { bytes throws(FileFailure) in
+                // The key's own 32 bytes, lent for the call.
+                try unsafe file.write(UnsafeRawBufferPointer(start: bytes, count: SecretKey.byteCount), at: 0)
+            }
+            try file.synchronize()
+            try fileSystem.synchronizeDirectory(PosixFileSystem.folder(of: path))
+        } catch {
+            // Half a key file would stand in the way of the next try. The failure that counts is the one at hand.
+            try? fileSystem.remove(path)
+            throw error
+        }
+    }
+
+    private static func open(_ path: String, allowLoose: Bool, what: String) throws -> FileDescriptor {
+        let descriptor: FileDescriptor
+        do throws(FileFailure) {
+            // Not blocking: a pipe in the place of a file must not hang us.
+            descriptor = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK)
+        } catch {
+            guard error.kind != .symbolicLink else {
+                throw VaultError(
+                    .looseKeyFile, "the \(what) \(path) is a symbolic link; name the file that it leads to")
+            }
+            guard error.kind == .notFound else { throw error.vaultError("the \(what) \(path) cannot be opened") }
+            throw VaultError(.wrongKey, "there is no \(what) at \(path); name the one the vault was made with")
+        }
+        var status = stat()
+        guard unsafe fstat(descriptor.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw VaultError(.looseKeyFile, "the \(what) \(path) is no plain file; name a file")
+        }
+        guard allowLoose || status.st_mode & 0o077 == 0 else {
+            throw VaultError(
+                .looseKeyFile,
+                "others can read the \(what) \(path); run chmod 600 on it, or pass --allow-loose-key-file")
+        }
+        return descriptor
+    }
+
+    private static func read(
+        _ descriptor: borrowing FileDescriptor, into buffer: UnsafeMutableRawBufferPointer
+    ) throws -> Int {
+        var done = 0
+        while done < buffer.count, let address = buffer.baseAddress {
+            let number = descriptor.number
+            let count = FileDescriptor.retrying {
+                #if canImport(Glibc)
+                unsafe Glibc.read(number, address + done, buffer.count - done)
+                #else
+                unsafe Darwin.read(number, address + done, buffer.count - done)
+                #endif
+            }
+            guard count >= 0 else { throw FileFailure.last("read").vaultError("a key file cannot be read") }
+            if count == 0 { break }
+            done += count
+        }
+        return done
+    }
+
+    private static func wrongSize(_ path: String) -> VaultError {
+        VaultError(.looseKeyFile, "the key file \(path) does not hold exactly 32 bytes; name the right file")
+    }
+}

@@ -1,0 +1,127 @@
+package import VaultCrypto
+package import VaultModel
+
+/// Opens the blocks of one segment.
+///
+/// Nothing in the file is trusted: the header that the row and the key demand is built and required before a block is
+/// opened, and a block's plaintext leaves only after its tag was checked. Files are read, never mapped: one that is cut
+/// under us is an error and no signal. Calls may block.
+package final class SegmentReader: Sendable {
+    private let key: SegmentKey
+    private let file: any StoredFile
+
+    /// The most blocks read from the file at a time.
+    private static let blocksInRun = 8
+
+    /// Opens the file and requires its header.
+    package init(
+        _ segment: SegmentDescription, resourceKey: borrowing SecretKey, in store: any SegmentStore
+    ) throws {
+        do throws(FileFailure) {
+            file = try store.open(segment.id, writable: false)
+        } catch {
+            throw error.kind == .notFound ? SegmentFailure.missing : .unreadable(error)
+        }
+        key = try SegmentKey(resourceKey: resourceKey, segment: segment)
+        switch key.judge(try Self.header(of: file)) {
+        case .genuine: break
+        case .foreign: throw SegmentFailure.foreign
+        case .wrongKey: throw SegmentFailure.wrongKey
+        }
+    }
+
+    private static func header(of file: any StoredFile) throws -> [UInt8] {
+        do throws(FileFailure) {
+            return try file.read(count: SegmentDescription.headerByteCount, at: 0)
+        } catch {
+            throw SegmentFailure.unreadable(error)
+        }
+    }
+
+    /// Opens `range`, offsets of the representation within `segment`, into `output`.
+    ///
+    /// - Parameter segment: the row as it stands now; it may have grown since this reader was made.
+    /// - Precondition: `output` has exactly as many bytes as `range`, and `range` lies within the segment.
+    /// - Throws: ``SegmentFailure/badBlock(_:)`` or ``SegmentFailure/unreadable(_:)``; `output` then holds verified
+    ///   bytes up to the block that failed, and nothing of that block.
+    package func open(
+        _ range: ByteRange, of segment: SegmentDescription, into output: UnsafeMutableRawBufferPointer
+    ) throws(SegmentFailure) {
+        precondition(output.count == Int(range.length) && segment.range.contains(range))
+        guard !range.isEmpty else { return }
+        var block = segment.block(holding: range.lowerBound)
+        let last = segment.block(holding: range.upperBound - 1)
+        while block <= last {
+            let end = min(block + Self.blocksInRun - 1, last)
+            try unsafe openRun(block...end, range, segment, output)
+            block = end + 1
+        }
+    }
+
+    /// The bytes of `range`, offsets of the representation within `segment`.
+    ///
+    /// - Throws: ``SegmentFailure/badBlock(_:)`` or ``SegmentFailure/unreadable(_:)``.
+    package func bytes(_ range: ByteRange, of segment: SegmentDescription) throws(SegmentFailure) -> [UInt8] {
+        var failure: SegmentFailure?
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: Int(range.length)) { buffer, count in
+            do throws(SegmentFailure) {
+                // The array's own storage, as many bytes as the range has.
+                try unsafe open(range, of: segment, into: UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<Int(range.length)]))
+                count = Int(range.length)
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
+    private func openRun(
+        _ blocks: ClosedRange<Int>, _ wanted: ByteRange, _ segment: SegmentDescription,
+        _ output: UnsafeMutableRawBufferPointer
+    ) throws(SegmentFailure) {
+        let offset = segment.fileOffset(ofBlock: blocks.lowerBound)
+        let sealedSize = blocks.reduce(0) { $0 + Int(segment.range(ofBlock: $1).length) + SegmentDescription.tagByteCount }
+        try unsafe withUnsafeTemporaryAllocation(byteCount: sealedSize, alignment: 16) { sealed throws(SegmentFailure) in
+            let count: Int
+            do throws(FileFailure) {
+                count = try unsafe file.read(into: sealed, at: offset)
+            } catch {
+                throw .unreadable(error)
+            }
+            var position = 0
+            for block in blocks {
+                let plain = segment.range(ofBlock: block)
+                let size = Int(plain.length) + SegmentDescription.tagByteCount
+                guard position + size <= count else { throw .badBlock(block) }
+                let bytes = unsafe UnsafeRawBufferPointer(rebasing: sealed[position..<(position + size)])
+                guard unsafe openBlock(block, bytes, plain, wanted, output) else { throw .badBlock(block) }
+                position += size
+            }
+        }
+    }
+
+    /// Opens one block, straight into its place where all of it is wanted.
+    private func openBlock(
+        _ block: Int, _ sealed: UnsafeRawBufferPointer, _ plain: ByteRange, _ wanted: ByteRange,
+        _ output: UnsafeMutableRawBufferPointer
+    ) -> Bool {
+        let part = plain.clamped(to: wanted)
+        let place = Int(part.lowerBound - wanted.lowerBound)
+        let target = unsafe UnsafeMutableRawBufferPointer(rebasing: output[place..<(place + Int(part.length))])
+        guard part != plain else { return unsafe key.open(sealed, block: block, into: target) }
+        return unsafe withUnsafeTemporaryAllocation(byteCount: Int(plain.length), alignment: 16) { whole in
+            guard unsafe key.open(sealed, block: block, into: whole) else { return false }
+            let skipped = Int(part.lowerBound - plain.lowerBound)
+            unsafe target.copyMemory(from: UnsafeRawBufferPointer(rebasing: whole[skipped..<(skipped + Int(part.length))]))
+            return true
+        }
+    }
+}
+
+extension Range<Int64> {
+    /// Whether all of `other` lies within.
+    fileprivate func contains(_ other: ByteRange) -> Bool {
+        other.lowerBound >= lowerBound && other.upperBound <= upperBound
+    }
+}

@@ -1,0 +1,65 @@
+import VaultCrypto
+import VaultModel
+
+/// Finds what is good in a segment whose writer was killed.
+enum SegmentRecovery {
+    enum Outcome {
+        /// The segment as it can be closed: cut there, and durable.
+        case recovered(SegmentDescription)
+        /// Nothing of it is good, or what is could not be made durable.
+        case lost
+        /// The file system refused: nothing is known about the bytes.
+        case unreadable
+    }
+
+    /// Opens blocks from the first on until one fails or the file ends, cuts the file there and syncs it. A short last
+    /// block that opens is kept: every byte received is.
+    static func recover(
+        _ segment: SegmentDescription, resourceKey: borrowing SecretKey, in store: any SegmentStore
+    ) throws -> Outcome {
+        let key = try SegmentKey(resourceKey: resourceKey, segment: segment)
+        let file: any StoredFile
+        var recovered = segment
+        do throws(FileFailure) {
+            file = try store.open(segment.id, writable: true)
+            recovered.length = try goodLength(of: segment, key: key, file)
+        } catch {
+            return error.kind == .notFound ? .lost : .unreadable
+        }
+        guard recovered.length > 0 else { return .lost }
+        do throws(FileFailure) {
+            try file.truncate(to: recovered.fileSize)
+            try file.synchronize()
+            try store.synchronizeName(of: segment.id)
+        } catch {
+            // Never tried again: the next sync might say yes to pages that the disk never got.
+            return .lost
+        }
+        return .recovered(recovered)
+    }
+
+    private static func goodLength(
+        of segment: SegmentDescription, key: SegmentKey, _ file: any StoredFile
+    ) throws(FileFailure) -> Int64 {
+        let header = try file.read(count: SegmentDescription.headerByteCount, at: 0)
+        guard case .genuine = key.judge(header) else { return 0 }
+        var good: Int64 = 0
+        var block = 0
+        while good + Int64(segment.blockSize) <= SegmentDescription.mostBytes {
+            let sealed = try file.read(
+                count: segment.blockSize + SegmentDescription.tagByteCount, at: segment.fileOffset(ofBlock: block))
+            let plain = sealed.count - SegmentDescription.tagByteCount
+            guard plain > 0, opens(sealed, block, key) else { break }
+            good += Int64(plain)
+            guard plain == segment.blockSize else { break }
+            block += 1
+        }
+        return good
+    }
+
+    private static func opens(_ sealed: [UInt8], _ block: Int, _ key: SegmentKey) -> Bool {
+        unsafe withUnsafeTemporaryAllocation(byteCount: sealed.count, alignment: 16) { output in
+            unsafe sealed.withUnsafeBytes { unsafe key.open($0, block: block, into: output) }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+"""One check is one test method; its docstring is the sentence that names it."""
+
+import os
+import shutil
+import tempfile
+import unittest
+
+from . import client
+from .media import Media
+from .nginx_origin import NginxOrigin
+from .scripted_origin import ScriptedOrigin
+from .vault import Vault
+from .waiting import eventually
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, os.pardir))
+SEED = int(os.environ.get("MEDIAVAULT_SEED", "20261121"))
+
+
+class Settings:
+    """What the runner was told."""
+
+    binary = os.path.join(ROOT, ".build", "release", "mediavault")
+    scratch = os.path.join(ROOT, ".build", "end-to-end")
+    media = os.path.join(ROOT, ".build", "media")
+    figures = []
+
+
+def each(*values):
+    """Makes one check of a method for each of the values; `{}` in its sentence stands for the value."""
+    def mark(method):
+        method.each = values
+        return method
+    return mark
+
+
+class VaultCase(unittest.TestCase):
+    """A fresh vault, a real origin and the media, for the checks of one class."""
+
+    def __init_subclass__(cls, **arguments):
+        super().__init_subclass__(**arguments)
+        for name, method in list(vars(cls).items()):
+            for value in getattr(method, "each", ()):
+                setattr(cls, f"{name}_{''.join(c if c.isalnum() else '_' for c in str(value))}", _bound(method, value))
+            if hasattr(method, "each"):
+                delattr(cls, name)
+
+    @classmethod
+    def setUpClass(cls):
+        if not os.access(Settings.binary, os.X_OK):
+            raise FileNotFoundError(f"{Settings.binary} is not there: build it, or name another with --binary")
+        os.makedirs(Settings.scratch, exist_ok=True)
+        cls.scratch = tempfile.mkdtemp(prefix=cls.__name__ + "-", dir=Settings.scratch)
+        cls.addClassCleanup(shutil.rmtree, cls.scratch, ignore_errors=True)
+        cls.media = Media(Settings.media)
+        cls._places = 0
+        cls.prepare()
+
+    @classmethod
+    def prepare(cls):
+        """What a class needs before its first check."""
+
+    @classmethod
+    def new_origin(cls):
+        cls._places += 1
+        origin = NginxOrigin(os.path.join(cls.scratch, f"origin-{cls._places}"), Settings.media)
+        cls.addClassCleanup(origin.stop)
+        return origin
+
+    @classmethod
+    def new_scripted_origin(cls):
+        origin = ScriptedOrigin()
+        cls.addClassCleanup(origin.stop)
+        return origin
+
+    @classmethod
+    def new_vault(cls):
+        cls._places += 1
+        vault = Vault(Settings.binary, os.path.join(cls.scratch, f"vault-{cls._places}")).init()
+        cls.addClassCleanup(vault.stop)
+        return vault
+
+    @classmethod
+    def served_vault(cls, *options):
+        vault = cls.new_vault()
+        vault.serve(*options)
+        return vault
+
+    @staticmethod
+    def figure(name, value, bound, unit=""):
+        """Notes a figure beside its bound, to be printed."""
+        shown = f"{value:.4g}" if isinstance(value, float) else str(value)
+        Settings.figures.append(f"figure: {name} = {shown}{unit} ({bound})")
+
+    def assert_eventually(self, produce, expected, message=None, within=15.0):
+        self.assertEqual(eventually(produce, lambda value: value == expected, within), expected, message)
+
+    def assert_whole(self, address, name):
+        """The address gives the whole medium, byte for byte."""
+        status, length, digest = client.digest(address)
+        self.assertEqual((status, length, digest), (200, self.media.size(name), self.media.sha256(name)))
+
+    def assert_range(self, address, name, first, end):
+        answer = client.get(address, f"bytes={first}-{end - 1}")
+        self.assertEqual(answer.status, 206)
+        self.assertEqual(answer.headers.get("content-range"), f"bytes {first}-{end - 1}/{self.media.size(name)}")
+        self.assertTrue(answer.body == self.media.bytes(name, first, end), f"bytes {first}-{end - 1} of {name} differ")
+
+
+def _bound(method, value):
+    def check(self):
+        method(self, value)
+    check.__doc__ = method.__doc__.replace("{}", str(value))
+    return check

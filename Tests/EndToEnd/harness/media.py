@@ -1,0 +1,77 @@
+"""Media made once with ffmpeg and kept in a folder; noise where size or unguessable bytes are wanted."""
+
+import hashlib
+import os
+import subprocess
+
+TITLE = "A title that no vault may show"
+FILMS = ("tone.mp3", "moov-first.mp4", "moov-last.mp4", "film.webm", "large.mp4")
+LARGE, LARGE_BYTES = "large.mp4", 300 << 20
+HUGE, HUGE_BYTES = "huge.bin", 1 << 30
+
+_NOISE = ("-f", "lavfi", "-i", "anoisesrc=c=pink:r=48000:d={seconds}:seed=7")
+_SCENE = ("-f", "lavfi", "-i", "testsrc2=s={size}:r=25:d={seconds},noise=alls={noise}:allf=t+u:all_seed=7")
+_H264_AAC = ("-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-g", "25",
+             "-c:a", "aac", "-b:a", "128k")
+_VP8_OPUS = ("-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "1M", "-g", "25",
+             "-c:a", "libopus", "-b:a", "96k")
+_MOOV_FIRST = ("-movflags", "+faststart")
+
+
+def _recipe(name):
+    """The inputs and the encoding of a medium."""
+    if name == "tone.mp3":
+        return [*_filled(_NOISE, seconds=120), "-c:a", "libmp3lame", "-b:a", "128k"]
+    if name == "film.webm":
+        return [*_filled(_SCENE + _NOISE, size="320x180", seconds=12, noise=20), *_VP8_OPUS]
+    if name == LARGE:
+        return [*_filled(_SCENE + _NOISE, size="1280x720", seconds=8, noise=100), *_H264_AAC, "-crf", "0", *_MOOV_FIRST]
+    film = [*_filled(_SCENE + _NOISE, size="640x360", seconds=20, noise=20), *_H264_AAC, "-crf", "28"]
+    return film if name == "moov-last.mp4" else [*film, *_MOOV_FIRST]
+
+
+def _filled(arguments, **values):
+    return [argument.format(**values) for argument in arguments]
+
+
+def _write_noise(path, size):
+    with open(path, "wb") as file:
+        for _ in range(size >> 20):
+            file.write(os.urandom(1 << 20))
+
+
+def _encode(path, name):
+    subprocess.run(
+        ["ffmpeg", "-v", "error", "-nostdin", "-y", *_recipe(name), "-metadata", f"title={TITLE}", path],
+        check=True, stdin=subprocess.DEVNULL)
+
+
+class Media:
+    """A folder of media, each made when it is first asked for."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self._digests = {}
+        os.makedirs(folder, exist_ok=True)
+
+    def path(self, name):
+        path = os.path.join(self.folder, name)
+        if not os.path.exists(path):
+            made = os.path.join(self.folder, "making-" + name)
+            _write_noise(made, HUGE_BYTES) if name == HUGE else _encode(made, name)
+            os.replace(made, path)
+        return path
+
+    def size(self, name):
+        return os.path.getsize(self.path(name))
+
+    def sha256(self, name):
+        if name not in self._digests:
+            with open(self.path(name), "rb") as file:
+                self._digests[name] = hashlib.file_digest(file, "sha256").hexdigest()
+        return self._digests[name]
+
+    def bytes(self, name, first, end):
+        with open(self.path(name), "rb") as file:
+            file.seek(first)
+            return file.read(end - first)

@@ -1,0 +1,86 @@
+"""Real players, run headless."""
+
+import contextlib
+import json
+import os
+import re
+import socket
+import subprocess
+
+from .waiting import eventually
+
+_MPV = ("mpv", "--no-config", "--vo=null", "--ao=null", "--ao-null-untimed", "--no-terminal")
+
+
+def decoded_frames(source, *seek):
+    """The hashes of every decoded frame, by ffmpeg; `seek` stands before the input: -ss 5, -t 1."""
+    done = subprocess.run(
+        ["ffmpeg", "-v", "error", "-nostdin", *seek, "-i", source, "-f", "framemd5", "-"],
+        stdin=subprocess.DEVNULL, capture_output=True, timeout=300)
+    return done.returncode, done.stdout
+
+
+def frame_count(frames):
+    return len(re.findall(rb"^\d", frames, re.MULTILINE))
+
+
+def mpv_exit(source, *options):
+    """The exit code of mpv once it has played to the end: 0 played, 2 could not open, 3 some of it failed."""
+    return subprocess.run(
+        [*_MPV, "--untimed", *options, source],
+        stdin=subprocess.DEVNULL, capture_output=True, timeout=300).returncode
+
+
+class Mpv:
+    """mpv under control: told to seek, asked where it is."""
+
+    def __init__(self, source, control):
+        self._process = subprocess.Popen(
+            [*_MPV, f"--input-ipc-server={control}", source],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if not eventually(lambda: os.path.exists(control) and self._connected(control)):
+            self._process.kill()
+            raise AssertionError("mpv did not open its control socket")
+        self._reader = self._socket.makefile("rb")
+
+    def _connected(self, control):
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.settimeout(30)
+        try:
+            self._socket.connect(control)
+            return True
+        except OSError:
+            self._socket.close()
+            return False
+
+    def _say(self, *command):
+        self._socket.sendall(json.dumps({"command": command}).encode() + b"\n")
+
+    def wait_for(self, event):
+        """Reads on until the event; what was told meanwhile is dropped."""
+        for line in self._reader:
+            if json.loads(line).get("event") == event:
+                return
+        raise AssertionError(f"mpv ended before {event}")
+
+    def seek(self, seconds):
+        self._say("seek", seconds, "absolute+exact")
+        self.wait_for("playback-restart")
+
+    def position(self):
+        self._say("get_property", "time-pos")
+        for line in self._reader:
+            told = json.loads(line)
+            if "error" in told:
+                return told.get("data")
+        raise AssertionError("mpv ended before it said where it is")
+
+    def quit(self):
+        self._say("quit")
+        return self._process.wait(timeout=30)
+
+    def close(self):
+        self._socket.close()
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        self._process.wait()

@@ -1,0 +1,24 @@
+"""Waiting for what another process does: polled, never slept through."""
+
+import time
+
+
+def eventually(produce, accept=bool, within=15.0, every=0.02):
+    """The first value of `produce` that `accept` takes, or the last one when the time is up."""
+    deadline = time.monotonic() + within
+    while True:
+        value = produce()
+        if accept(value) or time.monotonic() >= deadline:
+            return value
+        time.sleep(every)
+
+
+def settled(produce, tolerance, quiet=1.0, within=15.0):
+    """A figure that has moved by no more than `tolerance` for `quiet` seconds, or the last one when the time is up."""
+    value, since, deadline = produce(), time.monotonic(), time.monotonic() + within
+    while time.monotonic() - since < quiet and time.monotonic() < deadline:
+        time.sleep(0.1)
+        latest = produce()
+        if abs(latest - value) > tolerance:
+            value, since = latest, time.monotonic()
+    return value

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Plays real media through the real command from real origins, and checks what a person would notice.
+
+    run.py [--binary PATH] [--only NAME]... [--media FOLDER] [--quiet] [--list]
+
+Prints a line for each check, its figures beside their bounds, and a count. Exit code 0 when all have passed, 1 when one
+has failed, 2 when nothing could be run. Needs nginx, ffmpeg, mpv and numpy; uses loopback only.
+"""
+
+import argparse
+import os
+import shutil
+import signal
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+
+from harness import reporting  # noqa: E402
+from harness.case import Settings  # noqa: E402
+
+TOOLS = ("nginx", "ffmpeg", "mpv")
+
+
+def checks(suite):
+    for item in suite:
+        if isinstance(item, unittest.TestSuite):
+            yield from checks(item)
+        else:
+            yield item
+
+
+def chosen(names):
+    """The checks whose module, class or method has one of the names in it; all without a name."""
+    found = list(checks(unittest.defaultTestLoader.discover(HERE)))
+    return [item for item in found if not names or any(name in item.id() for name in names)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Runs the end-to-end checks.")
+    parser.add_argument("--binary", default=Settings.binary, help="the command (default: %(default)s)")
+    parser.add_argument("--media", default=Settings.media, help="where media are kept (default: %(default)s)")
+    parser.add_argument("--only", action="append", metavar="NAME", help="only checks with this in their name")
+    parser.add_argument("--list", action="store_true", help="print the names and run nothing")
+    parser.add_argument("--quiet", action="store_true", help="print only what fails or is skipped, and the figures")
+    options = parser.parse_args()
+    Settings.binary, Settings.media = os.path.abspath(options.binary), os.path.abspath(options.media)
+    found = chosen(options.only)
+    if not found:
+        reporting.fail("No check has such a name: see --list.")
+    if options.list:
+        for item in found:
+            print(f"{item.id()}: {' '.join((item._testMethodDoc or '').split())}")
+        return 0
+    os.environ["PATH"] += os.pathsep + "/usr/sbin"  # where Debian keeps nginx
+    missing = [tool for tool in TOOLS if not shutil.which(tool)]
+    if missing:
+        reporting.fail(f"Not installed: {', '.join(missing)}. Scripts/test installs them.")
+    if not os.access(Settings.binary, os.X_OK):
+        reporting.fail(f"{Settings.binary} is not there: build it, or name another with --binary.")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # unittest lets a KeyboardInterrupt through
+    return 0 if reporting.run(found, options.quiet) else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,105 @@
+"""Nothing of what was played can be read in the vault's folder; the format document alone opens it."""
+
+import glob
+import json
+import os
+import subprocess
+import sys
+
+from harness import client
+from harness.case import ROOT, VaultCase
+from harness.media import FILMS, LARGE, TITLE
+from harness.nginx_origin import HOST
+
+READER = os.path.join(ROOT, "Tests", "IndependentReader")
+HEADER = ("X-Viewer", "the-header-value-of-a-viewer-4711")
+
+
+def tool(name, *arguments):
+    return subprocess.run([sys.executable, os.path.join(READER, name), *arguments],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True)
+
+
+class NothingReadable(VaultCase):
+    @classmethod
+    def prepare(cls):
+        cls.origin, cls.vault = cls.new_origin(), cls.served_vault()
+        cls.heads = []
+        for name in FILMS:
+            cls.media.path(name)
+            head = client.get(f"http://127.0.0.1:{cls.origin.port}/{name}", method="HEAD")
+            cls.heads.append(head.headers)
+            client.digest(cls.vault.address(cls.origin.url(name)))
+        partly = cls.vault.address(cls.origin.url("tone.mp3?token=a-secret-of-the-query"))
+        with client.Stream(partly) as stream:
+            stream.read(200_000)
+        cls.vault.stop()
+
+    def told(self):
+        """Every string that must not be found."""
+        yield from (TITLE, HOST, f"{HOST}:{self.origin.port}", "token=a-secret-of-the-query")
+        for name, headers in zip(FILMS, self.heads):
+            yield from (name, self.origin.url(name), headers["etag"].strip('"'), headers["last-modified"])
+            yield headers["content-type"]
+
+    def lines(self, name, lines):
+        """A file of these lines; its path."""
+        path = os.path.join(self.scratch, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join(dict.fromkeys(lines)) + "\n")
+        return path
+
+    def test_search(self):
+        """No 16 bytes of media, no URL, host, title, validator, header value or key is readable in the vault"""
+        media = [self.media.path(name) for name in FILMS]
+        done = tool("search_plaintext.py", self.vault.folder, "--media", *media,
+                    "--strings", self.lines("strings", self.told()), "--secrets", self.vault.key)
+        self.assertEqual(done.returncode, 0, done.stdout[-1500:] + done.stderr[-500:])
+
+    def test_request_headers(self):
+        """Request headers that a title needs reach its origin, and are not readable in the vault (H11)"""
+        vault, origin = type(self).new_vault(), type(self).new_scripted_origin()
+        url = origin.add("film.mp4", size=100_000)
+        vault.result("fetch", url, "--header-file", self.lines("headers", [": ".join(HEADER)]))
+        self.assertEqual({item.fields.get(HEADER[0].lower()) for item in origin.gets("film.mp4")}, {HEADER[1]})
+        done = tool("search_plaintext.py", vault.folder, "--strings", self.lines("values", HEADER))
+        self.assertEqual(done.returncode, 0, done.stdout[-1500:] + done.stderr[-500:])
+
+    def test_search_finds(self):
+        """The search is no blind one: it finds 24 bytes of media in a file of noise"""
+        open_folder = os.path.join(self.scratch, "open")
+        os.makedirs(open_folder)
+        with open(os.path.join(open_folder, "file"), "wb") as file:
+            file.write(os.urandom(100_001) + self.media.bytes("tone.mp3", 500_000, 500_024) + os.urandom(100_001))
+        done = tool("search_plaintext.py", open_folder, "--media", self.media.path("tone.mp3"))
+        self.assertEqual(done.returncode, 1)
+
+    def test_independent_reader(self):
+        """A reader written from the format document alone opens the vault: lengths and SHA-256 agree"""
+        done = tool("read_vault.py", self.vault.folder, self.vault.keyring, "--key-file", self.vault.key)
+        self.assertEqual(done.returncode, 0, done.stdout[-1000:] + done.stderr[-500:])
+        report = json.loads(done.stdout)
+        self.assertEqual(report["damage"], [])
+        resources = {item["url"]: item for item in report["resources"]}
+        for name in FILMS:
+            found, size = resources[self.origin.url(name)], self.media.size(name)
+            self.assertEqual((found["size"], found["held"]), (size, [[0, size]]))
+            self.assertEqual(found["sha256"], [self.media.sha256(name)])
+
+    def test_modes(self):
+        """The folder is its owner's alone, and so is every file in it"""
+        self.assertEqual(os.stat(self.vault.folder).st_mode & 0o777, 0o700)
+        found = glob.glob(os.path.join(self.vault.folder, "**"), recursive=True)
+        files = [path for path in found if os.path.isfile(path)]
+        self.assertGreater(len(files), 5)
+        self.assertEqual({oct(os.stat(path).st_mode & 0o777) for path in [*files, self.vault.keyring, self.vault.key]},
+                         {"0o600"})
+
+    def test_segment_count(self):
+        """The large film lies in segments of at most 8 MiB, and in few of them"""
+        sizes = [os.path.getsize(path) for path in glob.glob(os.path.join(self.vault.folder, "segments", "*", "*"))]
+        self.assertLessEqual(max(sizes), (8 << 20) + 88 + 16 * 2048)
+        held = sum(self.media.size(name) for name in FILMS)
+        self.figure("segments of all media", len(sizes), f"<= {2 * held // (8 << 20) + 2 * (len(FILMS) + 2)}")
+        self.assertLessEqual(len(sizes), 2 * held // (8 << 20) + 2 * (len(FILMS) + 2))
+        self.assertGreater(len(sizes), self.media.size(LARGE) // (8 << 20))

@@ -1,0 +1,84 @@
+"""A client that stops reading costs little, and its fetch is let go and taken up again."""
+
+import random
+import time
+
+from harness import client
+from harness.case import VaultCase
+from harness.media import HUGE, HUGE_BYTES, LARGE
+from harness.waiting import settled
+
+CLIENTS, EACH = 30, 0.4e6  # bytes of memory for each that stops reading
+LET_GO_AFTER, LET_GO_WITHIN = 25.0, 45.0  # seconds: 30 by the service's clock, and what stands in sockets first
+READING, STALLED = 25, 25
+READ_EACH = 192 << 20  # what each client reads of the huge film; one reads it all
+PEAK = 100 << 20
+
+
+def first_bytes(address, count, **options):
+    """A stream that has read its first bytes and then reads no more."""
+    stream = client.Stream(address, receive_buffer=65_536, **options)
+    stream.read(count)
+    return stream
+
+
+class StalledClients(VaultCase):
+    def test_memory_of_stalled(self):
+        """Clients that stop reading a held film cost the service at most 0.4 MB each"""
+        self.media.path(LARGE)
+        origin, vault = self.new_origin(), self.served_vault()
+        address = vault.address(origin.url(LARGE))
+        client.digest(address)
+        vault.stop()
+        service = vault.serve()
+        client.digest(address, "bytes=0-20000000")
+        before = settled(service.memory, 65_536)
+        streams = [first_bytes(address, 65_536) for _ in range(CLIENTS)]
+        after = settled(service.memory, 65_536)
+        for stream in streams:
+            stream.close()
+        growth = (after - before) / CLIENTS
+        self.figure(f"memory for each of {CLIENTS} clients that stopped reading", growth / 1e6, "<= 0.4", " MB")
+        self.assertLessEqual(growth, EACH)
+
+    def test_transfer_is_let_go(self):
+        """A reader that stops for 30 s has its transfer let go; when it reads on all bytes come, and right"""
+        origin, vault = self.new_scripted_origin(), self.served_vault()
+        size = 64 << 20
+        url = origin.add("paused.mp4", size=size, seed=5)
+        film = origin.film("paused.mp4")
+        stream = first_bytes(vault.address(url), 1 << 20, range="bytes=0-")
+        stopped = time.monotonic()
+        self.addCleanup(stream.close)
+        exchange = origin.gets("paused.mp4")[0]
+        self.assertTrue(exchange.ended.wait(LET_GO_WITHIN), "the connection is held for a reader that has stopped")
+        self.assertIsNotNone(exchange.left_at, "the whole film was fetched for a reader that has stopped")
+        took = exchange.left_at - stopped
+        self.figure("a stalled reader's transfer is let go after", took, f"{LET_GO_AFTER} … {LET_GO_WITHIN}", " s")
+        self.assertGreaterEqual(took, LET_GO_AFTER)
+        self.assertTrue(stream.read(size) == film.content[1 << 20:], "the bytes differ")
+        self.assertGreater(len(origin.gets("paused.mp4")), 1)
+        self.assert_eventually(vault.bytes_fetched, size)
+
+
+class Peak(VaultCase):
+    def test_peak(self):
+        """50 clients stream a film of 1 GB, half of them stop reading: the service never takes more than 100 MB"""
+        self.media.path(HUGE)
+        origin, vault = self.new_origin(), self.new_vault()
+        service = vault.serve()
+        address, seed = vault.address(origin.url(HUGE)), random.Random(3)
+        stalled = [first_bytes(address, seed.randrange(1, 500_000)) for _ in range(STALLED)]
+        whole, digests = client.Stream(address), []
+        reading = [client.Stream(address) for _ in range(READING - 1)]
+        client.together([lambda: digests.append(whole.digest_rest())] + [
+            lambda stream=stream: stream.discard(READ_EACH) for stream in reading])
+        peak = service.memory("VmHWM")
+        for stream in stalled + reading + [whole]:
+            stream.close()
+        self.figure(f"peak memory with {READING + STALLED} clients of a 1 GB film, half of them stalled",
+                    peak / (1 << 20), "<= 100", " MiB")
+        self.assertEqual(digests, [self.media.sha256(HUGE)])
+        self.assertEqual([stream.received for stream in reading], [READ_EACH] * (READING - 1))
+        self.assertLessEqual(peak, PEAK)
+        self.assert_eventually(vault.bytes_fetched, HUGE_BYTES)

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""Makes a complete small vault, keyring, key file and a description of what they hold.
+
+    make_golden_vault.py OUTDIR
+
+Every key, id and nonce comes from a fixed seed, so each run writes the same keyring, segment files and rows; a real
+vault draws them at random. It writes OUTDIR/vault, keyring.json, key (slot 1), passphrase (slot 2) and expected.json.
+Git keeps neither empty folders nor modes: whoever uses a checkout of it makes the missing segment folders and sets
+0700 and 0600.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+import struct
+import sys
+import unicodedata
+
+import golden_plan as plan
+from vaultformat import cache_key, derivation, keyring, schema, sealed, sodium
+from vaultformat.segment import Segment, make_file
+from vaultformat.unlock import Passphrase
+
+PLAINTEXT_FORMULA = ("byte o of NAME = byte (o mod 64) of the 64-byte unkeyed BLAKE2b of "
+                     "NAME in ASCII, one zero byte, and o div 64 as unsigned 64-bit little-endian")
+
+
+def fixed(label, size):
+    """In place of randomness: the same bytes for the same label, always."""
+    return hashlib.blake2b(b"MediaVault golden vault\0" + label.encode("utf-8"), digest_size=size).digest()
+
+
+def nonce(label):
+    return fixed("nonce " + label, sodium.NONCE_BYTES)
+
+
+def plaintext(name, start, length):
+    first, last = start // 64, (start + length + 63) // 64
+    stream = b"".join(hashlib.blake2b(name.encode("ascii") + b"\0" + struct.pack("<Q", block)).digest()
+                      for block in range(first, last))
+    return stream[start - first * 64:][:length]
+
+
+VAULT_ID = fixed("vault id", 16)
+ROOT, LOCATOR, TOKEN, RECEIPT = (fixed(label, 32) for label in ("root", "locator", "token", "receipt"))
+GENERATIONS = {number: fixed(f"generation {number}", 32) for number in (1, 2)}
+KEY_FILE = fixed("key file", 32)
+
+
+def make_keyring():
+    """Slots 1 (key file) and 2 (passphrase); generations 1 and 2 active, 3 made and retired unused, current 2."""
+    def sealed_key(key, role, number, secret):
+        return keyring.seal_key(key, role, VAULT_ID, number, secret, nonce(f"{role} {number}"))
+
+    passphrase_slot = {"number": 2, "label": "passphrase", "method": "passphrase", "opsLimit": 1, "memLimit": 8388608,
+                       "salt": base64.b64encode(fixed("salt", 16)).decode("ascii")}
+    passphrase = Passphrase.from_file(plan.PASSPHRASE_AS_TYPED.encode("utf-8"))
+    passphrase_slot["rootKey"] = sealed_key(passphrase.key(passphrase_slot), "slot", 2, ROOT)
+    generations = [{"number": number, "created": plan.CREATED + number, "state": "active", "backups": 0,
+                    "key": sealed_key(ROOT, "generation", number, key)} for number, key in GENERATIONS.items()]
+    generations.append({"number": 3, "created": plan.CREATED + 3, "state": "retired", "backups": 0})
+    return keyring.finished({
+        "vaultID": VAULT_ID.hex(), "revision": 4, "current": 2, "tokenEpoch": 1, "receiptSequence": 0,
+        "slots": [{"number": 1, "label": "key file", "method": "key-file",
+                   "rootKey": sealed_key(KEY_FILE, "slot", 1, ROOT)}, passphrase_slot],
+        "locators": [{"number": 1, "key": sealed_key(ROOT, "locator", 1, LOCATOR)}],
+        "tokenKey": sealed_key(ROOT, "token", 0, TOKEN), "receiptKey": sealed_key(ROOT, "receipt", 0, RECEIPT),
+        "generations": generations}, ROOT)
+
+
+def name_of(title):
+    key = cache_key.of_content_id(title.content_id) if title.content_id else cache_key.of_url(title.url)
+    return cache_key.for_principal(key, LOCATOR, title.identity.encode("ascii")) if title.identity else key
+
+
+class VaultMaker:
+    """Writes segment files and collects rows and expectations, title by title."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.rows = {name: [] for name in ("vault", "generation", "resource", "resourceKey", "representation",
+                                           "segment", "badBlock")}
+        settings = sealed.seal_value(derivation.index_key(LOCATOR), sealed.settings_associated(VAULT_ID),
+                                     sealed.padded({}), nonce("settings"))
+        self.rows["vault"].append((VAULT_ID, 4, 1, settings))
+        self.rows["generation"] += [(number, "active") for number in GENERATIONS]
+
+    def add(self, title):
+        """Adds one resource; returns what a reader must find."""
+        key_bytes = name_of(title)
+        resource = derivation.resource_id(LOCATOR, key_bytes)
+        keys = {number: fixed(f"{title.name} key {number}", 32) for number in range(1, len(title.generations) + 1)}
+        for number, generation in enumerate(title.generations, 1):
+            wrapped = sealed.seal_value(
+                derivation.wrapping_key(GENERATIONS[generation], resource),
+                sealed.wrapped_associated(resource, number, generation), keys[number],
+                nonce(f"{title.name} wrapped {number}"))
+            self.rows["resourceKey"].append((resource, number, generation, wrapped))
+        ids = {version.sequence: fixed(f"{title.name} representation {version.sequence}", 16)
+               for version in title.versions}
+        serving, = (ids[version.sequence] for version in title.versions if version.state == "serving")
+        metadata = {"url": title.url, "cacheKey": base64.b64encode(key_bytes).decode("ascii"),
+                    "serving": serving.hex(), "created": plan.CREATED}
+        if title.title:
+            metadata["title"] = title.title
+        current = len(title.generations)
+        metadata_key = derivation.metadata_key(keys[current])
+        self.rows["resource"].append((resource, current, sealed.seal_value(
+            metadata_key, sealed.metadata_associated(resource), sealed.padded(metadata),
+            nonce(f"{title.name} metadata")), title.category, title.accessed))
+        versions = [self._add_version(title, version, ids[version.sequence], resource, keys, metadata_key)
+                    for version in title.versions]
+        return {"name": title.name, "id": resource.hex(), "url": title.url, "contentID": title.content_id,
+                "identity": title.identity, "cacheKey": metadata["cacheKey"], "title": title.title,
+                "created": plan.CREATED, "class": title.category, "accessed": title.accessed, "keyNumber": current,
+                "generations": list(title.generations), "generation": title.generations[-1],
+                "serving": serving.hex(), "representations": versions}
+
+    def _add_version(self, title, version, id, resource, keys, metadata_key):
+        info = {"sequence": version.sequence, "length": version.length, "type": version.type, "etag": version.etag,
+                "lastModified": version.last_modified, "ranges": version.ranges, "retrieved": plan.CREATED + 60}
+        self.rows["representation"].append((id, resource, version.state, sealed.seal_value(
+            metadata_key, sealed.info_associated(resource, id), sealed.padded(info),
+            nonce(f"{title.name} info {version.sequence}"))))
+        name = f"{title.name}/{version.sequence}"
+        segments = [self._add_segment(title, name, place, piece, id, keys)
+                    for place, piece in enumerate(version.pieces)]
+        held = []
+        for first, end in held_ranges(version.pieces):
+            digest = hashlib.sha256(plaintext(name, first, end - first)).hexdigest()
+            held.append({"first": first, "end": end, "sha256": digest})
+        return {"id": id.hex(), "state": version.state, **info, "plaintextName": name, "held": held,
+                "complete": version.length is not None and
+                [(item["first"], item["end"]) for item in held] == ([(0, version.length)] if version.length else []),
+                "segments": segments}
+
+    def _add_segment(self, title, name, place, piece, representation, keys):
+        segment = Segment(fixed(f"{name} segment {place}", 16), representation, piece.block_size, piece.start,
+                          piece.length)
+        data = bytearray(make_file(keys[piece.key], segment, plaintext(name, piece.start, piece.length)))
+        for block in piece.bad_blocks:
+            data[segment.file_range(block)[0] + 5] ^= 0x10
+            self.rows["badBlock"].append((segment.id, block))
+        folder = os.path.join(self.folder, "segments", segment.folder)
+        os.makedirs(folder, 0o700, exist_ok=True)
+        write_file(os.path.join(folder, segment.id.hex()), bytes(data))
+        self.rows["segment"].append((segment.id, representation, piece.key, piece.block_size, piece.start,
+                                     piece.length, "closed", title.accessed))
+        return {"id": segment.id.hex(), "start": piece.start, "length": piece.length, "blockSize": piece.block_size,
+                "keyNumber": piece.key, "badBlocks": list(piece.bad_blocks)}
+
+    def write_database(self, name, statements, journal):
+        path = os.path.join(self.folder, name)
+        connection = sqlite3.connect(path, isolation_level=None)
+        connection.execute(f"PRAGMA journal_mode = {journal}")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {schema.USER_VERSION}")
+        connection.execute("BEGIN")
+        for statement in statements:
+            connection.execute(statement)
+        tables = [statement.split()[2] for statement in statements if statement.startswith("CREATE TABLE")]
+        for table in tables:
+            for row in self.rows.get(table, ()):
+                connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
+        connection.execute("COMMIT")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.close()
+        os.chmod(path, 0o600)
+
+
+def held_ranges(pieces):
+    """The ranges that `pieces` hold, bad blocks left out, neighbours joined."""
+    held = []
+    for piece in pieces:
+        for offset in range(0, piece.length, piece.block_size):
+            if offset // piece.block_size in piece.bad_blocks:
+                continue
+            first, end = piece.start + offset, piece.start + min(piece.length, offset + piece.block_size)
+            if held and held[-1][1] == first:
+                held[-1][1] = end
+            else:
+                held.append([first, end])
+    return held
+
+
+def write_file(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+    os.chmod(path, 0o600)
+
+
+def make(outdir):
+    vault = os.path.join(outdir, "vault")
+    shutil.rmtree(vault, ignore_errors=True)
+    os.makedirs(os.path.join(vault, "segments"), 0o700)
+    os.chmod(vault, 0o700)
+    maker = VaultMaker(vault)
+    resources = [maker.add(title) for title in plan.TITLES]
+    maker.write_database("index.sqlite", schema.INDEX, "WAL")
+    maker.write_database("catalog.backup", schema.CATALOG, "DELETE")
+    write_file(os.path.join(vault, "lock"), b"")
+    write_file(os.path.join(outdir, "keyring.json"), make_keyring())
+    write_file(os.path.join(outdir, "key"), KEY_FILE)
+    write_file(os.path.join(outdir, "passphrase"),
+               unicodedata.normalize("NFD", plan.PASSPHRASE_AS_TYPED).encode("utf-8") + b"\n")
+    expected = {
+        "madeBy": "Tests/IndependentReader/make_golden_vault.py", "vaultID": VAULT_ID.hex(),
+        "keyring": {"revision": 4, "current": 2, "active": [1, 2], "retired": [3], "locator": 1, "tokenEpoch": 1,
+                    "receiptSequence": 0},
+        "keys": {"root": ROOT.hex(), "locator": LOCATOR.hex(), "token": TOKEN.hex(), "receipt": RECEIPT.hex(),
+                 "generations": {str(number): key.hex() for number, key in GENERATIONS.items()},
+                 "unlockOfSlot1": KEY_FILE.hex()},
+        "passphrase": {form.lower(): unicodedata.normalize(form, plan.PASSPHRASE_AS_TYPED) for form in ("NFC", "NFD")},
+        "plaintext": {"formula": PLAINTEXT_FORMULA, "first32OfFilm2": plaintext("film/2", 0, 32).hex()},
+        "resources": resources}
+    write_file(os.path.join(outdir, "expected.json"), json.dumps(expected, indent=1).encode("ascii") + b"\n")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: make_golden_vault.py OUTDIR")
+    make(sys.argv[1])

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Opens a real vault from the format document alone and says what it holds.
+
+    read_vault.py VAULT KEYRING (--key-file F | --passphrase-file F) [--list] [--extract NAME OUT]
+
+Prints one JSON object: `vault`, `resources` (with the held ranges and the SHA-256 of each one's plaintext), `damage`
+(each way in which the vault is not as the format says, one sentence each) and `notices` (missing segment folders,
+files without a row, modes). With --extract, NAME (a URL, or `content-id:` and an id) is written to OUT, its gaps left
+as holes. Every block is opened in either case. Nothing in the vault is changed; a service may be running.
+
+Exit codes: 0 sound, 1 cannot be read, 2 usage, 3 wrong key, 4 damage, 6 the resource is not there or not whole.
+"""
+
+import argparse
+import json
+import os
+import sys
+
+from vaultformat import cache_key, database, derivation, keyring, unlock
+from vaultformat.contents import Contents
+from vaultformat.errors import FormatError, WrongKey
+from vaultformat.verification import unknown_files, verify
+
+
+def unlock_key(options):
+    path = options.key_file or options.passphrase_file
+    with open(path, "rb") as file:
+        data = file.read()
+    return unlock.key_file(data) if options.key_file else unlock.Passphrase.from_file(data)
+
+
+def open_vault(options):
+    """The contents of the index, and the faults of the catalog backup."""
+    with open(options.keyring, "rb") as file:
+        members = keyring.read(file.read())
+    keys = keyring.unlock_keys(members, unlock_key(options))
+    rows = database.read_index(os.path.join(options.vault, "index.sqlite"))
+    for row in rows.vault:
+        keyring.check_belongs(keys, row["id"], row["keyringRevision"])
+    return Contents(rows, keys), catalog_faults(options.vault, keys)
+
+
+def catalog_faults(vault, keys):
+    path = os.path.join(vault, "catalog.backup")
+    if not os.path.exists(path):
+        return []
+    try:
+        return [f"catalog.backup: {sentence}" for sentence in Contents(database.read_catalog(path), keys).faults]
+    except FormatError as error:
+        return [f"catalog.backup: {error}"]
+
+
+def row_changed(vault, before):
+    """Whether the row of a segment is no longer what the snapshot said."""
+    now = database.segment_row(os.path.join(vault, "index.sqlite"), before.segment.id)
+    return now is None or (now["length"], now["state"] == "closed") != (before.segment.length, before.closed)
+
+
+def summary(resource, contents, options, damage, write=None):
+    """What is printed of one resource; every block of all its representations is opened."""
+    serving, all_held = None, []
+    for item in resource.representations:
+        chosen = item.id.hex() == resource.metadata.get("serving")
+        held = verify(options.vault, item, damage.append, write if chosen else None,
+                      lambda stored: row_changed(options.vault, stored))
+        entry = {"id": item.id.hex(), "state": item.state, "sequence": item.info.get("sequence"),
+                 "size": item.info.get("length"), "held": held.ranges, "sha256": held.digests, "bytes": held.bytes,
+                 "type": item.info.get("type"), "etag": item.info.get("etag"),
+                 "lastModified": item.info.get("lastModified"), "segments": len(item.segments)}
+        all_held.append(entry)
+        serving = entry if chosen else serving
+    shown = serving or {}
+    return {
+        "id": resource.id.hex(), "url": resource.metadata.get("url"), "cacheKey": resource.metadata.get("cacheKey"),
+        "title": resource.metadata.get("title"), "size": shown.get("size"), "held": shown.get("held", []),
+        "bytes": shown.get("bytes", 0), "sha256": shown.get("sha256", []), "complete": is_complete(shown),
+        "type": shown.get("type"), "etag": shown.get("etag"), "class": resource.row["class"],
+        "generation": resource.generation, "representations": all_held}
+
+
+def is_complete(entry):
+    size = entry.get("size")
+    return size is not None and entry["held"] == ([[0, size]] if size else [])
+
+
+def named(contents, name):
+    """The resource of that content id or URL: by its hashed cache key, else by the URL in its metadata."""
+    key = name.encode("utf-8") if name.startswith("content-id:") else cache_key.of_url(name)
+    id = derivation.resource_id(contents.locator, key)
+    for resource in contents.resources:
+        if resource.id == id or resource.metadata.get("url") == name:
+            return resource
+    return None
+
+
+def extract(resource, contents, options, damage):
+    """Writes the held bytes of `resource` to the file named; whether it is whole."""
+    with open(options.extract[1], "wb") as out:
+        def write(offset, data):
+            out.seek(offset)
+            out.write(data)
+        printed = summary(resource, contents, options, damage, write)
+        out.truncate(max([end for _, end in printed["held"]], default=0))
+    return printed
+
+
+def report(contents, resources, damage, options):
+    row = contents.rows.vault[0]
+    known = {item["id"].hex() for item in contents.rows.segment} | {
+        item["segment"].hex() for item in contents.rows.doomed}
+    json.dump({
+        "vault": {"id": row["id"].hex(), "keyringRevision": row["keyringRevision"], "locator": row["locator"],
+                  "generations": contents.rows.generation, "settings": contents.settings},
+        "resources": resources, "damage": damage, "notices": list(unknown_files(options.vault, known))},
+        sys.stdout, indent=2)
+    print()
+
+
+def parse_arguments(arguments):
+    parser = argparse.ArgumentParser(description="Reads a MediaVault vault from its format document alone.")
+    parser.add_argument("vault")
+    parser.add_argument("keyring")
+    way = parser.add_mutually_exclusive_group(required=True)
+    way.add_argument("--key-file")
+    way.add_argument("--passphrase-file")
+    parser.add_argument("--list", action="store_true", help="print what is held (the default)")
+    parser.add_argument("--extract", nargs=2, metavar=("NAME", "OUT"))
+    return parser.parse_args(arguments)
+
+
+def main(arguments):
+    options = parse_arguments(arguments)
+    contents, damage = open_vault(options)
+    damage = contents.faults + damage
+    resources, whole = [], True
+    if options.extract:
+        resource = named(contents, options.extract[0])
+        if resource is None:
+            print("The vault does not hold that resource.", file=sys.stderr)
+            return 6
+        resources = [extract(resource, contents, options, damage)]
+        whole = resources[0]["complete"]
+    if options.list or not options.extract:
+        resources = [summary(item, contents, options, damage) for item in contents.resources]
+    report(contents, resources, damage, options)
+    return 4 if damage else 0 if whole else 6
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except WrongKey as error:
+        print(error, file=sys.stderr)
+        sys.exit(3)
+    except (FormatError, OSError) as error:
+        print(error, file=sys.stderr)
+        sys.exit(1)

@@ -1,0 +1,207 @@
+"""The reader against the golden vault: whole, damaged one file at a time, and written to while it is read."""
+
+import contextlib
+import filecmp
+import importlib.util
+import io
+import json
+import os
+import sqlite3
+import tempfile
+import unittest
+
+import golden_plan
+import make_golden_vault as golden
+import read_vault
+from vaultformat import database, keyring
+from vaultformat.contents import Contents
+from vaultformat.errors import OlderKeyring
+from vaultformat.segment import BLOCKS_AT, from_file, segment_key
+
+COMMITTED = os.path.join(os.path.dirname(__file__), os.pardir, "MediaVaultTests", "GoldenVault")
+
+
+class GoldenVault(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder, self.vault = folder.name, os.path.join(folder.name, "vault")
+        golden.make(self.folder)
+        with open(self.path("expected.json"), encoding="ascii") as file:
+            self.expected = json.load(file)
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def read(self, *options, way=("--key-file", "key")):
+        """Exit code and what was printed."""
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+            code = read_vault.main([self.vault, self.path("keyring.json"), way[0], self.path(way[1]), *options])
+        return code, json.loads(out.getvalue()) if out.getvalue() else None
+
+    def resource(self, name):
+        return next(item for item in self.expected["resources"] if item["name"] == name)
+
+    def file_of(self, segment):
+        return self.path("vault", "segments", segment["id"][:2], segment["id"])
+
+    def change(self, path, edit):
+        with open(path, "rb") as file:
+            data = bytearray(file.read())
+        edit(data)
+        with open(path, "wb") as file:
+            file.write(data)
+
+    def sql(self, statement, *values):
+        connection = sqlite3.connect(self.path("vault", "index.sqlite"))
+        with connection:
+            connection.execute(statement, values)
+        connection.close()
+
+    def assert_damage(self, part):
+        code, printed = self.read()
+        self.assertEqual(code, 4)
+        self.assertEqual(len(printed["damage"]), 1, printed["damage"])
+        self.assertIn(part, printed["damage"][0])
+        return {item["url"]: item for item in printed["resources"]}
+
+    def test_everything_expected_is_read_and_nothing_else(self):
+        for way in (("--key-file", "key"), ("--passphrase-file", "passphrase")):
+            code, printed = self.read(way=way)
+            self.assertEqual((code, printed["damage"]), (0, []))
+            found = {item["id"]: item for item in printed["resources"]}
+            self.assertEqual(len(found), len(self.expected["resources"]))
+            for wanted in self.expected["resources"]:
+                item = found[wanted["id"]]
+                for name in ("url", "cacheKey", "title", "class", "generation"):
+                    self.assertEqual(item[name], wanted[name])
+                for got, version in zip(item["representations"], wanted["representations"], strict=True):
+                    self.assertEqual(got["size"], version["length"])
+                    for name in ("id", "state", "sequence", "type", "etag", "lastModified"):
+                        self.assertEqual(got[name], version[name])
+                    self.assertEqual(list(zip(*zip(*got["held"]), got["sha256"])) if got["held"] else [],
+                                     [(r["first"], r["end"], r["sha256"]) for r in version["held"]])
+
+    def test_the_committed_vault_is_what_is_made_now(self):
+        for name in ("keyring.json", "key", "passphrase", "expected.json"):
+            self.assertTrue(filecmp.cmp(self.path(name), os.path.join(COMMITTED, name), shallow=False), name)
+        for segment in (s for r in self.expected["resources"] for v in r["representations"] for s in v["segments"]):
+            committed = os.path.join(COMMITTED, "vault", "segments", segment["id"][:2], segment["id"])
+            self.assertTrue(filecmp.cmp(self.file_of(segment), committed, shallow=False))
+        for read, name in ((database.read_index, "index.sqlite"), (database.read_catalog, "catalog.backup")):
+            self.assertEqual(read(self.path("vault", name)), read(os.path.join(COMMITTED, "vault", name)))
+
+    def test_reading_leaves_nothing_behind(self):
+        before = sorted(os.listdir(self.vault))
+        self.read()
+        self.assertEqual(sorted(os.listdir(self.vault)), before)
+
+    def test_extract(self):
+        out = self.path("out")
+        for name, code in ((golden_plan.TITLES[0].url, 0), ("content-id:album/7/träck-3", 0),
+                           ("http://media.example/nothing", 6)):
+            self.assertEqual(self.read("--extract", name, out)[0], code)
+        with open(out, "rb") as file:
+            self.assertEqual(file.read(), golden.plaintext("named/1", 0, 65_536))
+        self.assertEqual(self.read("--extract", golden_plan.TITLES[1].url, out)[0], 6)
+        with open(out, "rb") as file:
+            file.seek(5_000_000_123)
+            self.assertEqual(file.read(8192), golden.plaintext("partial/1", 5_000_000_123, 8192))
+
+    def test_a_flipped_bit_costs_one_block(self):
+        segment = self.resource("film")["representations"][1]["segments"][0]
+        self.change(self.file_of(segment), lambda data: data.__setitem__(88 + 4112 + 9, data[88 + 4112 + 9] ^ 1))
+        held = self.assert_damage("Block 1 of segment")[golden_plan.TITLES[0].url]["held"]
+        self.assertEqual(held, [[0, 4096], [8000, 20_011]])
+
+    def test_cut_missing_and_exchanged_files(self):
+        first, second, third = self.resource("film")["representations"][1]["segments"]
+        os.rename(self.file_of(first), self.path("kept"))
+        self.assert_damage("cannot be read")
+        with open(self.path("kept"), "rb") as file:
+            whole = file.read()
+        for content, part in ((whole[:-1], "has 8119 bytes where its row calls for 8120"), (whole[:50], "not opened")):
+            with open(self.file_of(first), "wb") as file:
+                file.write(content)
+            code, printed = self.read()
+            self.assertEqual(code, 4)
+            self.assertTrue(any(part in sentence for sentence in printed["damage"]), printed["damage"])
+        with open(self.file_of(first), "wb") as file:
+            file.write(whole)
+        with open(self.file_of(third), "rb") as file:
+            other = file.read()
+        self.change(self.file_of(second), lambda data: data.__setitem__(slice(None), other[:len(data)]))
+        code, printed = self.read()
+        self.assertEqual(code, 4)
+        self.assertTrue(any("header is not the one" in sentence for sentence in printed["damage"]), printed["damage"])
+
+    def test_rows_that_do_not_fit(self):
+        id = bytes.fromhex(self.resource("film")["representations"][1]["segments"][1]["id"])
+        for statement, part in (("UPDATE segment SET start = start - 1 WHERE id = ?", "overlaps"),
+                                ("UPDATE segment SET start = 20000 WHERE id = ?", "past the end"),
+                                ("UPDATE segment SET blockSize = 5000 WHERE id = ?", "no block size"),
+                                ("UPDATE segment SET key = 9 WHERE id = ?", "resource key 9"),
+                                ("UPDATE segment SET state = 'open' WHERE id = ?", "whole blocks"),
+                                ("INSERT INTO doomed VALUES (?)", "is doomed"),
+                                ("INSERT INTO badBlock VALUES (?, 2)", "bad block")):
+            golden.make(self.folder)
+            self.sql(statement, id)
+            code, printed = self.read()
+            self.assertEqual(code, 4)
+            self.assertTrue(any(part in sentence for sentence in printed["damage"]), printed["damage"])
+
+    def test_a_representation_does_not_move_to_another_resource(self):
+        film, empty = self.resource("film"), self.resource("empty")
+        self.sql("UPDATE representation SET resource = ? WHERE id = ?", bytes.fromhex(empty["id"]),
+                 bytes.fromhex(film["representations"][0]["id"]))
+        code, printed = self.read()
+        self.assertEqual(code, 4)
+        self.assertTrue(any("does not open" in sentence for sentence in printed["damage"]), printed["damage"])
+
+    def test_an_older_keyring_is_refused(self):
+        self.sql("UPDATE vault SET keyringRevision = 5")
+        with self.assertRaises(OlderKeyring):
+            self.read()
+
+    def test_a_living_log_is_read(self):
+        connection = sqlite3.connect(self.path("vault", "index.sqlite"), isolation_level=None)
+        self.addCleanup(connection.close)
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("UPDATE resource SET class = 'pinned' WHERE id = ?",
+                           (bytes.fromhex(self.resource("empty")["id"]),))
+        self.assertGreater(os.path.getsize(self.path("vault", "index.sqlite-wal")), 0)
+        code, printed = self.read()
+        self.assertEqual(code, 0)
+        empty, = (item for item in printed["resources"] if item["url"].endswith("empty.bin"))
+        self.assertEqual(empty["class"], "pinned")
+
+    def test_the_catalog_and_the_files_restore_every_segment(self):
+        keys = keyring.unlock_keys(keyring.read(golden.make_keyring()), golden.KEY_FILE)
+        contents = Contents(database.read_catalog(self.path("vault", "catalog.backup")), keys)
+        self.assertEqual(contents.faults, [])
+        owners = {version.id: resource for resource in contents.resources for version in resource.representations}
+        count = 0
+        for wanted in self.expected["resources"]:
+            for version in wanted["representations"]:
+                for row in version["segments"]:
+                    with open(self.file_of(row), "rb") as file:
+                        head = file.read(BLOCKS_AT)
+                    segment = from_file(head, os.path.getsize(self.file_of(row)))
+                    self.assertEqual((segment.id.hex(), segment.representation.hex(), segment.start, segment.length),
+                                     (row["id"], version["id"], row["start"], row["length"]))
+                    segment_key(owners[segment.representation].keys[row["keyNumber"]], segment, head)
+                    count += 1
+        self.assertEqual(count, 11)
+
+
+@unittest.skipUnless(importlib.util.find_spec("numpy"), "numpy is not installed: the search for plaintext needs it")
+class Search(unittest.TestCase):
+    def test_it_finds_what_is_planted_and_nothing_else(self):
+        import search_plaintext
+        with contextlib.redirect_stdout(io.StringIO()):
+            search_plaintext.self_test()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,84 @@
+"""The cache key: what names a resource before the locator key hides it."""
+
+import re
+from urllib.parse import urlsplit
+
+from . import derivation
+from .errors import FormatError
+
+CONTENT_ID = b"content-id:"
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_LEGAL = _UNRESERVED | frozenset(b"!$&'()*+,;=:@/?%[]")
+
+
+def _legal(text):
+    return "".join(chr(b) if b in _LEGAL else f"%{b:02X}" for b in text.encode("utf-8"))
+
+
+def _normal_escape(match):
+    byte = int(match[1], 16)
+    return chr(byte) if byte in _UNRESERVED else f"%{byte:02X}"
+
+
+def _without_dot_segments(path):
+    """RFC 3986, 5.2.4, for a path that begins with `/`."""
+    kept = []
+    segments = path.split("/")[1:]
+    for place, segment in enumerate(segments):
+        last = place == len(segments) - 1
+        if segment == "..":
+            kept = kept[:-1]
+        elif segment != ".":
+            kept.append(segment)
+            continue
+        if last:
+            kept.append("")
+    return "/" + "/".join(kept)
+
+
+def canonical_url(url, ignored=()):
+    """The canonical form of `url`; query items named in `ignored` are dropped."""
+    parts = urlsplit(url)
+    scheme = parts.scheme.lower()
+    host = (parts.hostname or "").lower()
+    if scheme not in _DEFAULT_PORTS or not host:
+        raise FormatError("The URL is not http or https with a host.")
+    if ":" in host:
+        host = f"[{host}]"
+    elif not host.isascii():
+        host = host.encode("idna").decode("ascii")
+    port = "" if parts.port in (None, _DEFAULT_PORTS[scheme]) else f":{parts.port}"
+    path = re.sub("%([0-9A-Fa-f]{2})", _normal_escape, _legal(parts.path or "/"))
+    query = _legal(parts.query)
+    if ignored:
+        query = "&".join(item for item in query.split("&") if item.split("=", 1)[0] not in ignored)
+    return f"{scheme}://{host}{port}{_without_dot_segments(path)}" + (f"?{query}" if query else "")
+
+
+def of_url(url):
+    return canonical_url(url).encode("ascii")
+
+
+def of_content_id(content_id):
+    return CONTENT_ID + content_id.encode("utf-8")
+
+
+def for_principal(cache_key, locator, identity):
+    """`cache_key` for the one whom the identity header's value names."""
+    return cache_key + b"\0" + derivation.principal(locator, identity)
+
+
+def fault(cache_key):
+    """One sentence on what is wrong with a stored cache key, or None."""
+    name, divider, person = cache_key.partition(b"\0")
+    if divider and len(person) != 32:
+        return f"The principal in a cache key has {len(person)} bytes, not 32."
+    try:
+        if name.startswith(CONTENT_ID):
+            name.decode("utf-8")
+        elif of_url(name.decode("ascii")) != name:
+            return "A cache key is not a canonical URL."
+    except (ValueError, FormatError):
+        return "A cache key is neither a canonical URL nor a content id."
+    return None

@@ -1,0 +1,214 @@
+"""What the rows mean once their sealed columns are open: resources, representations, segments."""
+
+import base64
+import binascii
+from dataclasses import dataclass, field
+
+from . import cache_key, derivation, sealed
+from .errors import FormatError, Unopenable
+from .segment import Segment, is_block_size
+
+HOUR = 3600
+
+
+@dataclass
+class StoredSegment:
+    segment: Segment
+    resource_key: bytes
+    closed: bool
+    bad_blocks: frozenset
+
+
+@dataclass
+class Representation:
+    id: bytes
+    state: str
+    info: dict
+    segments: list = field(default_factory=list)
+
+
+@dataclass
+class Resource:
+    id: bytes
+    row: dict
+    metadata: dict
+    keys: dict
+    generation: int
+    representations: list = field(default_factory=list)
+
+
+class Contents:
+    """The resources of one snapshot, and one sentence in `faults` for each deviation met while opening it."""
+
+    def __init__(self, rows, keys):
+        self.rows, self.keys = rows, keys
+        self.faults = list(rows.faults)
+        self.settings = None
+        self.resources = []
+        self._read_vault()
+        self._read_generations()
+        for row in rows.resource:
+            self._read_resource(row)
+        self._read_segments()
+
+    def _fault(self, sentence):
+        self.faults.append(sentence)
+
+    def _members(self, value, what, required, optional):
+        """Checks the types of members; the optional ones may be absent or null."""
+        for name, kind in required.items():
+            if type(value.get(name)) is not kind:
+                self._fault(f"The member {name} of {what} is missing or of the wrong type.")
+        for name, kind in optional.items():
+            if value.get(name) is not None and type(value[name]) is not kind:
+                self._fault(f"The member {name} of {what} is of the wrong type.")
+
+    def _read_vault(self):
+        if len(self.rows.vault) != 1:
+            raise FormatError(f"The index has {len(self.rows.vault)} vault rows, not one.")
+        row = self.rows.vault[0]
+        self.locator = self.keys.locators.get(row["locator"])
+        if self.locator is None:
+            raise FormatError(f"The keyring has no locator {row['locator']}, which the index names.")
+        try:
+            self.settings = sealed.unpadded(sealed.open_value(
+                derivation.index_key(self.locator), sealed.settings_associated(row["id"]), row["settings"]))
+        except FormatError as error:
+            self._fault(f"The vault's settings do not open: {error}")
+
+    def _read_generations(self):
+        for row in self.rows.generation:
+            if row["number"] not in self.keys.generations:
+                self._fault(f"The index names generation {row['number']}, whose key the keyring does not have.")
+
+    def _resource_keys(self, resource):
+        keys, generations, name = {}, {}, resource.hex()
+        for row in self.rows.resourceKey:
+            if row["resource"] != resource:
+                continue
+            number, generation = row["number"], row["generation"]
+            generations[number] = generation
+            if generation not in self.keys.generations:
+                self._fault(f"Key {number} of resource {name} is wrapped under generation {generation}, "
+                            "which the keyring cannot open.")
+                continue
+            try:
+                keys[number] = sealed.open_value(
+                    derivation.wrapping_key(self.keys.generations[generation], resource),
+                    sealed.wrapped_associated(resource, number, generation), row["wrapped"])
+            except Unopenable:
+                self._fault(f"Key {number} of resource {name} does not open under generation {generation}.")
+        return keys, generations
+
+    def _read_resource(self, row):
+        id, name = row["id"], row["id"].hex()
+        keys, generations = self._resource_keys(id)
+        if row["key"] not in keys:
+            self._fault(f"Resource {name} names its key {row['key']}, which is missing or does not open.")
+            return
+        metadata_key = derivation.metadata_key(keys[row["key"]])
+        try:
+            metadata = sealed.unpadded(
+                sealed.open_value(metadata_key, sealed.metadata_associated(id), row["metadata"]))
+        except FormatError as error:
+            self._fault(f"The metadata of resource {name} do not open: {error}")
+            return
+        resource = Resource(id, row, metadata, keys, generations[row["key"]])
+        self._check_metadata(resource, name)
+        for other in self.rows.representation:
+            if other["resource"] == id:
+                self._read_representation(resource, other, metadata_key)
+        resource.representations.sort(key=lambda item: item.info.get("sequence") or 0)
+        self._check_serving(resource, name)
+        self.resources.append(resource)
+
+    def _check_metadata(self, resource, name):
+        self._members(resource.metadata, f"the metadata of resource {name}",
+                      {"url": str, "cacheKey": str, "created": int}, {"serving": str, "title": str})
+        try:
+            key = base64.b64decode(resource.metadata.get("cacheKey") or "", validate=True)
+        except (binascii.Error, TypeError, ValueError):
+            key = b""
+        if derivation.resource_id(self.locator, key) != resource.id:
+            self._fault(f"The id of resource {name} is not that of its cache key under the locator in force.")
+        elif sentence := cache_key.fault(key):
+            self._fault(f"Resource {name}: {sentence}")
+        if resource.row["accessed"] % HOUR:
+            self._fault(f"The access time of resource {name} is not rounded to the hour.")
+
+    def _read_representation(self, resource, row, metadata_key):
+        name = row["id"].hex()
+        try:
+            info = sealed.unpadded(sealed.open_value(
+                metadata_key, sealed.info_associated(resource.id, row["id"]), row["info"]))
+        except FormatError as error:
+            self._fault(f"The info of representation {name} does not open: {error}")
+            return
+        self._members(info, f"the info of representation {name}",
+                      {"sequence": int, "ranges": bool, "retrieved": int},
+                      {"length": int, "type": str, "etag": str, "lastModified": str})
+        resource.representations.append(Representation(row["id"], row["state"], info))
+
+    def _check_serving(self, resource, name):
+        serving = resource.metadata.get("serving")
+        by_state = [item.id.hex() for item in resource.representations if item.state == "serving"]
+        if by_state != ([serving] if serving else []):
+            self._fault(f"The representation that resource {name} serves is not the one whose state says so.")
+        sequences = [item.info.get("sequence") for item in resource.representations]
+        if len(set(sequences)) != len(sequences):
+            self._fault(f"Two representations of resource {name} have one sequence number.")
+
+    def _read_segments(self):
+        owners = {item.id: (resource, item) for resource in self.resources for item in resource.representations}
+        bad, doomed = {}, {row["segment"] for row in self.rows.doomed}
+        for row in self.rows.badBlock:
+            bad.setdefault(row["segment"], set()).add(row["block"])
+        for row in self.rows.segment:
+            if row["id"] in doomed:
+                self._fault(f"Segment {row['id'].hex()} is doomed and still has a row.")
+            if row["representation"] in owners:
+                resource, representation = owners[row["representation"]]
+                stored = self.stored(row, resource, representation, bad.get(row["id"], ()))
+                if stored:
+                    representation.segments.append(stored)
+            else:
+                self._fault(f"Segment {row['id'].hex()} belongs to a representation that does not open.")
+        for _, representation in owners.values():
+            representation.segments.sort(key=lambda stored: stored.segment.start)
+            self._check_overlap(representation)
+
+    def stored(self, row, resource, representation, bad_blocks):
+        """The segment of `row`, or None with a fault when its row cannot be right."""
+        segment = Segment(row["id"], row["representation"], row["blockSize"], row["start"], row["length"])
+        sentence = row_fault(segment, row, resource, representation, bad_blocks)
+        if sentence:
+            self._fault(f"Segment {segment.id.hex()}: {sentence}")
+            return None
+        if row["accessed"] % HOUR:
+            self._fault(f"The access time of segment {segment.id.hex()} is not rounded to the hour.")
+        return StoredSegment(segment, resource.keys[row["key"]], row["state"] == "closed", frozenset(bad_blocks))
+
+    def _check_overlap(self, representation):
+        end = 0
+        for stored in representation.segments:
+            if stored.segment.length and stored.segment.start < end:
+                self._fault(f"Segment {stored.segment.id.hex()} overlaps another of its representation.")
+            end = max(end, stored.segment.start + stored.segment.length)
+
+
+def row_fault(segment, row, resource, representation, bad_blocks):
+    """What in a segment's row does not fit itself or the rows that it refers to."""
+    size = representation.info.get("length")
+    if not is_block_size(segment.block_size):
+        return f"{segment.block_size} is no block size."
+    if row["key"] not in resource.keys:
+        return f"its resource key {row['key']} is missing or does not open."
+    if row["state"] == "closed" and segment.length == 0:
+        return "it is closed and empty."
+    if row["state"] == "open" and segment.length % segment.block_size:
+        return "it is open and its length is not of whole blocks."
+    if segment.start + segment.length >= 2**63 or size is not None and segment.start + segment.length > size:
+        return "it reaches past the end of its representation."
+    if any(not 0 <= block < segment.block_count for block in bad_blocks):
+        return "a bad block is recorded that it does not have."
+    return None

@@ -1,0 +1,45 @@
+"""Every key that is derived, by the name the format document gives it."""
+
+import hashlib
+
+
+def kdf(key, person, message=b""):
+    """32 bytes of keyed BLAKE2b, personalised; hashlib pads `person` with zeros to 16 bytes."""
+    return hashlib.blake2b(message, digest_size=32, key=key, person=person.encode("ascii")).digest()
+
+
+def keyring_sum(message):
+    """The keyring's checksum: the one use without a key."""
+    return hashlib.blake2b(message, digest_size=32, person=b"mv.keyring.sum").digest()
+
+
+def keyring_authenticator(root, message):
+    return kdf(kdf(root, "mv.keyring"), "mv.keyring.mac", message)
+
+
+def resource_id(locator, cache_key):
+    return kdf(locator, "mv.resource", cache_key)
+
+
+def principal(locator, identity):
+    return kdf(locator, "mv.principal", identity)
+
+
+def wrapping_key(generation_key, resource):
+    return kdf(generation_key, "mv.wrap", resource)
+
+
+def metadata_key(resource_key):
+    return kdf(resource_key, "mv.metadata")
+
+
+def index_key(locator):
+    return kdf(locator, "mv.index")
+
+
+def segment_key(resource_key, header):
+    return kdf(resource_key, "mv.segment", header)
+
+
+def commitment(segment_key_):
+    return kdf(segment_key_, "mv.commit")

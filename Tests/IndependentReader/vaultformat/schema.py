@@ -1,0 +1,64 @@
+"""The tables of index.sqlite and catalog.backup, as the format document writes them."""
+
+APPLICATION_ID = 0x4D564C54
+USER_VERSION = 1
+
+VAULT = """CREATE TABLE vault (id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16), keyringRevision INTEGER NOT NULL, \
+locator INTEGER NOT NULL, settings BLOB NOT NULL) WITHOUT ROWID"""
+
+GENERATION = """CREATE TABLE generation (number INTEGER PRIMARY KEY NOT NULL, \
+state TEXT NOT NULL CHECK (state IN ('active', 'retiring')))"""
+
+RESOURCE = """CREATE TABLE resource (id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 32), key INTEGER NOT NULL, \
+metadata BLOB NOT NULL,
+  class TEXT NOT NULL CHECK (class IN ('pinned', 'download', 'cache')), accessed INTEGER NOT NULL) WITHOUT ROWID"""
+
+RESOURCE_KEY = """CREATE TABLE resourceKey (resource BLOB NOT NULL REFERENCES resource(id) ON UPDATE CASCADE \
+ON DELETE CASCADE, number INTEGER NOT NULL CHECK (number >= 1),
+  generation INTEGER NOT NULL REFERENCES generation(number), wrapped BLOB NOT NULL CHECK (length(wrapped) = 60), \
+PRIMARY KEY (resource, number)) WITHOUT ROWID"""
+
+RESOURCE_KEY_BY_GENERATION = "CREATE INDEX resourceKeyByGeneration ON resourceKey (generation)"
+
+REPRESENTATION = """CREATE TABLE representation (id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16), \
+resource BLOB NOT NULL REFERENCES resource(id) ON UPDATE CASCADE,
+  state TEXT NOT NULL CHECK (state IN ('filling', 'serving', 'superseded')), info BLOB NOT NULL) WITHOUT ROWID"""
+
+REPRESENTATION_BY_RESOURCE = "CREATE INDEX representationByResource ON representation (resource)"
+
+SEGMENT = """CREATE TABLE segment (id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16), \
+representation BLOB NOT NULL REFERENCES representation(id), key INTEGER NOT NULL,
+  blockSize INTEGER NOT NULL, start INTEGER NOT NULL CHECK (start >= 0), \
+length INTEGER NOT NULL CHECK (length BETWEEN 0 AND 8388608),
+  state TEXT NOT NULL CHECK (state IN ('open', 'closed')), accessed INTEGER NOT NULL) WITHOUT ROWID"""
+
+SEGMENT_BY_PLACE = "CREATE INDEX segmentByPlace ON segment (representation, start)"
+
+BAD_BLOCK = """CREATE TABLE badBlock (segment BLOB NOT NULL REFERENCES segment(id) ON DELETE CASCADE, \
+block INTEGER NOT NULL, PRIMARY KEY (segment, block)) WITHOUT ROWID"""
+
+DOOMED = "CREATE TABLE doomed (segment BLOB PRIMARY KEY NOT NULL) WITHOUT ROWID"
+
+CATALOG = [VAULT, GENERATION, RESOURCE, RESOURCE_KEY, RESOURCE_KEY_BY_GENERATION, REPRESENTATION,
+           REPRESENTATION_BY_RESOURCE]
+INDEX = CATALOG + [SEGMENT, SEGMENT_BY_PLACE, BAD_BLOCK, DOOMED]
+
+
+def _normal(sql):
+    return " ".join(sql.split())
+
+
+def faults(connection, statements):
+    """One sentence for each way in which the database is not made of `statements`."""
+    found = {name: _normal(sql) for name, sql in connection.execute(
+        "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")}
+    for pragma, wanted in (("application_id", APPLICATION_ID), ("user_version", USER_VERSION)):
+        value, = connection.execute(f"PRAGMA {pragma}").fetchone()
+        if value != wanted:
+            yield f"{pragma} is {value}, not {wanted}."
+    for statement in map(_normal, statements):
+        name = statement.split()[2]
+        if found.pop(name, None) != statement:
+            yield f"The schema's {name} is missing or not as the format says."
+    for name in found:
+        yield f"The schema has {name}, which the format does not know."

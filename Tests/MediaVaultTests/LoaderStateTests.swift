@@ -1,0 +1,146 @@
+import Testing
+import VaultModel
+
+@testable import MediaVault
+
+/// The loader's decisions, without a socket, a file or a clock of the machine's.
+@Suite("Loader state")
+struct LoaderStateTests {
+    private let start = ContinuousClock.now
+
+    /// A state that knows a representation of `length` bytes, and has one reader of everything that wants byte 0.
+    private func reading(_ length: Int64 = 10_000_000) -> (LoaderState, ReaderState.ID, FetchState.ID) {
+        var state = LoaderState(mode: .online)
+        _ = state.learn(
+            ContentInformation(
+                length: length, type: nil, validators: Validators(entityTag: EntityTag(strong: "1")), supportsRanges: true))
+        let reader = state.addReader(.playback, 0..<length)
+        guard case (.fetch(let fetch), _) = state.step(reader, now: start) else {
+            Issue.record("a reader of a gap starts a fetch")
+            return (state, reader, 0)
+        }
+        _ = state.accept(fetch, end: length, fromZero: false)
+        return (state, reader, fetch)
+    }
+
+    @Test("A transfer runs only a window ahead of its fastest reader (C13, lesson 10)")
+    func window() {
+        var (state, reader, fetch) = reading()
+        var received: Int64 = 0
+        while state.mayReceive(fetch, now: start) == true {
+            _ = state.received([UInt8](repeating: 7, count: 16 << 10), by: fetch, now: start)
+            received += 16 << 10
+        }
+        #expect(received == FetchState.window)
+        _ = state.advance(reader, to: 20_000)
+        #expect(state.mayReceive(fetch, now: start) == true)
+    }
+
+    @Test("A transfer whose readers stand still is let go after 30 s, and taken up again when one reads on")
+    func letGo() {
+        var (state, reader, fetch) = reading()
+        while state.mayReceive(fetch, now: start) == true {
+            _ = state.received([UInt8](repeating: 7, count: 64 << 10), by: fetch, now: start)
+        }
+        _ = state.tick(now: start + .seconds(29))
+        #expect(state.mayReceive(fetch, now: start + .seconds(29)) == false)
+        _ = state.tick(now: start + .seconds(30))
+        #expect(state.mayReceive(fetch, now: start + .seconds(30)) == nil)
+        _ = state.receiverEnded(fetch, nil)
+        _ = state.advance(reader, to: FetchState.window)
+        guard case (.fetch(let next), _) = state.step(reader, now: start + .seconds(31)) else {
+            Issue.record("the reader takes the transfer up again")
+            return
+        }
+        #expect(state.fetches[next]?.start == FetchState.window)
+    }
+
+    @Test("After 5 s without a byte the short block is sealed, once")
+    func flush() {
+        var (state, _, fetch) = reading()
+        _ = state.received([1, 2, 3], by: fetch, now: start)
+        guard case .seal(let bytes, 0) = state.sealWork(fetch) else {
+            Issue.record("bytes that came are sealed")
+            return
+        }
+        #expect(Array(bytes) == [1, 2, 3])
+        _ = state.tick(now: start + .seconds(4))
+        guard case .wait = state.sealWork(fetch) else {
+            Issue.record("nothing is due yet")
+            return
+        }
+        _ = state.tick(now: start + .seconds(5))
+        guard case .close = state.sealWork(fetch) else {
+            Issue.record("the segment is closed")
+            return
+        }
+        guard case .wait = state.sealWork(fetch) else {
+            Issue.record("it is closed once")
+            return
+        }
+    }
+
+    @Test("A fetch whose last reader leaves is cancelled; one that another reader still wants is not (L10, L18, X16)")
+    func leaving() {
+        var (state, reader, fetch) = reading()
+        let other = state.addReader(.playback, 0..<100_000)
+        guard case (.wait, _) = state.step(other, now: start) else {
+            Issue.record("the second reader waits for the first one's fetch")
+            return
+        }
+        #expect(state.removeReader(reader).cancelled.isEmpty)
+        #expect(state.removeReader(other).cancelled == [fetch])
+    }
+
+    @Test("A reader far ahead starts its own fetch, and the one behind stops where that began (C7)")
+    func cut() {
+        var (state, _, fetch) = reading()
+        let seek = state.addReader(.playback, 9_000_000..<10_000_000)
+        guard case (.fetch(let ahead), _) = state.step(seek, now: start) else {
+            Issue.record("a seek does not wait for a transfer far behind it")
+            return
+        }
+        #expect(state.fetches[fetch]?.end == 9_000_000 && state.fetches[ahead]?.start == 9_000_000)
+    }
+
+    @Test("A failure reaches each reader that waited for it, once (L7, L17)")
+    func failure() {
+        var (state, reader, fetch) = reading()
+        guard case (.wait, _) = state.step(reader, now: start) else {
+            Issue.record("the reader waits for its fetch")
+            return
+        }
+        _ = state.receiverEnded(fetch, .origin(OriginFailure(.interrupted, "broke off")))
+        guard case (.failed, _) = state.step(reader, now: start) else {
+            Issue.record("the reader is told")
+            return
+        }
+        guard case (.fetch, _) = state.step(reader, now: start) else {
+            Issue.record("after that it may try again")
+            return
+        }
+    }
+
+    @Test("Offline nothing is fetched: a gap is a hole at its byte")
+    func offline() {
+        var state = LoaderState(mode: .offline)
+        _ = state.learn(ContentInformation(length: 10, type: nil, validators: Validators(), supportsRanges: true))
+        let reader = state.addReader(.playback, 4..<10)
+        guard case (.hole(at: 4, isDamage: false), _) = state.step(reader, now: start) else {
+            Issue.record("a gap offline is a hole")
+            return
+        }
+    }
+
+    @Test(
+        "Trying again is for answers that broke off, and ends",
+        arguments: [
+            (OriginFailure.Kind.interrupted, 1, false, Duration.zero), (.interrupted, 2, true, .milliseconds(250)),
+            (.interrupted, 5, true, .seconds(2)), (.interrupted, 6, true, nil), (.unreachable, 1, false, nil),
+            (.unreachable, 1, true, .zero), (.lied, 1, true, nil), (.refused(status: 503, retryAfter: 1), 1, true, nil),
+        ] as [(OriginFailure.Kind, Int, Bool, Duration?)])
+    func retry(kind: OriginFailure.Kind, tries: Int, hasBegun: Bool, delay: Duration?) {
+        let failure = FetchFailure.origin(OriginFailure(kind, "reason"))
+        #expect(RetryPolicy.delay(after: failure, tries: tries, hasBegun: hasBegun) == delay)
+    }
+}

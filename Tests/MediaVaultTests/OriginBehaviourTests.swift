@@ -1,0 +1,162 @@
+import MediaVault
+import OriginTestSupport
+import Testing
+
+@Suite("Origins of all kinds")
+struct OriginBehaviourTests {
+    @Test("Content that changed between two runs starts anew, and the two are never mixed (C22, H13)")
+    func changedBetweenRuns() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 300_000))
+        let first = try await fixture.open()
+        _ = try await fixture.read(first, .closed(first: 0, last: 99_999))
+        await first.close()
+
+        let newer = ScriptedResource(seed: 2, length: 310_000, entityTag: "\"v2\"")
+        fixture.origin.answer { newer.answer(to: $0) }
+        let second = try await fixture.open()
+        let reader = try await second.read(fixture.url)
+        var position: Int64 = 0
+        while let bytes = try await reader.next() {
+            #expect(newer.media.matches(bytes, at: position))
+            position += Int64(bytes.count)
+        }
+        #expect(position == 310_000 && reader.information.length == 310_000)
+        await second.close()
+    }
+
+    @Test("Content that changes while it is read ends the reader, and the next one gets the new content whole (C22)")
+    func changedWhileReading() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 900_000))
+        let vault = try await fixture.open()
+        let reader = try await vault.read(fixture.url, range: .closed(first: 0, last: 899_999))
+        let gate = try await reader.next()
+        #expect(gate != nil)
+        let newer = ScriptedResource(seed: 2, length: 900_000, entityTag: "\"v2\"")
+        fixture.origin.answer { newer.answer(to: $0) }
+        // A seek ahead makes a new transfer, which brings the news.
+        let seek = try await vault.read(fixture.url, range: .from(800_000))
+        var position: Int64 = 800_000
+        while let bytes = try await seek.next() {
+            #expect(newer.media.matches(bytes, at: position))
+            position += Int64(bytes.count)
+        }
+        #expect(position == 900_000)
+        let error = await #expect(throws: VaultError.self) { while try await reader.next() != nil {} }
+        #expect(error?.code == .changed)
+        await vault.close()
+    }
+
+    @Test("An origin without ranges is read whole from byte 0, stored, and then has ranges (H10, X13)")
+    func withoutRanges() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 500_000, supportsRanges: false))
+        let vault = try await fixture.open()
+        let reader = try await vault.read(fixture.url, range: .from(300_000))
+        #expect(reader.isWholeAnswer && reader.range == 0..<500_000)
+        var position: Int64 = 0
+        while let bytes = try await reader.next() {
+            #expect(fixture.media.matches(bytes, at: position))
+            position += Int64(bytes.count)
+        }
+        #expect(position == 500_000)
+        let again = try await vault.read(fixture.url, range: .from(300_000))
+        #expect(!again.isWholeAnswer && again.range == 300_000..<500_000)
+        #expect(fixture.bytesSent == 500_000)
+        await vault.close()
+    }
+
+    @Test("A body of unknown length is streamed, and its length is known once it has ended")
+    func unknownLength() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 200_000, supportsRanges: false))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            answer.sendInChunks()
+            return answer
+        }
+        let vault = try await fixture.open()
+        let reader = try await vault.read(fixture.url)
+        #expect(reader.range == nil && reader.information.length == nil)
+        var position: Int64 = 0
+        while let bytes = try await reader.next() {
+            #expect(fixture.media.matches(bytes, at: position))
+            position += Int64(bytes.count)
+        }
+        #expect(position == 200_000)
+        #expect(try await fixture.read(vault, .suffix(10)) == 199_990..<200_000)
+        #expect(fixture.origin.exchanges.count == 1)
+        await vault.close()
+    }
+
+    @Test("Nothing, one byte, and whole numbers of blocks are all read and held exactly", arguments: [0, 1, 32_767, 32_768, 32_769, 65_536])
+    func sizes(length: Int64) async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        let vault = try await fixture.open()
+        #expect(try await fixture.read(vault) == 0..<length)
+        await vault.close()
+        fixture.origin.stop()
+        let again = try await fixture.open()
+        #expect(try await fixture.read(again) == 0..<length)
+        await again.close()
+    }
+
+    @Test("A body that breaks off is taken up again at the next byte", arguments: [ScriptedStep.close, .reset])
+    func brokenOff(step: ScriptedStep) async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 700_000))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            if request.number == 0 { answer.cut(at: 300_000, by: step) }
+            return answer
+        }
+        let vault = try await fixture.open()
+        #expect(try await fixture.read(vault) == 0..<700_000)
+        #expect(try await vault.status().bytesFetched == 700_000)
+        #expect(fixture.origin.exchanges.count == 2)
+        await vault.close()
+    }
+
+    @Test("An error status is passed on and nothing is stored (X12)", arguments: [401, 403, 404, 410, 500, 503])
+    func refused(status: Int) async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 100))
+        fixture.origin.answer { _ in
+            ScriptedAnswer(status, fields: ["Content-Length": "5", "Retry-After": "7"], body: [.bytes(Array("error".utf8))])
+        }
+        let vault = try await fixture.open()
+        let error = await #expect(throws: VaultError.self) { try await vault.read(fixture.url) }
+        #expect(error?.code == .refused && error?.originStatus == status && error?.retryAfter == 7)
+        #expect(try await vault.summary(of: fixture.url) == nil)
+        await vault.close()
+    }
+
+    @Test("An answer for another range is not used (C22)")
+    func otherRange() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 100_000))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            answer.set("Content-Range", "bytes 5-99999/100000")
+            return answer
+        }
+        let vault = try await fixture.open()
+        let error = await #expect(throws: VaultError.self) { try await vault.read(fixture.url) }
+        #expect(error?.code == .lied)
+        await vault.close()
+    }
+
+    @Test("What a resource is can be asked without a byte of it, once, and even where HEAD is refused (H1, H12, L4, L5)", arguments: [true, false])
+    func information(allowsHead: Bool) async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 70_000, contentType: "video/webm"))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            request.method == "HEAD" && !allowsHead
+                ? ScriptedAnswer(405, fields: ["Content-Length": "0"]) : resource.answer(to: request)
+        }
+        let vault = try await fixture.open()
+        for _ in 0..<2 {
+            let information = try await vault.information(for: fixture.url)
+            #expect(information.length == 70_000 && information.type == "video/webm")
+            #expect(information.supportsRanges)
+        }
+        #expect(fixture.origin.exchanges.count == (allowsHead ? 1 : 2))
+        #expect(try await vault.status().bytesFetched == (allowsHead ? 0 : 1))
+        #expect(try await fixture.read(vault) == 0..<70_000)
+        #expect(try await vault.status().bytesFetched == 70_000)
+        await vault.close()
+    }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import MediaVault
+import OriginTestSupport
+import Testing
+
+/// A vault in a temporary folder, with a key file beside it, and a scripted origin to fill it from.
+///
+/// The folder goes when the fixture does.
+final class VaultFixture: Sendable {
+    let place: VaultPlace
+    let unlock: Unlock
+    let origin: ScriptedOrigin
+    let resource: ScriptedResource
+
+    var media: PseudoRandomMedia { resource.media }
+    var url: MediaURL { origin.url("/film.mp4") }
+    private let root: String
+
+    init(_ resource: ScriptedResource) async throws {
+        self.resource = resource
+        origin = try ScriptedOrigin(resource)
+        root = FileManager.default.temporaryDirectory.path + "/mediavault-\(UUID().uuidString)"
+        place = VaultPlace(folder: root + "/vault", keyring: root + "/keys/keyring.json")
+        unlock = .keyFile(path: root + "/keys/key")
+        _ = try await Vault.initialize(place, unlock: unlock)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: root) }
+
+    /// Opens the vault.
+    func open(_ access: VaultOptions.Access = .owner, mode: VaultMode = .online) async throws -> Vault {
+        try await Vault.open(place, unlock: unlock, options: VaultOptions(access: access, mode: mode))
+    }
+
+    /// Reads a range whole and checks every byte of it.
+    func read(
+        _ vault: Vault, _ range: RequestedRange = .whole, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> ByteRange {
+        let reader = try await vault.read(url, range: range)
+        var position = reader.range?.lowerBound ?? 0
+        let first = position
+        while let bytes = try await reader.next() {
+            guard media.matches(bytes, at: position) else {
+                Issue.record("wrong bytes at \(position)", sourceLocation: sourceLocation)
+                break
+            }
+            position += Int64(bytes.count)
+        }
+        return first..<position
+    }
+
+    /// The ranges the index says are held.
+    func held(_ vault: Vault) async throws -> [ByteRange] { try await vault.summary(of: url)?.held ?? [] }
+
+    /// Body bytes that the origin has put on the wire.
+    var bytesSent: Int64 { origin.exchanges.reduce(0) { $0 + $1.bodyBytesSent } }
+
+    /// The range fields of the GET requests, in order.
+    var ranges: [String] { origin.exchanges.filter { $0.request.method == "GET" }.map { $0.request.range ?? "none" } }
+}

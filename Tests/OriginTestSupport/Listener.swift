@@ -1,0 +1,27 @@
+import Foundation
+import Synchronization
+
+/// Accepts clients on a thread of its own until it is stopped.
+final class Listener: Sendable {
+    private let gate = Gate()
+    private let stopped = DispatchSemaphore(value: 0)
+    /// The thread's; it gives the socket up, and so closes it, before it says that it has stopped.
+    private let socket: Mutex<Socket?>
+
+    init(_ socket: Socket, welcome: @escaping @Sendable (Socket) -> Void) {
+        self.socket = Mutex(socket)
+        Thread.detachNewThread { [self] in
+            while let client = accept() { welcome(client) }
+            self.socket.withLock { $0 = nil }
+            stopped.signal()
+        }
+    }
+
+    /// Returns when nobody can connect any more.
+    func stop() {
+        gate.open()
+        stopped.wait()
+    }
+
+    private func accept() -> Socket? { socket.withLock { $0 }?.accept(unless: gate) }
+}

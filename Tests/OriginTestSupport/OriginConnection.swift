@@ -1,0 +1,95 @@
+import Foundation
+import VaultModel
+
+/// One client's connection: reads requests and carries out their answers, on a thread of its own.
+struct OriginConnection {
+    /// How an answer ended.
+    private enum Ending { case complete, closed, gone }
+
+    let socket: Socket
+    let number: Int
+    let log: ExchangeLog
+
+    /// The bytes handed to the socket at once.
+    private static let pieceSize: Int64 = 16 * 1024
+
+    func serve() {
+        while let head = readHead(), let (exchange, answer) = log.record(head: head, connection: number) {
+            let ending = carryOut(answer, exchange)
+            log.update(exchange) { $0.phase = ending == .gone ? .abandoned : .done }
+            guard ending == .complete, !answer.closes else { return }
+        }
+    }
+
+    private func readHead() -> String? {
+        var bytes: [UInt8] = []
+        while !bytes.suffix(4).elementsEqual("\r\n\r\n".utf8) {
+            let more = socket.receive()
+            guard !more.isEmpty else { return nil }
+            bytes += more
+        }
+        return String(decoding: bytes.dropLast(2), as: UTF8.self)
+    }
+
+    private func carryOut(_ answer: ScriptedAnswer, _ exchange: Int) -> Ending {
+        for step in answer.before {
+            let ending = perform(step, isChunked: false, exchange)
+            guard ending == .complete else { return ending }
+        }
+        guard send(Array(answer.head.utf8), exchange) else { return .gone }
+        for step in answer.body {
+            let ending = perform(step, isChunked: answer.isChunked, exchange)
+            guard ending == .complete else { return ending }
+        }
+        guard !answer.isChunked || send(Array("0\r\n\r\n".utf8), exchange) else { return .gone }
+        return .complete
+    }
+
+    private func perform(_ step: ScriptedStep, isChunked: Bool, _ exchange: Int) -> Ending {
+        switch step {
+        case .bytes(let bytes): return sendBody(bytes, isChunked: isChunked, exchange) ? .complete : .gone
+        case .media(let media, let range):
+            var offset = range.lowerBound
+            while offset < range.upperBound {
+                let end = min(offset + Self.pieceSize, range.upperBound)
+                guard sendBody(media.bytes(offset..<end), isChunked: isChunked, exchange) else { return .gone }
+                offset = end
+            }
+            return .complete
+        case .hold(let gate):
+            log.update(exchange) { $0.phase = .held }
+            guard socket.wait(for: gate) else { return .gone }
+            log.update(exchange) { $0.phase = .answering }
+            return .complete
+        case .pause(let duration):
+            Thread.sleep(forTimeInterval: duration / .seconds(1))
+            return .complete
+        case .close: return .closed
+        case .reset:
+            socket.resetOnClose()
+            return .closed
+        }
+    }
+
+    private func sendBody(_ bytes: [UInt8], isChunked: Bool, _ exchange: Int) -> Bool {
+        guard isChunked else { return send(bytes, exchange, countsAsBody: true) }
+        return bytes.isEmpty
+            || send(Array("\(String(bytes.count, radix: 16))\r\n".utf8), exchange)
+                && send(bytes, exchange, countsAsBody: true) && send(Array("\r\n".utf8), exchange)
+    }
+
+    /// - Returns: false where the client is gone.
+    private func send(_ bytes: [UInt8], _ exchange: Int, countsAsBody: Bool = false) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            guard let sent = socket.sendSome(rest) else { return false }
+            rest = rest.dropFirst(sent)
+            log.update(exchange) {
+                if countsAsBody { $0.bodyBytesSent += Int64(sent) }
+                $0.phase = sent == 0 ? .blocked : .answering
+            }
+            if sent == 0 { socket.waitForRoom() }
+        }
+        return true
+    }
+}

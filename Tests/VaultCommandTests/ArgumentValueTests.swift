@@ -1,0 +1,46 @@
+import MediaVault
+import Testing
+
+@testable import VaultCommand
+
+@Suite struct ArgumentValueTests {
+    @Test(
+        "A lifetime is a number and a unit, a year at most",
+        arguments: [
+            ("1s", 1), ("90s", 90), ("30m", 1800), ("24h", 86_400), ("7d", 604_800), ("365d", 31_536_000),
+            ("0s", nil), ("0d", nil), ("366d", nil), ("31536001s", nil), ("24", nil), ("h", nil), ("", nil), ("-1h", nil),
+            ("+1h", nil), ("1.5h", nil), ("1H", nil), ("1w", nil), (" 1h", nil), ("1 h", nil), ("１h", nil),
+            ("9223372036854775807d", nil), ("99999999999999999999s", nil),
+        ] as [(String, Int64?)])
+    func lifetime(_ text: String, _ seconds: Int64?) {
+        #expect((try? LinkLifetime(text))?.seconds == seconds)
+    }
+
+    @Test(
+        "A range is spelled as in HTTP",
+        arguments: [
+            ("0-0", .closed(first: 0, last: 0)), ("5-9", .closed(first: 5, last: 9)), ("5-", .from(5)), ("-5", .suffix(5)),
+            ("-0", .suffix(0)), ("", nil), ("-", nil), ("5", nil), ("9-5", nil), ("a-b", nil), ("0-1,3-4", nil), ("bytes=0-1", nil),
+            ("+1-2", nil), ("0x1-2", nil), ("1--2", nil),
+        ] as [(String, RequestedRange?)])
+    func range(_ text: String, _ expected: RequestedRange?) {
+        #expect((try? RangeArgument.parse(text)) == expected)
+    }
+
+    @Test(
+        "What a URL carries in secret is not repeated",
+        arguments: [
+            ("no URL here", "no URL here"),
+            ("unexpected argument 'https://a.example/b'", "unexpected argument 'https://a.example/b'"),
+            ("'https://a.example/b?token=1&x=2' is odd", "'https://a.example/b?…' is odd"),
+            ("'https://a.example/b#part'", "'https://a.example/b?…'"),
+            ("https://user:pw@a.example/b", "https://a.example/b"),
+            ("https://user:pw@a.example?t=1", "https://a.example?…"),
+            ("https://a.example/@b", "https://a.example/@b"),
+            ("http://a?b http://c@d/e?f end", "http://a?… http://d/e?… end"),
+            ("://", "://"),
+        ])
+    func redaction(_ text: String, _ expected: String) {
+        #expect(Redaction.withoutSecrets(text) == expected)
+    }
+}

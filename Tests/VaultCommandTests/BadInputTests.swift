@@ -1,0 +1,170 @@
+import Foundation
+import MediaVault
+import OriginTestSupport
+import Testing
+
+/// Whatever is wrong, the command says one clear sentence, exits with the documented code, and loses nothing held.
+@Suite struct BadInputTests {
+    private static let length: Int64 = 200_000
+    private let lab: CommandLab
+    private let resource = ScriptedResource(length: length)
+    private let origin: ScriptedOrigin
+    private var film: String { origin.url().absoluteString }
+
+    init() async throws {
+        lab = try CommandLab()
+        origin = try ScriptedOrigin(resource)
+        try #require(try await lab.run("init").status == 0)
+        try #require(try await lab.run("cat", film, "--range", "0-99999").status == 0)
+    }
+
+    /// Checks one bad run, and that afterwards everything held is still there.
+    private func expect(
+        _ status: Int32, of arguments: String..., setting variables: [String: String] = [:],
+        saying words: String..., sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let result = try await lab.start(arguments, setting: variables).result
+        #expect(result.status == status, "\(result.errors)", sourceLocation: sourceLocation)
+        let error = try #require(result.errors.last, sourceLocation: sourceLocation)
+        #expect(error.hasPrefix("mediavault: ") && !error.hasSuffix("."), sourceLocation: sourceLocation)
+        for word in words { #expect(error.contains(word), sourceLocation: sourceLocation) }
+    }
+
+    private func expectNothingLost(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let held = try await lab.run("cat", film, "--range", "0-99999", "--offline")
+        #expect(held.status == 0 && held.output == resource.media.bytes(0..<100_000), sourceLocation: sourceLocation)
+    }
+
+    // MARK: 1
+
+    @Test("A vault that is none, and a keyring that is not there, are exit code 1") func noVault() async throws {
+        let nowhere = lab.folder.path + "/nowhere"
+        for command in [["list"], ["status"], ["info", film], ["fetch", film], ["cat", film], ["serve"]] {
+            let result = try await lab.start(command, setting: ["MEDIAVAULT_DIR": nowhere]).result
+            #expect(result.status == 1 && result.error?.contains(nowhere) == true, "\(command)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: nowhere))
+        try await expect(1, of: "list", setting: ["MEDIAVAULT_KEYRING": nowhere], saying: nowhere)
+        try await expectNothingLost()
+    }
+
+    @Test("A vault that another owns is exit code 1, and the owner is named") func owned() async throws {
+        let (gate, film) = (Gate(), resource)
+        origin.answer { request in
+            var answer = film.answer(to: request)
+            if request.method == "GET" { answer.insert(.hold(gate), at: 0) }
+            return answer
+        }
+        let owner = try lab.start(["fetch", self.film])
+        await origin.wait { $0.contains { $0.phase == .held } }
+        try await expect(1, of: "fetch", self.film, saying: "process \(owner.processIdentifier)")
+        try await expectNothingLost()
+        gate.open()
+        #expect(await owner.result.status == 0)
+    }
+
+    // MARK: 2
+
+    @Test("A malformed URL, and a range outside the title, are exit code 2") func usage() async throws {
+        try await expect(2, of: "fetch", "film.mp4", saying: "URL")
+        try await expect(2, of: "cat", "https:///film.mp4", saying: "URL")
+        try await expect(2, of: "cat", film, "--range", "200000-", saying: "200000")
+        try await expect(2, of: "cat", film, "--range", "-0")
+        try await expectNothingLost()
+    }
+
+    // MARK: 3
+
+    @Test("A wrong, missing, loose or ill-sized key file is exit code 3") func keyFile() async throws {
+        func named(_ name: String) -> [String: String] { ["MEDIAVAULT_KEY_FILE": lab.folder.path + "/" + name] }
+        try lab.folder.write([UInt8](repeating: 7, count: 32), to: "wrong")
+        try lab.folder.write([UInt8](repeating: 7, count: 31), to: "short")
+        try lab.folder.write([UInt8](repeating: 7, count: 33), to: "long")
+        let key = try Data(contentsOf: URL(filePath: lab.folder.path + "/key"))
+        try lab.folder.write(Array(key), to: "loose", mode: 0o644)
+        try await expect(3, of: "list", setting: named("wrong"))
+        try await expect(3, of: "list", setting: named("missing"), saying: "missing")
+        try await expect(3, of: "list", setting: named("short"), saying: "32 bytes")
+        try await expect(3, of: "list", setting: named("long"), saying: "32 bytes")
+        try await expect(3, of: "list", setting: named("loose"), saying: "--allow-loose-key-file")
+        try await expect(3, of: "url", film, setting: named("wrong"))
+        #expect(try await lab.run("list", "--allow-loose-key-file", setting: named("loose")).status == 0)
+        try await expectNothingLost()
+    }
+
+    @Test("A passphrase that opens nothing is exit code 3") func passphrase() async throws {
+        try lab.folder.write("words\n", to: "words")
+        try await expect(3, of: "list", "--passphrase-file", lab.folder.path + "/words")
+        try await expectNothingLost()
+    }
+
+    @Test("A foreign or damaged keyring is exit code 3") func keyring() async throws {
+        let other = try CommandLab()
+        try FileManager.default.copyItem(atPath: lab.folder.path + "/key", toPath: other.folder.path + "/key")
+        try #require(try await other.run("init").status == 0)
+        try await expect(3, of: "list", setting: ["MEDIAVAULT_KEYRING": other.folder.path + "/keyring.json"])
+        let bytes = try Data(contentsOf: URL(filePath: lab.folder.path + "/keyring.json"))
+        try lab.folder.write(Array(bytes.dropLast(20)), to: "cut.json")
+        try await expect(3, of: "list", setting: ["MEDIAVAULT_KEYRING": lab.folder.path + "/cut.json"])
+        try lab.folder.write("no keyring", to: "text.json")
+        try await expect(3, of: "list", setting: ["MEDIAVAULT_KEYRING": lab.folder.path + "/text.json"])
+        try await expectNothingLost()
+    }
+
+    // MARK: 4
+
+    @Test("A stored byte that was changed is exit code 4, and none of its block is written") func integrity() async throws {
+        for name in lab.folder.files() where name.contains("vault/segments/") {
+            let file = URL(filePath: lab.folder.path + "/" + name)
+            var bytes = Array(try Data(contentsOf: file))
+            bytes[bytes.count / 2] ^= 1
+            try Data(bytes).write(to: file)
+        }
+        let result = try await lab.run("cat", film, "--range", "0-99999", "--offline")
+        #expect(result.status == 4, "\(result.errors)")
+        #expect(result.output == resource.media.bytes(0..<Int64(result.output.count)) && result.output.count < 100_000)
+    }
+
+    // MARK: 5
+
+    @Test("An origin that cannot be reached is exit code 5") func unreachable() async throws {
+        origin.stop()
+        try await expect(5, of: "fetch", film, saying: "127.0.0.1:\(origin.port)")
+        try await expect(5, of: "fetch", origin.url("/never-seen.mp4").absoluteString)
+        try await expect(5, of: "cat", origin.url("/never-seen.mp4").absoluteString)
+        try await expect(5, of: "cat", film)
+        try await expectNothingLost()
+    }
+
+    @Test("An origin that refuses is exit code 5", arguments: [401, 403, 404, 410, 500]) func refuses(_ status: Int) async throws {
+        origin.answer { _ in ScriptedAnswer(status, fields: ["Content-Length": "0"]) }
+        try await expect(5, of: "fetch", origin.url("/new.mp4?token=hunter2").absoluteString, saying: "\(status)")
+        try await expectNothingLost()
+    }
+
+    @Test("An origin that lies is exit code 5") func lies() async throws {
+        let film = resource
+        origin.answer { request in
+            var answer = film.answer(to: request)
+            if request.method == "GET" {
+                answer.status = 206
+                answer.set("Content-Range", "bytes 5-4/3")
+            }
+            return answer
+        }
+        try await expect(5, of: "fetch", origin.url("/new.mp4").absoluteString)
+        try await expectNothingLost()
+    }
+
+    // MARK: 6
+
+    @Test("Offline, what is not held is exit code 6, after what is held") func notHeld() async throws {
+        try await expect(6, of: "cat", origin.url("/never-seen.mp4").absoluteString, "--offline")
+        try await expect(6, of: "cat", film, "--range", "100000-", "--offline")
+        let part = try await lab.run("cat", film, "--offline")
+        #expect(part.status == 6 && part.output == resource.media.bytes(0..<100_000))
+        let range = try await lab.run("cat", film, "--range", "50000-150000", "--offline")
+        #expect(range.status == 6 && range.output == resource.media.bytes(50_000..<100_000))
+        try await expectNothingLost()
+    }
+}

@@ -1,0 +1,254 @@
+import Foundation
+import MediaVault
+import OriginTestSupport
+import Testing
+
+/// The built executable, a real vault, and an origin on the loopback address.
+@Suite struct CommandEndToEndTests {
+    private static let length: Int64 = 1_000_000
+    private let lab: CommandLab
+    private let resource = ScriptedResource(length: length)
+    private let origin: ScriptedOrigin
+    private var film: String { origin.url("/dir/film.mp4").absoluteString }
+
+    init() async throws {
+        lab = try CommandLab()
+        origin = try ScriptedOrigin(resource)
+        let made = try await lab.run("init")
+        try #require(made.status == 0, "\(made.errors)")
+    }
+
+    private func media(_ range: Range<Int64> = 0..<length) -> [UInt8] { resource.media.bytes(range) }
+
+    // MARK: init and status
+
+    @Test("init makes vault, keyring and key file for their owner alone, and touches nothing that exists") func initialize() async throws {
+        let files = lab.folder.files()
+        #expect(files.contains("key") && files.contains("keyring.json") && files.contains("vault/index.sqlite"))
+        for name in files { #expect(try lab.folder.mode(of: name) & 0o077 == 0, "\(name)") }
+        #expect(try lab.folder.mode(of: "vault") == 0o700)
+        let before = try ["key", "keyring.json"].map { try Data(contentsOf: URL(filePath: lab.folder.path + "/" + $0)) }
+        let again = try await lab.run("init")
+        #expect(again.status == 0 && !again.text.contains("(made)"))
+        #expect(try ["key", "keyring.json"].map { try Data(contentsOf: URL(filePath: lab.folder.path + "/" + $0)) } == before)
+    }
+
+    @Test("A key on the vault's own disk is said plainly") func restsWithVault() async throws {
+        let status = try await lab.status()
+        #expect(status.unlock == .init(method: "key-file", restsWithVault: true))
+        #expect(status.service == nil && status.resources == 0 && status.bytesFetched == 0 && status.vault.count == 32)
+        #expect(try await lab.run("init").errors.contains { $0.contains("rests on the vault's own disk") })
+    }
+
+    @Test("A passphrase in a file opens a vault of its own") func passphraseFile() async throws {
+        let other = try CommandLab(hasKeyFile: false)
+        try other.folder.write("correct horse\n", to: "words")
+        let words = ["MEDIAVAULT_PASSPHRASE_FILE": other.folder.path + "/words"]
+        #expect(try await other.run("init", setting: words).status == 0)
+        #expect(try await other.run("status", setting: words).status == 0)
+        try other.folder.write("wrong horse\n", to: "words")
+        #expect(try await other.run("status", setting: words).status == 3)
+    }
+
+    #if os(Linux)
+    @Test("At a terminal a passphrase is asked for, twice when it is new") func prompt() async throws {
+        let other = try CommandLab(hasKeyFile: false)
+        func atTerminal(_ command: String, typing text: String) async throws -> CommandResult {
+            // The terminal's line buffer keeps what is typed before it is asked for.
+            try await other.startShell("printf '\(text)' | script -qec '\"$mediavault\" \(command)' /dev/null").result
+        }
+        #expect(try await atTerminal("init", typing: "one\\ntwo\\n").status == 2)
+        #expect(other.folder.files().isEmpty)
+    }
+    #endif
+
+    // MARK: fetch, list, info
+
+    @Test("fetch holds a title, tells how it comes, and asks nothing twice (C2)") func fetch() async throws {
+        let result = try await lab.run("fetch", film, "--json")
+        #expect(result.status == 0)
+        #expect(result.errors.last == "mediavault: film.mp4: 100 %, 1.0 MB of 1.0 MB")
+        #expect(result.errors.allSatisfy { !$0.contains("\u{1B}") })
+        #expect(
+            result.text == """
+                {"bytes":1000000,"complete":true,"error":null,"size":1000000,"type":"video/mp4","url":"\(film)"}
+
+                """)
+        #expect(try await lab.info(film) == InfoAnswer(
+            url: film, size: Self.length, held: [[0, Self.length]], bytes: Self.length, type: "video/mp4", etag: "\"v1\"",
+            class: "download", generation: 1))
+        #expect(try await lab.status().bytesFetched == Self.length)
+        let asked = origin.exchanges.count
+        #expect(try await lab.run("fetch", film).status == 0)
+        #expect(origin.exchanges[asked...].allSatisfy { $0.bodyBytesSent == 0 })
+        #expect(try await lab.status().bytesFetched == Self.length)
+    }
+
+    @Test("fetch tries all URLs, and the first failure's code counts") func severalURLs() async throws {
+        let film = resource
+        origin.answer { $0.target == "/gone" ? ScriptedAnswer(404, fields: ["Content-Length": "0"]) : film.answer(to: $0) }
+        let gone = origin.url("/gone").absoluteString
+        let result = try await lab.run("fetch", gone, "no-url", self.film, "--json")
+        #expect(result.status == 5)
+        #expect(try await lab.info(self.film).bytes == Self.length)
+        let lines = result.text.split(separator: "\n")
+        #expect(lines.count == 3)
+        #expect(lines.map { $0.contains(#""complete":true"#) } == [false, false, true])
+        #expect(lines[0].contains(#""code":"refused""#) && lines[1].contains(#""code":"invalidURL""#))
+        #expect(try await lab.run("fetch", "no-url", gone).status == 2)
+    }
+
+    @Test("fetch resumes: what came before is not asked for again") func resumes() async throws {
+        let (film, gate) = (resource, Gate())
+        origin.answer { request in
+            var answer = film.answer(to: request)
+            if request.method == "GET" { answer.insert(.hold(gate), at: 400_000) }
+            return answer
+        }
+        let run = try lab.start(["fetch", self.film])
+        await origin.wait { $0.contains { $0.phase == .held } }
+        // What the origin has sent is on its way; the last full tenth of it is told.
+        _ = await run.line { $0.contains(" 40 %") || $0.contains(" 30 %") }
+        run.signal(SIGINT)
+        let result = await run.result
+        #expect(result.status == 130)
+        #expect(result.errors.last == "mediavault: interrupted; what was received is kept")
+        let held = try await lab.info(self.film).bytes
+        #expect(held > 0 && held <= 400_000)
+        origin.answer { film.answer(to: $0) }
+        let asked = origin.exchanges.count
+        #expect(try await lab.run("fetch", self.film).status == 0)
+        #expect(origin.exchanges[asked...].reduce(0) { $0 + $1.bodyBytesSent } == Self.length - held)
+        #expect(try await lab.run("cat", self.film, "--offline").output == media())
+    }
+
+    @Test("Of a playlist, fetch says that only the list itself came", arguments: [
+        ("application/vnd.apple.mpegurl", "an HLS playlist"), ("application/dash+xml", "a DASH manifest"),
+    ])
+    func playlist(_ type: String, _ name: String) async throws {
+        var list = ScriptedResource(length: 500)
+        list.contentType = type
+        let answered = list
+        origin.answer { answered.answer(to: $0) }
+        let result = try await lab.run("fetch", origin.url("/list?token=hunter2").absoluteString)
+        #expect(result.status == 0)
+        #expect(result.errors.contains { $0.contains("is \(name): only the list itself was fetched") })
+        #expect(result.errors.allSatisfy { !$0.contains("hunter2") })
+    }
+
+    @Test("list tells what is held, as a table and as JSON") func list() async throws {
+        #expect(try await lab.run("list", "--json").text == "[]\n")
+        try await lab.run("cat", film, "--range", "0-99999")
+        let json = try await lab.run("list", "--json")
+        #expect(json.status == 0 && json.errors.isEmpty)
+        let all = try JSONDecoder().decode([[String: ListedValue]].self, from: Data(json.output))
+        #expect(all.count == 1)
+        #expect(all[0]["url"] == .text(film) && all[0]["size"] == .number(Self.length) && all[0]["complete"] == .truth(false))
+        #expect(Set(all[0].keys) == ["url", "size", "bytes", "class", "type", "complete"])
+        let table = try await lab.run("list")
+        #expect(table.status == 0 && table.text.split(separator: "\n").last?.hasSuffix(film) == true)
+    }
+
+    @Test("info of what was never seen is exit code 6, and asks nobody") func unknown() async throws {
+        let result = try await lab.run("info", film, "--json")
+        #expect(result.status == 6 && result.output.isEmpty && result.error != nil)
+        #expect(origin.exchanges.isEmpty)
+    }
+
+    // MARK: cat
+
+    @Test("cat writes the whole, and the range asked for, byte for byte", arguments: [
+        (nil, 0..<length), ("0-0", 0..<1), ("100-65999", 100..<66_000), ("999999-", 999_999..<length), ("-1000", 999_000..<length),
+        ("999990-2000000", 999_990..<length),
+    ] as [(String?, Range<Int64>)])
+    func cat(_ range: String?, _ bytes: Range<Int64>) async throws {
+        let arguments = ["cat", film] + (range.map { ["--range", $0] } ?? [])
+        let fetched = try await lab.start(arguments).result
+        #expect(fetched.status == 0 && fetched.errors.isEmpty && fetched.output == media(bytes))
+        #expect(origin.exchanges.reduce(0) { $0 + $1.bodyBytesSent } >= Int64(bytes.count))
+        origin.stop()
+        let held = try await lab.start(arguments + ["--offline"]).result
+        #expect(held.status == 0 && held.output == media(bytes))
+    }
+
+    @Test("Of an origin that knows no ranges, cat still writes the range alone") func catWithoutRanges() async throws {
+        var plain = resource
+        plain.supportsRanges = false
+        let answered = plain
+        origin.answer { answered.answer(to: $0) }
+        let result = try await lab.run("cat", film, "--range", "1000-1999")
+        #expect(result.status == 0 && result.output == media(1000..<2000))
+    }
+
+    @Test("A reader that goes away ends cat quietly") func catToNobody() async throws {
+        let run = try lab.startShell("{ \"$mediavault\" cat \(film); echo \"exit $?\" >&2; } | head -c 10 >/dev/null")
+        #expect(await run.result.errors == ["exit 1"])
+    }
+
+    @Test("SIGINT ends a cat whose reader takes nothing, and what came is kept") func catInterrupted() async throws {
+        // The shell's own input ends the reader: it reads nothing until then.
+        let run = try lab.startShell("mkfifo \"$HOME/pipe\"; sleep 600 <\"$HOME/pipe\" & reader=$!; \"$mediavault\" cat \(film) >\"$HOME/pipe\" & cat=$!; echo $cat >&2; wait $cat; echo \"exit $?\" >&2; kill $reader")
+        let number = try #require(await run.line { Int32($0) != nil }.flatMap { Int32($0) })
+        await origin.wait { $0.contains { $0.request.method == "GET" && $0.bodyBytesSent > 65_536 } }
+        kill(number, SIGINT)
+        #expect(await run.line { $0.hasPrefix("exit") } == "exit 130")
+        _ = await run.result
+        #expect(try await lab.status().bytes > 0)
+    }
+
+    // MARK: serve and url
+
+    @Test("serve tells where it is; url, status and players find it; SIGTERM ends it with exit code 0") func serve() async throws {
+        let run = try lab.start(["serve", "--listen", "127.0.0.1:0"])
+        let line = try #require(await run.line { $0.contains("serving") })
+        let status = try await lab.status()
+        let service = try #require(status.service)
+        #expect(line.hasPrefix("mediavault: serving \(service.address) (vault "))
+        #expect(service.pid == run.processIdentifier)
+        let address = try await lab.run("url", film).text.trimmingCharacters(in: .newlines)
+        #expect(address.hasPrefix(service.address + "/media/") && address.hasSuffix("/dir/film.mp4"))
+        // Another vault is the player.
+        let player = try CommandLab()
+        try await player.run("init")
+        #expect(try await player.run("cat", address).output == media())
+        // What is held can be read beside the owner; what is not, names it.
+        #expect(try await lab.run("cat", film).output == media())
+        let owned = try await lab.run("cat", origin.url("/other.mp4").absoluteString)
+        #expect(owned.status == 1 && owned.output.isEmpty)
+        #expect(owned.error?.contains("\(run.processIdentifier)") == true)
+        run.signal(SIGTERM)
+        #expect(await run.result.status == 0)
+        #expect(!lab.folder.files().contains("vault/service.json"))
+        #expect(try await lab.status().service == nil)
+    }
+
+    @Test("A service that was killed is not taken for a running one") func killed() async throws {
+        let run = try lab.start(["serve", "--listen", "127.0.0.1:0"])
+        _ = try #require(await run.line { $0.contains("serving") })
+        run.signal(SIGKILL)
+        #expect(await run.result.status == 137)
+        #expect(lab.folder.files().contains("vault/service.json"))
+        #expect(try await lab.status().service == nil)
+        #expect(try await lab.run("url", film).text.hasPrefix("http://127.0.0.1:8300/media/"))
+    }
+
+    @Test("url needs the keyring only, and goes where it is told") func url() async throws {
+        try FileManager.default.removeItem(atPath: lab.vault)
+        #expect(try await lab.run("url", film).text.hasPrefix("http://127.0.0.1:8300/media/"))
+        #expect(try await lab.run("url", film, "--listen", "[::1]:9").text.hasPrefix("http://[::1]:9/media/"))
+        let named = try await lab.run("url", film, setting: ["MEDIAVAULT_LISTEN": "localhost:7"])
+        #expect(named.text.hasPrefix("http://localhost:7/media/"))
+        #expect(origin.exchanges.isEmpty)
+    }
+
+    @Test("Beyond this machine serve listens only where it is told that nothing is encrypted") func insecure() async throws {
+        let result = try await lab.run("serve", "--listen", "0.0.0.0:0")
+        #expect(result.status == 2 && result.error?.contains("--insecure") == true)
+    }
+
+    @Test("A port that is taken is a failure that names it") func takenPort() async throws {
+        let result = try await lab.run("serve", "--listen", "127.0.0.1:\(origin.port)")
+        #expect(result.status == 1)
+        #expect(result.errors.contains { $0.hasPrefix("mediavault: ") && $0.contains("127.0.0.1:\(origin.port)") })
+    }
+}

@@ -1,0 +1,60 @@
+import MediaVault
+import Testing
+
+/// The built executable, as far as it comes without a vault.
+@Suite struct CommandLineTests {
+    private let lab: CommandLab
+
+    init() throws { lab = try CommandLab(hasKeyFile: false) }
+
+    @Test("--version and --help answer on standard output") func answers() async throws {
+        let version = try await lab.run("--version")
+        #expect(version.status == 0 && version.text == "mediavault \(Vault.version)\n" && version.errors.isEmpty)
+        let help = try await lab.run("--help")
+        #expect(help.status == 0 && help.errors.isEmpty)
+        for name in ["init", "fetch", "cat", "list", "info", "status", "serve", "url"] {
+            #expect(help.text.contains("\n  \(name) "))
+            let own = try await lab.run(name, "--help")
+            #expect(own.status == 0 && own.text.contains("USAGE: mediavault \(name)") && own.errors.isEmpty)
+        }
+    }
+
+    @Test(
+        "A command line that cannot be used is one sentence and exit code 2",
+        arguments: [
+            ["frob"], ["fetch"], ["list", "--frob"], ["info", "no-url"], ["info", "ftp://a.example/b"], ["cat", "http://"],
+            ["cat", "http://a.example/b", "--range", "9-5"], ["cat", "http://a.example/b", "--range", "0-1,5-6"],
+            ["url", "http://a.example/b", "--expires", "2y"], ["url", "http://a.example/b", "--listen", "nowhere"],
+            ["serve", "--listen", "8300"], ["serve", "--listen", "127.0.0.1:65536"], ["serve", "--mode", "sometimes"],
+            ["list", "--vault", ""], ["list", "--key-file", "k", "--passphrase-file", "p"],
+        ])
+    func usage(_ arguments: [String]) async throws {
+        let result = try await lab.start(arguments).result
+        #expect(result.status == 2)
+        #expect(result.output.isEmpty)
+        let error = try #require(result.error)
+        #expect(error.hasPrefix("mediavault: ") && !error.hasSuffix("."))
+    }
+
+    @Test("With no unlock named and nobody to ask, the options are named", arguments: ["list", "status", "init", "serve"])
+    func noUnlock(_ command: String) async throws {
+        let result = try await lab.run(command)
+        #expect(result.status == 2 && result.output.isEmpty)
+        let error = try #require(result.error)
+        #expect(error.contains("--key-file") && error.contains("--passphrase-file"))
+    }
+
+    @Test("Messages do not repeat what a URL carries in secret") func secrets() async throws {
+        let result = try await lab.run("info", "http://a.example/b", "http://user:hunter2@a.example/b?token=hunter2")
+        #expect(result.status == 2)
+        #expect(result.errors.allSatisfy { !$0.contains("hunter2") })
+    }
+
+    @Test("A closed standard output is a failed write, and a reader that has gone no noise") func closedOutput() async throws {
+        let closed = try await lab.startShell("\"$mediavault\" --help >&-").result
+        #expect(closed.status == 1)
+        // The reader is gone before the command begins.
+        let gone = try await lab.startShell("{ read _ ; \"$mediavault\" --help; echo $? >&2; } <<E | exec true\n\nE").result
+        #expect(gone.errors == ["0"] || gone.errors == ["1"])
+    }
+}

@@ -1,0 +1,124 @@
+import MediaVault
+import Testing
+import VaultService
+
+@testable import VaultCommand
+
+/// Option before environment before default; an empty variable is none; paths come out absolute.
+@Suite struct OptionResolutionTests {
+    private static func surroundings(_ variables: [String: String] = ["HOME": "/home/anna"]) -> Surroundings {
+        Surroundings(variables: variables, workingDirectory: "/work/here")
+    }
+
+    @Test(
+        "A path becomes absolute without asking the file system",
+        arguments: [
+            ("/a/b", "/a/b"), ("a/b", "/work/here/a/b"), ("./a", "/work/here/a"), (".", "/work/here"),
+            ("//a//b/", "/a/b"), ("/", "/"), ("../a", "/work/here/../a"), ("/a/./b/../c", "/a/b/../c"), ("~/a", "/work/here/~/a"),
+        ])
+    func absolutePath(_ path: String, _ expected: String) {
+        #expect(AbsolutePath.of(path, from: "/work/here") == expected)
+    }
+
+    struct PlaceCase: Sendable, CustomTestStringConvertible {
+        var folder: String?
+        var keyring: String?
+        var variables: [String: String] = [:]
+        var expected: VaultPlace?
+
+        var testDescription: String { "\(folder ?? "–") \(keyring ?? "–") \(variables)" }
+    }
+
+    private static let homePlace = VaultPlace(
+        folder: "/home/anna/.local/share/mediavault", keyring: "/home/anna/.config/mediavault/keyring.json")
+
+    @Test(
+        "Vault and keyring are where the option, the environment, or the default puts them",
+        arguments: [
+            PlaceCase(variables: ["HOME": "/home/anna"], expected: homePlace),
+            PlaceCase(
+                variables: ["HOME": "/home/anna", "XDG_DATA_HOME": "/data", "XDG_CONFIG_HOME": "/conf/"],
+                expected: VaultPlace(folder: "/data/mediavault", keyring: "/conf/mediavault/keyring.json")),
+            // Relative and empty values of XDG variables are to be ignored.
+            PlaceCase(
+                variables: ["HOME": "/home/anna", "XDG_DATA_HOME": "data", "XDG_CONFIG_HOME": ""], expected: homePlace),
+            PlaceCase(
+                variables: ["HOME": "/home/anna", "MEDIAVAULT_DIR": "", "MEDIAVAULT_KEYRING": ""], expected: homePlace),
+            PlaceCase(
+                variables: ["MEDIAVAULT_DIR": "vault", "MEDIAVAULT_KEYRING": "/k.json"],
+                expected: VaultPlace(folder: "/work/here/vault", keyring: "/k.json")),
+            PlaceCase(
+                folder: "/v", keyring: "k", variables: ["MEDIAVAULT_DIR": "/other", "MEDIAVAULT_KEYRING": "/other"],
+                expected: VaultPlace(folder: "/v", keyring: "/work/here/k")),
+            PlaceCase(folder: "", keyring: "k", variables: ["HOME": "/home/anna"], expected: nil),
+            PlaceCase(folder: "v", keyring: nil, variables: [:], expected: nil),
+            PlaceCase(folder: nil, keyring: "k", variables: ["HOME": "relative"], expected: nil),
+        ])
+    func place(_ example: PlaceCase) {
+        var options = PlaceOptions()
+        options.folder = example.folder
+        options.keyring = example.keyring
+        let surroundings = Self.surroundings(example.variables)
+        if let expected = example.expected {
+            #expect((try? options.place(in: surroundings)) == expected)
+        } else {
+            #expect(throws: UsageError.self) { try options.place(in: surroundings) }
+        }
+    }
+
+    struct UnlockCase: Sendable, CustomTestStringConvertible {
+        var keyFile: String?
+        var passphraseFile: String?
+        var variables: [String: String] = [:]
+        /// Nil: a usage error.
+        var expected: UnlockOptions.Way?
+
+        var testDescription: String { "\(keyFile ?? "–") \(passphraseFile ?? "–") \(variables)" }
+    }
+
+    private static let bothVariables = ["MEDIAVAULT_KEY_FILE": "/ek", "MEDIAVAULT_PASSPHRASE_FILE": "/ep"]
+
+    @Test(
+        "The keyring is opened by what the options name, else the environment, else a prompt",
+        arguments: [
+            UnlockCase(expected: .prompt),
+            UnlockCase(variables: ["MEDIAVAULT_KEY_FILE": "", "MEDIAVAULT_PASSPHRASE_FILE": ""], expected: .prompt),
+            UnlockCase(keyFile: "k", expected: .keyFile("/work/here/k")),
+            UnlockCase(passphraseFile: "/p", expected: .passphraseFile("/p")),
+            UnlockCase(variables: ["MEDIAVAULT_KEY_FILE": "ek"], expected: .keyFile("/work/here/ek")),
+            UnlockCase(variables: ["MEDIAVAULT_PASSPHRASE_FILE": "/ep"], expected: .passphraseFile("/ep")),
+            UnlockCase(keyFile: "/k", variables: bothVariables, expected: .keyFile("/k")),
+            UnlockCase(passphraseFile: "/p", variables: bothVariables, expected: .passphraseFile("/p")),
+            UnlockCase(variables: bothVariables, expected: nil),
+            UnlockCase(keyFile: "/k", passphraseFile: "/p", expected: nil),
+            UnlockCase(keyFile: "", expected: nil),
+        ])
+    func unlock(_ example: UnlockCase) {
+        var options = UnlockOptions()
+        options.keyFile = example.keyFile
+        options.passphraseFile = example.passphraseFile
+        let surroundings = Self.surroundings(example.variables)
+        if let expected = example.expected {
+            #expect((try? options.way(in: surroundings)) == expected)
+        } else {
+            #expect(throws: UsageError.self) { try options.way(in: surroundings) }
+        }
+    }
+
+    @Test("The address to listen at is the option's, else the environment's") func listenAddress() throws {
+        let surroundings = Self.surroundings(["MEDIAVAULT_LISTEN": "[::1]:9000"])
+        #expect(try ListenAddress.named("localhost:1", in: surroundings) == ListenAddress(host: "localhost", port: 1))
+        #expect(try ListenAddress.named(nil, in: surroundings) == ListenAddress(host: "::1", port: 9000))
+        #expect(try ListenAddress.named(nil, in: Self.surroundings(["MEDIAVAULT_LISTEN": ""])) == nil)
+        #expect(throws: VaultError.self) { try ListenAddress.named("8300", in: surroundings) }
+    }
+
+    @Test(
+        "A wildcard address is reached by the loopback address",
+        arguments: [
+            ("0.0.0.0", "127.0.0.1:8300"), ("::", "[::1]:8300"), ("::1", "[::1]:8300"), ("nas.example", "nas.example:8300"),
+        ])
+    func reachable(_ host: String, _ authority: String) {
+        #expect(ListenAddress(host: host, port: 8300).reachable.description == authority)
+    }
+}

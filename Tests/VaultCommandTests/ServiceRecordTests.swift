@@ -1,0 +1,50 @@
+import Foundation
+import OriginTestSupport
+import Testing
+import VaultService
+
+@testable import VaultCommand
+
+@Suite struct ServiceRecordTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    @Test("The record is JSON of its owner alone, and gone when it is removed") func file() throws {
+        let record = ServiceRecord(ListenAddress(host: "::1", port: 8300), pid: 17)
+        try record.write(in: folder.path)
+        let file = folder.path + "/service.json"
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == #"{"address":"http://[::1]:8300","pid":17}"# + "\n")
+        #expect(try folder.mode(of: "service.json") & 0o077 == 0)
+        #expect(ServiceRecord.read(in: folder.path) == record)
+        #expect(record.listening == ListenAddress(host: "::1", port: 8300))
+        ServiceRecord.remove(in: folder.path)
+        #expect(ServiceRecord.read(in: folder.path) == nil)
+        #expect(!FileManager.default.fileExists(atPath: file))
+    }
+
+    @Test(
+        "What is no record names no service",
+        arguments: ["", "null", "[]", #"{"address":5,"pid":1}"#, #"{"address":"http://127.0.0.1:1"}"#])
+    func malformed(_ text: String) async throws {
+        try folder.write(text, to: "service.json")
+        #expect(ServiceRecord.read(in: folder.path) == nil)
+        #expect(try await ServiceProbe.running(in: folder.path) == nil)
+    }
+
+    @Test("A service runs where its process lives and its address listens") func probe() async throws {
+        let listener = try ScriptedOrigin { _ in ScriptedAnswer(404) }
+        let address = ListenAddress(host: "127.0.0.1", port: listener.port)
+        let record = ServiceRecord(address, pid: getpid())
+        try record.write(in: folder.path)
+        #expect(try await ServiceProbe.running(in: folder.path) == record)
+        // No process has the largest number that a process can have, or zero.
+        for pid in [Int32.max, 0, -1] {
+            try ServiceRecord(address, pid: pid).write(in: folder.path)
+            #expect(try await ServiceProbe.running(in: folder.path) == nil)
+        }
+        try record.write(in: folder.path)
+        listener.stop()
+        #expect(try await ServiceProbe.running(in: folder.path) == nil)
+    }
+}

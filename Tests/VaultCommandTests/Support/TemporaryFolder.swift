@@ -1,0 +1,35 @@
+import Foundation
+
+/// A folder of a test's own, removed with its last reference.
+final class TemporaryFolder: Sendable {
+    let path: String
+
+    init() throws {
+        path = FileManager.default.temporaryDirectory.appending(path: "mediavault-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func write(_ text: String, to name: String, mode: Int = 0o600) throws {
+        try write(Array(text.utf8), to: name, mode: mode)
+    }
+
+    func write(_ bytes: [UInt8], to name: String, mode: Int = 0o600) throws {
+        try Data(bytes).write(to: URL(filePath: path + "/" + name))
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path + "/" + name)
+    }
+
+    func mode(of name: String) throws -> Int {
+        try FileManager.default.attributesOfItem(atPath: path + "/" + name)[.posixPermissions] as? Int ?? -1
+    }
+
+    /// The files below, by their paths from here.
+    func files() -> [String] {
+        (FileManager.default.enumerator(atPath: path)?.allObjects as? [String] ?? []).filter { name in
+            var isFolder: ObjCBool = false
+            return unsafe FileManager.default.fileExists(atPath: path + "/" + name, isDirectory: &isFolder) && !isFolder.boolValue
+        }
+    }
+}

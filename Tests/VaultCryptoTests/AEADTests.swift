@@ -1,0 +1,102 @@
+import Crypto
+import Foundation
+import Testing
+import VaultModel
+
+@testable import VaultCrypto
+
+@Suite("ChaCha20-Poly1305")
+struct AEADTests {
+    @Test("RFC 8439 §2.8.2 is sealed and opened to the byte")
+    func rfc8439() throws {
+        let key = try SecretKey(Array(0x80...0x9F))
+        let nonce: [UInt8] = [0x07, 0, 0, 0] + Array(0x40...0x47)
+        let associatedData: [UInt8] = [0x50, 0x51, 0x52, 0x53] + Array(0xC0...0xC7)
+        let plaintext = Array(
+            "Ladies and Gentlemen of the class of '99: If I could offer you only one tip for the future, sunscreen would be it."
+                .utf8)
+        let expected = try #require(
+            Hex.decode(
+                "d31a8d34648e60db7b86afbc53ef7ec2a4aded51296e08fea9e2b5a736ee62d6"
+                    + "3dbea45e8ca9671282fafb69da92728b1a71de0a9e060b2905d6a5b67ecd3b36"
+                    + "92ddbd7f2d778b8c9803aee328091b58fab324e4fad675945585808b4831d7bc"
+                    + "3ff4def08e4b7a9de576d26586cec64b6116" + "1ae10b594f09e26a7e902ecbd0600691"))
+        let sealed = AEAD.seal(plaintext, nonce: nonce, associatedData: associatedData, key: key)
+        let opened = AEAD.open(expected, nonce: nonce, associatedData: associatedData, key: key)
+        #expect(sealed == expected)
+        #expect(opened == plaintext)
+    }
+
+    @Test("The vector file holds as many vectors as it says, and enough of both kinds")
+    func counts() throws {
+        let file = try VectorFile.load()
+        #expect(file.vectors.count == file.numberOfTests)
+        #expect(file.vectors.count { $0.result == "valid" } == 178)
+        #expect(file.vectors.count { $0.result == "invalid" } == 99)
+        for group in file.testGroups {
+            for vector in group.tests {
+                let bytes = try vector.bytes
+                #expect(bytes.key.count * 8 == group.keySize)
+                #expect(bytes.iv.count * 8 == group.ivSize)
+                #expect(bytes.tag.count * 8 == group.tagSize)
+            }
+        }
+    }
+
+    @Test("Every valid vector is sealed to its bytes and opened, here and by swift-crypto")
+    func valid() throws {
+        var count = 0
+        for vector in try VectorFile.load().vectors where vector.result == "valid" {
+            let bytes = try vector.bytes
+            let key = try SecretKey(bytes.key)
+            let sealed = AEAD.seal(bytes.msg, nonce: bytes.iv, associatedData: bytes.aad, key: key)
+            let opened = AEAD.open(bytes.ct + bytes.tag, nonce: bytes.iv, associatedData: bytes.aad, key: key)
+            #expect(sealed == bytes.ct + bytes.tag, "\(vector.tcId): \(vector.comment)")
+            #expect(opened == bytes.msg, "\(vector.tcId): \(vector.comment)")
+
+            let box = try ChaChaPoly.seal(
+                bytes.msg, using: SymmetricKey(data: bytes.key), nonce: ChaChaPoly.Nonce(data: bytes.iv),
+                authenticating: bytes.aad)
+            #expect(Array(box.ciphertext + box.tag) == sealed, "\(vector.tcId): \(vector.comment)")
+            let other = try ChaChaPoly.open(
+                ChaChaPoly.SealedBox(combined: bytes.iv + bytes.ct + bytes.tag), using: SymmetricKey(data: bytes.key),
+                authenticating: bytes.aad)
+            #expect(Array(other) == bytes.msg, "\(vector.tcId): \(vector.comment)")
+            count += 1
+        }
+        #expect(count == 178)
+    }
+
+    @Test("Every invalid vector is refused before a byte of it is there, here and by swift-crypto")
+    func invalid() throws {
+        var count = 0
+        for vector in try VectorFile.load().vectors where vector.result == "invalid" {
+            count += 1
+            let bytes = try vector.bytes
+            #expect(throws: (any Error).self, "\(vector.tcId): \(vector.comment)") {
+                let box = try ChaChaPoly.SealedBox(nonce: .init(data: bytes.iv), ciphertext: bytes.ct, tag: bytes.tag)
+                return try ChaChaPoly.open(box, using: SymmetricKey(data: bytes.key), authenticating: bytes.aad)
+            }
+            guard bytes.key.count == SecretKey.byteCount else {
+                #expect(try !SecretKey.isKey(bytes.key), "\(vector.tcId): \(vector.comment)")
+                continue
+            }
+            let key = try SecretKey(bytes.key)
+            let value = SealedValue.open(bytes.iv + bytes.ct + bytes.tag, key: key, associatedData: bytes.aad)
+            #expect(value == nil, "\(vector.tcId): \(vector.comment)")
+            // A nonce of another size cannot be written down: `AEAD.Nonce` has twelve bytes.
+            guard bytes.iv.count == AEAD.nonceByteCount else { continue }
+            let opened = AEAD.open(bytes.ct + bytes.tag, nonce: bytes.iv, associatedData: bytes.aad, key: key)
+            #expect(opened == nil, "\(vector.tcId): \(vector.comment)")
+        }
+        #expect(count == 99)
+    }
+
+    @Test("What is shorter than a tag is refused", arguments: 0..<16)
+    func shorterThanTag(count: Int) throws {
+        let key = try SecretKey(repeating: 1)
+        let opened = AEAD.open(
+            Array(repeating: 0, count: count), nonce: Array(repeating: 0, count: 12), associatedData: [], key: key)
+        #expect(opened == nil)
+    }
+}

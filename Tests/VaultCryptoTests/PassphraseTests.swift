@@ -1,0 +1,80 @@
+import Testing
+import VaultModel
+
+@testable import VaultCrypto
+
+@Suite("Passphrase")
+struct PassphraseTests {
+    /// The bytes that a typed passphrase becomes.
+    private static func normalized(_ typed: [UInt8]) throws -> [UInt8] {
+        guard case .passphrase(let bytes) = try UnlockSecret.passphrase(normalizing: SecretBytes(typed)) else {
+            return []
+        }
+        return bytes.exposed
+    }
+
+    @Test(
+        "One trailing line end is removed, and nothing else",
+        arguments: [
+            ("word", "word"), ("word\n", "word"), ("word\r\n", "word"), ("word\n\n", "word\n"),
+            ("word\r\n\r\n", "word\r\n"), ("word\r", "word\r"),
+            ("word\n\r", "word\n\r"), (" word ", " word "), ("two\nlines\n", "two\nlines"), ("\nword", "\nword"),
+            ("\r", "\r"), ("w\u{0}rd", "w\u{0}rd"),
+            ("\u{FEFF}word", "\u{FEFF}word"),
+        ])
+    func lineEnds(typed: String, kept: String) throws {
+        #expect(try Self.normalized(Array(typed.utf8)) == Array(kept.utf8))
+    }
+
+    @Test(
+        "Composed and decomposed text are one passphrase; compatibility forms are not",
+        arguments: [
+            ("A\u{30A}ngstro\u{308}m", "Ångström"), ("\u{212B}", "\u{C5}"), ("é\n", "e\u{301}"),
+            ("\u{1112}\u{1161}\u{11AB}", "\u{D55C}"),
+            ("a\u{323}\u{307}", "a\u{307}\u{323}"),
+        ])
+    func normalForms(one: String, other: String) throws {
+        let (one, other) = (try Self.normalized(Array(one.utf8)), try Self.normalized(Array(other.utf8)))
+        #expect(one == other)
+        #expect(try Self.normalized(Array("ﬁ".utf8)) == Array("ﬁ".utf8))
+        #expect(try Self.normalized(Array("１".utf8)) != Array("1".utf8))
+    }
+
+    @Test("Nothing, and nothing but a line end, is refused", arguments: ["", "\n", "\r\n"])
+    func empty(typed: String) {
+        let error = #expect(throws: VaultError.self) { try Self.normalized(Array(typed.utf8)) }
+        #expect(error?.code == .wrongKey)
+    }
+
+    @Test(
+        "What is not UTF-8 is refused",
+        arguments: [[0xFF], [0x77, 0xE9], [0xC3], [0xED, 0xA0, 0x80], [0xC0, 0x80]] as [[UInt8]])
+    func notUTF8(typed: [UInt8]) {
+        let error = #expect(throws: VaultError.self) { try Self.normalized(typed + [0x0A]) }
+        #expect(error?.code == .wrongKey)
+    }
+
+    @Test("A keyring made with the composed form opens with the decomposed one and a line end")
+    func keyring() throws {
+        let fixture = try KeyringFixture(passphrase: Array("Ångström\n".utf8))
+        for typed in ["A\u{30A}ngstro\u{308}m", "\u{C5}ngstr\u{F6}m\r\n"] {
+            #expect(try fixture.unlock(passphrase: Array(typed.utf8)).revision == 1)
+        }
+    }
+
+    @Test("Salt, cost and passphrase each change the key")
+    func argon2id() throws {
+        let salt = Array(repeating: UInt8(1), count: 16)
+        func key(_ text: String, _ salt: [UInt8], _ ops: Int64, _ memory: Int64) throws -> [UInt8] {
+            try Argon2id.key(from: SecretBytes(Array(text.utf8)), .init(salt: salt, opsLimit: ops, memLimit: memory))
+                .exposed
+        }
+        let keys = [
+            try key("word", salt, 1, 8 << 20), try key("words", salt, 1, 8 << 20),
+            try key("word", salt.flipping(bit: 0), 1, 8 << 20),
+            try key("word", salt, 2, 8 << 20), try key("word", salt, 1, 9 << 20),
+        ]
+        #expect(Set(keys).count == 5)
+        #expect(try key("word", salt, 1, 8 << 20) == keys[0])
+    }
+}

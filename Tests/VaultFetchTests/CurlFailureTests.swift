@@ -1,0 +1,50 @@
+import CCurl
+import Testing
+import VaultModel
+
+@testable import VaultFetch
+
+@Suite("What libcurl's results mean")
+struct CurlFailureTests {
+    @Test("Each result is told as what the caller can make of it")
+    func table() {
+        let rows: [(CURLcode, before: OriginFailure.Kind, after: OriginFailure.Kind)] = [
+            (CURLE_COULDNT_RESOLVE_HOST, .unreachable, .unreachable),
+            (CURLE_COULDNT_CONNECT, .unreachable, .unreachable),
+            (CURLE_OPERATION_TIMEDOUT, .unreachable, .interrupted),
+            (CURLE_SSL_CONNECT_ERROR, .unreachable, .unreachable),
+            (CURLE_PEER_FAILED_VERIFICATION, .unreachable, .unreachable),
+            (CURLE_GOT_NOTHING, .interrupted, .interrupted),
+            (CURLE_PARTIAL_FILE, .interrupted, .interrupted),
+            (CURLE_RECV_ERROR, .interrupted, .interrupted),
+            (CURLE_SEND_ERROR, .interrupted, .interrupted),
+            (CURLE_HTTP2, .interrupted, .interrupted),
+            (CURLE_HTTP2_STREAM, .interrupted, .interrupted),
+            (CURLE_WEIRD_SERVER_REPLY, .lied, .lied),
+            (CURLE_UNSUPPORTED_PROTOCOL, .lied, .lied),
+            (CURLE_OUT_OF_MEMORY, .lied, .interrupted),
+            (CURLE_URL_MALFORMAT, .unreachable, .interrupted),
+        ]
+        for (code, before, after) in rows {
+            #expect(CurlFailure.failure(code, headArrived: false).kind == before, "\(code)")
+            #expect(CurlFailure.failure(code, headArrived: true).kind == after, "\(code)")
+        }
+    }
+
+    @Test("A refused connection is called so")
+    func refused() {
+        #expect(
+            CurlFailure.failure(CURLE_COULDNT_CONNECT, headArrived: false, isRefused: true).reason
+                == "connection refused")
+    }
+
+    @Test("Every result has a reason of a few words")
+    func reasons() {
+        for number in 1..<UInt32(CURL_LAST.rawValue) {
+            for headArrived in [false, true] {
+                let reason = CurlFailure.failure(CURLcode(rawValue: number), headArrived: headArrived).reason
+                #expect(!reason.isEmpty && reason.count < 50 && reason.last != ".")
+            }
+        }
+    }
+}

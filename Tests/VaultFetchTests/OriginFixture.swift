@@ -1,0 +1,47 @@
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@testable import VaultFetch
+
+extension CurlOrigin {
+    /// A client whose waits are those of the product but for what a test shortens.
+    static func make(connect: Duration = .seconds(10), stall: Duration = .seconds(30)) -> CurlOrigin {
+        CurlOrigin(
+            configuration: CurlConfiguration(userAgent: "MediaVault/test", connectTimeout: connect, stallTimeout: stall)
+        )
+    }
+}
+
+extension OriginResponse {
+    /// Reads up to the end.
+    func allBytes() async throws -> [UInt8] {
+        var all: [UInt8] = []
+        while let bytes = try await nextBytes() { all += bytes }
+        return all
+    }
+
+    /// Reads at least `count` bytes, unless the body ends before.
+    func bytes(atLeast count: Int) async throws -> [UInt8] {
+        var all: [UInt8] = []
+        while all.count < count, let bytes = try await nextBytes() { all += bytes }
+        return all
+    }
+
+    /// Reads up to a failure: what came before it, and the failure.
+    func bytesBeforeFailure() async throws -> ([UInt8], OriginFailure) {
+        var all: [UInt8] = []
+        do {
+            while let bytes = try await nextBytes() { all += bytes }
+        } catch let failure as OriginFailure {
+            return (all, failure)
+        }
+        Issue.record("the body ended properly after \(all.count) bytes")
+        return (all, OriginFailure(.lied, "no failure"))
+    }
+}
+
+extension Trait where Self == TimeLimitTrait {
+    /// What hangs fails.
+    static var soon: TimeLimitTrait { .timeLimit(.minutes(1)) }
+}

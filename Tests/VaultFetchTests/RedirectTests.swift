@@ -1,0 +1,91 @@
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@testable import VaultFetch
+
+@Suite("Following redirects", .soon)
+struct RedirectTests {
+    @Test("At the same origin the request goes on with all its fields", arguments: [301, 302, 303, 307, 308])
+    func sameOrigin(_ status: Int) async throws {
+        let resource = ScriptedResource(length: 1000)
+        let server = try ScriptedOrigin { request in
+            request.target == "/film.mp4" ? .redirect(status, to: "real.mp4?token=1") : resource.answer(to: request)
+        }
+        let request = OriginRequest(
+            url: server.url(), first: 10, end: 20, ifRange: "\"v1\"", fields: HeaderFields(["X-Token": "t"]))
+        let response = try await CurlOrigin.make().send(request)
+        #expect(response.head.status == 206)
+        #expect(try await response.allBytes() == resource.media.bytes(10..<20))
+        let exchanges = server.exchanges
+        #expect(exchanges.map(\.request.target) == ["/film.mp4", "/real.mp4?token=1"])
+        #expect(exchanges.map(\.request.range) == ["bytes=10-19", "bytes=10-19"])
+        #expect(exchanges.map(\.request.ifRange) == ["\"v1\"", "\"v1\""])
+        #expect(exchanges.map { $0.request.fields["X-Token"] } == ["t", "t"])
+        #expect(exchanges.map(\.connection) == [0, 0])
+    }
+
+    @Test("At another origin the caller's fields and credentials stay behind, and come back with the way back")
+    func crossOrigin() async throws {
+        let resource = ScriptedResource(length: 1000)
+        let home = try ScriptedOrigin(resource)
+        let away = try ScriptedOrigin(resource)
+        let (back, there) = (home.url("/back").absoluteString, away.url("/away").absoluteString)
+        away.answer { _ in .redirect(to: back) }
+        home.answer { $0.target == "/film.mp4" ? .redirect(to: there) : resource.answer(to: $0) }
+        let request = OriginRequest(
+            url: try MediaURL("http://user:pass@127.0.0.1:\(home.port)/film.mp4"), first: 10, end: 20,
+            fields: HeaderFields(["X-Token": "t", "Cookie": "c"]))
+        #expect(try await CurlOrigin.make().send(request).allBytes() == resource.media.bytes(10..<20))
+        let stranger = try #require(away.exchanges.first?.request)
+        #expect(stranger.range == "bytes=10-19")
+        for name in ["X-Token", "Cookie", "Authorization", "Referer"] { #expect(stranger.fields[name] == nil) }
+        for exchange in home.exchanges {
+            #expect(exchange.request.fields["X-Token"] == "t")
+            #expect(exchange.request.fields["Authorization"] == "Basic dXNlcjpwYXNz")
+        }
+        #expect(home.exchanges.count == 2)
+    }
+
+    @Test("HEAD stays HEAD")
+    func head() async throws {
+        let server = try ScriptedOrigin { request in
+            request.target == "/film.mp4" ? .redirect(to: "/real.mp4") : ScriptedResource(length: 7).answer(to: request)
+        }
+        let response = try await CurlOrigin.make().send(OriginRequest(url: server.url(), method: .head))
+        #expect(response.head.fields["Content-Length"] == "7")
+        #expect(server.exchanges.map(\.request.method) == ["HEAD", "HEAD"])
+    }
+
+    @Test("A loop ends after ten hops")
+    func loop() async throws {
+        let server = try ScriptedOrigin { _ in .redirect(to: "/film.mp4") }
+        let failure = try await #require(throws: OriginFailure.self) {
+            try await CurlOrigin.make().send(OriginRequest(url: server.url()))
+        }
+        #expect(failure.kind == .lied)
+        #expect(server.exchanges.count == 11)
+    }
+
+    @Test("A redirect's body is dropped, however long it is", arguments: [100, 1 << 40] as [Int64])
+    func body(_ length: Int64) async throws {
+        let resource = ScriptedResource(length: 1000)
+        let page = PseudoRandomMedia(seed: 2, length: length)
+        let server = try ScriptedOrigin { request in
+            guard request.target == "/film.mp4" else { return resource.answer(to: request) }
+            return ScriptedAnswer(
+                302, fields: ["Location": "/real.mp4", "Content-Length": "\(length)"], body: [.media(page, 0..<length)])
+        }
+        let response = try await CurlOrigin.make().send(OriginRequest(url: server.url()))
+        #expect(try await response.allBytes() == resource.media.bytes(0..<1000))
+    }
+
+    @Test("A redirect to another scheme is refused")
+    func scheme() async throws {
+        let server = try ScriptedOrigin { _ in .redirect(to: "file:///etc/passwd") }
+        let failure = try await #require(throws: OriginFailure.self) {
+            try await CurlOrigin.make().send(OriginRequest(url: server.url()))
+        }
+        #expect(failure.kind == .lied)
+    }
+}

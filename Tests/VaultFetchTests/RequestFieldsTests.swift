@@ -1,0 +1,96 @@
+import Testing
+import VaultModel
+
+@testable import VaultFetch
+
+@Suite("Request fields")
+struct RequestFieldsTests {
+    private static func lines(_ request: OriginRequest, at url: String? = nil) throws -> [String] {
+        try RequestFields(request).lines(for: url.map { try MediaURL($0) } ?? request.url)
+    }
+
+    @Test("Range is inclusive and made of integers; identity is always asked for (H7, X2)")
+    func ranges() throws {
+        let url = try MediaURL("http://origin.test/")
+        #expect(try Self.lines(OriginRequest(url: url)) == ["Accept-Encoding: identity"])
+        #expect(
+            try Self.lines(OriginRequest(url: url, first: 0, end: 100, ifRange: "\"v1\""))
+                == ["Accept-Encoding: identity", "Range: bytes=0-99", "If-Range: \"v1\""])
+        #expect(
+            try Self.lines(OriginRequest(url: url, first: 5)) == ["Accept-Encoding: identity", "Range: bytes=5-"])
+    }
+
+    @Test(
+        "Fields of the caller's and credentials go to the registered origin alone (H11)",
+        arguments: [
+            ("http://origin.test/other?x", true), ("http://origin.test:80/", true), ("https://origin.test/", false),
+            ("http://origin.test:8080/", false), ("http://cdn.origin.test/", false),
+            ("http://origin.test.evil/", false),
+        ])
+    func secrets(_ url: String, isOwn: Bool) throws {
+        let request = OriginRequest(
+            url: try MediaURL("http://user:pass@origin.test/"), first: 7, ifRange: "\"v1\"",
+            fields: HeaderFields(["X-Token": "secret"]))
+        let expected = ["Accept-Encoding: identity", "Range: bytes=7-", "If-Range: \"v1\""]
+        let own = ["X-Token: secret", "Authorization: Basic dXNlcjpwYXNz"]
+        #expect(try Self.lines(request, at: url) == (isOwn ? expected + own : expected))
+    }
+
+    @Test("An Authorization of the caller's takes the place of the URL's")
+    func authorization() throws {
+        let request = OriginRequest(
+            url: try MediaURL("http://user:pass@origin.test/"), fields: HeaderFields(["authorization": "Bearer secret"])
+        )
+        #expect(try Self.lines(request) == ["Accept-Encoding: identity", "authorization: Bearer secret"])
+    }
+
+    @Test("A field without a value is sent, not dropped")
+    func empty() throws {
+        let request = OriginRequest(url: try MediaURL("http://origin.test/"), fields: HeaderFields(["X-Empty": ""]))
+        #expect(try Self.lines(request).last == "X-Empty;")
+    }
+
+    @Test(
+        "A field that would end its line, or is no field, is refused without repeating its value",
+        arguments: [
+            ("X-A", "secret\r\nX-B: c"), ("X-A", "secret\nX-B: c"), ("X-A", "secret\rc"), ("X-A", "secret\0"),
+            ("X-A", "secret\u{7F}"), ("X-A", "\u{1}secret"), ("X A", "secret"), ("", "secret"), ("X-A:", "secret"),
+            ("X-A\r\nX-B", "secret"), ("Ä", "secret"),
+        ])
+    func controlCharacters(_ name: String, _ value: String) throws {
+        var fields = HeaderFields()
+        fields.append(name: name, value: value)
+        let request = OriginRequest(url: try MediaURL("http://origin.test/"), fields: fields)
+        let error = try #require(throws: VaultError.self) { try RequestFields(request) }
+        #expect(error.code == .invalidArgument)
+        #expect(!error.message.contains("secret") && !error.message.contains("\n"))
+    }
+
+    @Test("A validator that holds a line break is not echoed")
+    func poisonedValidator() throws {
+        let request = OriginRequest(url: try MediaURL("http://origin.test/"), first: 0, ifRange: "\"v\r\nX: y\"")
+        #expect(throws: VaultError.self) { try RequestFields(request) }
+    }
+
+    @Test(
+        "What frames the message is not the caller's to set",
+        arguments: [
+            "host", "Range", "If-Range", "Accept-Encoding", "Content-Length", "Transfer-Encoding", "Connection",
+        ])
+    func reserved(_ name: String) throws {
+        var fields = HeaderFields()
+        fields.append(name: name, value: "x")
+        let request = OriginRequest(url: try MediaURL("http://origin.test/"), fields: fields)
+        #expect(throws: VaultError.self) { try RequestFields(request) }
+    }
+
+    @Test(
+        "Base64 is that of RFC 4648 §10",
+        arguments: [
+            ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
+            ("foobar", "Zm9vYmFy"),
+        ])
+    func base64(_ text: String, _ encoded: String) {
+        #expect(Base64.encode(Array(text.utf8)) == encoded)
+    }
+}

@@ -1,0 +1,269 @@
+import Testing
+import VaultFetch
+import VaultModel
+
+@Suite("Judging an origin's answer")
+struct ResponseCheckTests {
+    private static let known = KnownRepresentation(
+        validators: Validators(entityTag: EntityTag(strong: "v1"), lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"),
+        length: 1000)
+
+    private static func asked(
+        _ first: Int64? = nil, _ end: Int64? = nil, ifRange: String? = nil, method: OriginRequest.Method = .get
+    ) throws -> OriginRequest {
+        OriginRequest(
+            url: try MediaURL("http://origin.test/film.mp4"), method: method, first: first, end: end, ifRange: ifRange)
+    }
+
+    private static func judge(
+        _ status: Int, _ fields: KeyValuePairs<String, String>, _ asked: OriginRequest,
+        known: KnownRepresentation? = nil
+    ) throws -> ResponseVerdict {
+        try ResponseCheck.judge(OriginHead(status: status, fields: HeaderFields(fields)), asked: asked, known: known)
+    }
+
+    struct Accepted: Sendable {
+        let fields: KeyValuePairs<String, String>
+        let first: Int64
+        let end: Int64?
+        let content: ResponseContent
+    }
+
+    @Test(
+        "A 206 that begins where it was asked to is a part (H6, H7, X1, X2)",
+        arguments: [
+            Accepted(
+                fields: ["Content-Range": "bytes 0-99/1000"], first: 0, end: 100,
+                content: .partial(0..<100, total: 1000)),
+            Accepted(
+                fields: ["Content-Range": "bytes 0-100/1000", "Content-Length": "101"], first: 0, end: 101,
+                content: .partial(0..<101, total: 1000)),
+            Accepted(
+                fields: ["content-range": "Bytes 5-999/1000"], first: 5, end: nil,
+                content: .partial(5..<1000, total: 1000)),
+            Accepted(
+                fields: ["Content-Range": "bytes 0-99/*"], first: 0, end: 100, content: .partial(0..<100, total: nil)),
+            // Shorter than asked: the caller asks again.
+            Accepted(
+                fields: ["Content-Range": "bytes 0-9/1000"], first: 0, end: 100,
+                content: .partial(0..<10, total: 1000)),
+            // Cut at the end of the representation.
+            Accepted(
+                fields: ["Content-Range": "bytes 900-999/1000"], first: 900, end: 5000,
+                content: .partial(900..<1000, total: 1000)),
+            Accepted(
+                fields: ["Content-Range": "bytes 0-99/1000", "Content-Encoding": "identity"], first: 0, end: 100,
+                content: .partial(0..<100, total: 1000)),
+            Accepted(
+                fields: ["Content-Range": "bytes 0-99/1000", "Content-Length": "100, 100"], first: 0, end: 100,
+                content: .partial(0..<100, total: 1000)),
+            // Beyond four gigabytes.
+            Accepted(
+                fields: ["Content-Range": "bytes 4294967295-4294967300/5000000000"], first: 4_294_967_295,
+                end: 4_294_967_301, content: .partial(4_294_967_295..<4_294_967_301, total: 5_000_000_000)),
+        ])
+    func parts(_ row: Accepted) throws {
+        #expect(try Self.judge(206, row.fields, Self.asked(row.first, row.end)) == .current(row.content))
+    }
+
+    struct Refused: Sendable {
+        let status: Int
+        let fields: KeyValuePairs<String, String>
+        var first: Int64? = 0
+        var end: Int64? = 100
+    }
+
+    @Test(
+        "An answer that cannot be right is a lie (X12)",
+        arguments: [
+            // No label, two labels, another unit, an impossible one.
+            Refused(status: 206, fields: [:]),
+            Refused(status: 206, fields: ["Content-Range": "bytes 0-99/1000", "content-range": "bytes 0-99/1000"]),
+            Refused(status: 206, fields: ["Content-Range": "items 0-99/1000"]),
+            Refused(status: 206, fields: ["Content-Range": "bytes 99-0/1000"]),
+            Refused(status: 206, fields: ["Content-Range": "bytes 0-99/99"]),
+            Refused(status: 206, fields: ["Content-Range": "bytes */1000"]),
+            Refused(status: 206, fields: ["Content-Range": "bytes 0-18446744073709551616/*"]),
+            // Earlier, later, longer than asked.
+            Refused(status: 206, fields: ["Content-Range": "bytes 0-99/1000"], first: 50),
+            Refused(status: 206, fields: ["Content-Range": "bytes 50-99/1000"]),
+            Refused(status: 206, fields: ["Content-Range": "bytes 0-100/1000"]),
+            // A part nobody asked for.
+            Refused(status: 206, fields: ["Content-Range": "bytes 0-99/1000"], first: nil, end: nil),
+            // Lengths that contradict the label or each other, or are none.
+            Refused(status: 206, fields: ["Content-Range": "bytes 0-99/1000", "Content-Length": "101"]),
+            Refused(
+                status: 206,
+                fields: ["Content-Range": "bytes 0-99/1000", "Content-Length": "100", "content-length": "99"]),
+            Refused(status: 200, fields: ["Content-Length": "-1"]),
+            Refused(status: 200, fields: ["Content-Length": "ten"]),
+            Refused(status: 200, fields: ["Content-Length": ""]),
+            Refused(status: 200, fields: ["Content-Length": "9223372036854775808"]),
+            Refused(status: 200, fields: ["Content-Length": "100, 99"]),
+            // Several parts, encoded content.
+            Refused(
+                status: 206,
+                fields: ["Content-Type": "Multipart/ByteRanges; boundary=x", "Content-Range": "bytes 0-99/1000"]),
+            Refused(status: 206, fields: ["Content-Range": "bytes 0-99/1000", "Content-Encoding": "gzip"]),
+            Refused(status: 200, fields: ["Content-Encoding": "gzip"]),
+            Refused(status: 200, fields: ["Content-Encoding": "identity, br"]),
+            // A part labelled as the whole.
+            Refused(status: 200, fields: ["Content-Range": "bytes 100-199/1000", "Content-Length": "100"]),
+            Refused(status: 200, fields: ["Content-Range": "bytes 0-99/1000", "Content-Length": "100"]),
+            // A refusal of a range that exists, or of none.
+            Refused(status: 416, fields: ["Content-Range": "bytes */1000"]),
+            Refused(status: 416, fields: ["Content-Range": "bytes */1000"], first: nil, end: nil),
+            // Statuses that are no answer to a request for bytes.
+            Refused(status: 100, fields: [:]), Refused(status: 201, fields: [:]), Refused(status: 204, fields: [:]),
+            Refused(status: 205, fields: [:]), Refused(status: 302, fields: [:]), Refused(status: 304, fields: [:]),
+            Refused(status: 600, fields: [:]), Refused(status: 0, fields: [:]),
+        ])
+    func lies(_ row: Refused) throws {
+        let failure = try #require(throws: OriginFailure.self) {
+            try Self.judge(row.status, row.fields, Self.asked(row.first, row.end))
+        }
+        #expect(failure.kind == .lied)
+    }
+
+    @Test("A 200 is the whole representation, asked for by range or not (H10)")
+    func whole() throws {
+        #expect(try Self.judge(200, ["Content-Length": "1000"], Self.asked()) == .current(.whole(length: 1000)))
+        #expect(try Self.judge(200, ["Content-Length": "1000"], Self.asked(5, 10)) == .current(.whole(length: 1000)))
+        #expect(try Self.judge(200, [:], Self.asked()) == .current(.whole(length: nil)))
+        #expect(
+            try Self.judge(200, ["Content-Length": "5", "Transfer-Encoding": "chunked"], Self.asked())
+                == .current(.whole(length: nil)))
+        #expect(
+            try Self.judge(200, ["Content-Range": "bytes 0-999/1000", "Content-Length": "1000"], Self.asked())
+                == .current(.whole(length: 1000)))
+    }
+
+    @Test("HEAD gives the length by Content-Length (H1, H3, X14)")
+    func headLength() throws {
+        #expect(
+            try Self.judge(200, ["Content-Length": "1000"], Self.asked(method: .head)) == .current(.whole(length: 1000))
+        )
+    }
+
+    @Test("A 416 tells the length (H6)")
+    func unsatisfiable() throws {
+        #expect(
+            try Self.judge(416, ["Content-Range": "bytes */1000"], Self.asked(1000), known: Self.known)
+                == .current(.unsatisfiable(total: 1000)))
+        #expect(try Self.judge(416, [:], Self.asked(1000), known: Self.known) == .current(.unsatisfiable(total: nil)))
+        #expect(
+            try Self.judge(416, ["Content-Range": "bytes */500"], Self.asked(500), known: Self.known)
+                == .changed(.unsatisfiable(total: 500)))
+    }
+
+    @Test(
+        "A tag, a date or a length that differs is another representation (H13)",
+        arguments: [
+            (["ETag": "\"v1\"", "Content-Range": "bytes 0-99/1000"], true),
+            (["ETag": "\"v2\"", "Content-Range": "bytes 0-99/1000"], false),
+            (["ETag": "\"v1\"", "Content-Range": "bytes 0-99/1001"], false),
+            (["ETag": "\"v1\"", "Content-Range": "bytes 0-99/*"], true),
+            // A strong tag that turned weak, or vanished, with the same date and with another.
+            (
+                [
+                    "ETag": "W/\"v1\"", "Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT",
+                    "Content-Range": "bytes 0-99/1000",
+                ], true
+            ),
+            (["ETag": "W/\"v1\"", "Content-Range": "bytes 0-99/1000"], false),
+            (["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT", "Content-Range": "bytes 0-99/1000"], true),
+            (["Last-Modified": "Mon, 07 Nov 1994 08:49:37 GMT", "Content-Range": "bytes 0-99/1000"], false),
+            (["Content-Range": "bytes 0-99/1000"], false),
+        ] as [(KeyValuePairs<String, String>, Bool)])
+    func changes(_ fields: KeyValuePairs<String, String>, isSame: Bool) throws {
+        let verdict = try Self.judge(206, fields, Self.asked(0, 100), known: Self.known)
+        #expect(verdict == (isSame ? .current(verdict.content) : .changed(verdict.content)))
+    }
+
+    @Test("A part past the known end is of another representation, also where it gives no total")
+    func partPastTheEnd() throws {
+        let verdict = try Self.judge(
+            206, ["ETag": "\"v1\"", "Content-Range": "bytes 990-1009/*"], Self.asked(990), known: Self.known)
+        #expect(verdict == .changed(.partial(990..<1010, total: nil)))
+    }
+
+    @Test("A 200 to a conditional range tells an origin without ranges from changed content")
+    func wholeInsteadOfPart() throws {
+        let asked = try Self.asked(500, 600, ifRange: "\"v1\"")
+        #expect(
+            try Self.judge(200, ["ETag": "\"v1\"", "Content-Length": "1000"], asked, known: Self.known)
+                == .current(.whole(length: 1000)))
+        #expect(
+            try Self.judge(200, ["ETag": "\"v2\"", "Content-Length": "1000"], asked, known: Self.known)
+                == .changed(.whole(length: 1000)))
+        #expect(
+            try Self.judge(200, ["ETag": "\"v1\"", "Content-Length": "999"], asked, known: Self.known)
+                == .changed(.whole(length: 999)))
+    }
+
+    @Test("A 206 to a date in If-Range may leave the date out, a tag it may not")
+    func dateLeftOut() throws {
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+        let dated = KnownRepresentation(validators: Validators(lastModified: date), length: 1000)
+        let fields: KeyValuePairs = ["Content-Range": "bytes 0-99/1000"]
+        #expect(
+            try Self.judge(206, fields, Self.asked(0, 100, ifRange: date), known: dated)
+                == .current(.partial(0..<100, total: 1000)))
+        #expect(
+            try Self.judge(206, fields, Self.asked(0, 100), known: dated) == .changed(.partial(0..<100, total: 1000)))
+        #expect(
+            try Self.judge(206, fields, Self.asked(0, 100, ifRange: "\"v1\""), known: Self.known)
+                == .changed(.partial(0..<100, total: 1000)))
+    }
+
+    @Test("Without validators on either side the length alone is compared")
+    func unverifiable() throws {
+        let bare = KnownRepresentation(validators: Validators(), length: 1000)
+        #expect(
+            try Self.judge(206, ["Content-Range": "bytes 0-99/1000"], Self.asked(0, 100), known: bare)
+                == .current(.partial(0..<100, total: 1000)))
+        #expect(
+            try Self.judge(206, ["Content-Range": "bytes 0-99/999"], Self.asked(0, 100), known: bare)
+                == .changed(.partial(0..<100, total: 999)))
+    }
+
+    @Test(
+        "An error status is passed on with the wait it asks for",
+        arguments: [400, 401, 403, 404, 410, 429, 451, 500, 503, 599])
+    func refusals(_ status: Int) throws {
+        let failure = try #require(throws: OriginFailure.self) {
+            try Self.judge(status, ["Retry-After": "120", "Content-Length": "7"], Self.asked(0, 100))
+        }
+        #expect(failure.kind == .refused(status: status, retryAfter: 120))
+    }
+
+    @Test(
+        "Retry-After is seconds, or a date that counts from the answer's own",
+        arguments: [
+            (["Retry-After": "0"], 0), (["Retry-After": "120"], 120), (["Retry-After": "-1"], nil),
+            (["Retry-After": "soon"], nil), ([:], nil),
+            (["Retry-After": "99999999999999999999"], .some(Int.max)),
+            (["Retry-After": "Sun, 06 Nov 1994 08:50:37 GMT", "Date": "Sun, 06 Nov 1994 08:49:37 GMT"], 60),
+            (["Retry-After": "Sun, 06 Nov 1994 08:48:37 GMT", "Date": "Sun, 06 Nov 1994 08:49:37 GMT"], 0),
+            (["Retry-After": "Wed, 01 Mar 2000 00:00:00 GMT", "Date": "Mon, 28 Feb 2000 00:00:00 GMT"], 172_800),
+            (["Retry-After": "Thu, 01 Jan 2026 00:00:00 GMT", "Date": "Wed, 31 Dec 2025 23:59:59 GMT"], 1),
+            (["Retry-After": "Sun, 06 Nov 1994 08:50:37 GMT"], nil),
+            (["Retry-After": "Sun, 66 Nov 1994 08:50:37 GMT", "Date": "Sun, 06 Nov 1994 08:49:37 GMT"], nil),
+        ] as [(KeyValuePairs<String, String>, Int?)])
+    func retryAfter(_ fields: KeyValuePairs<String, String>, seconds: Int?) throws {
+        let failure = try #require(throws: OriginFailure.self) { try Self.judge(503, fields, Self.asked()) }
+        #expect(failure.kind == .refused(status: 503, retryAfter: seconds))
+    }
+
+    @Test("No failure repeats a URL, a header value or a token")
+    func reasonsAreDiscreet() throws {
+        let asked = OriginRequest(url: try MediaURL("http://origin.test/secret.mp4?token=secret"), first: 0)
+        for (status, fields) in [
+            (206, ["Content-Range": "secret"]), (200, ["Content-Encoding": "secret"]), (403, ["X": "secret"]),
+            (302, ["Location": "http://secret/"]),
+        ] as [(Int, KeyValuePairs)] {
+            let failure = try #require(throws: OriginFailure.self) { try Self.judge(status, fields, asked) }
+            #expect(!failure.description.contains("secret"))
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import Testing
+import VaultModel
+
+@Suite("Dot segments")
+struct DotSegmentsTests {
+    @Test(
+        "Dot segments are resolved as RFC 3986 §5.2.4 says, and never climb above the root",
+        arguments: [
+            ("/a/b/c/./../../g", "/a/g"), ("/", "/"), ("/.", "/"), ("/..", "/"), ("/./", "/"), ("/../", "/"),
+            ("/a/.", "/a/"),
+            ("/a/..", "/"), ("/a/../", "/"), ("/a/./b", "/a/b"), ("/a/b/..", "/a/"), ("/a/b/../..", "/"),
+            ("/../../etc/passwd", "/etc/passwd"),
+            ("/a//b", "/a//b"), ("/a//..", "/a/"), ("/a//../b", "/a/b"), ("//../a", "/a"), ("//a", "//a"),
+            ("/...", "/..."), ("/a/...", "/a/..."),
+            ("/.a", "/.a"), ("/a.", "/a."), ("/..a", "/..a"), ("/a..", "/a.."), ("/%2e%2e/a", "/%2e%2e/a"),
+            ("/a/..;x/b", "/a/..;x/b"),
+        ])
+    func removed(path: String, expected: String) {
+        #expect(DotSegments.removed(from: path) == expected)
+    }
+
+    @Test(
+        "They are found as whole segments only",
+        arguments: [
+            ("/a/./b", true), ("/..", true), ("/.", true), ("/a/b", false), ("/...", false), ("/.a/..b", false),
+            ("/", false), ("", false),
+        ])
+    func contained(path: String, isFound: Bool) {
+        #expect(DotSegments.contains(path) == isFound)
+    }
+
+    @Test("Every path of short segments comes out as by the RFC's own loop, and twice changes nothing")
+    func exhaustive() {
+        let pieces = ["", ".", "..", "a", "b."]
+        for count in 1...5 {
+            for code in 0..<power(pieces.count, count) {
+                let path =
+                    "/"
+                    + (0..<count).map { pieces[code / power(pieces.count, $0) % pieces.count] }.joined(separator: "/")
+                let removed = DotSegments.removed(from: path)
+                #expect(removed == Self.byTheLetter(path), "\(path)")
+                #expect(!DotSegments.contains(removed))
+            }
+        }
+    }
+
+    private func power(_ base: Int, _ exponent: Int) -> Int { (0..<exponent).reduce(1) { value, _ in value * base } }
+
+    /// RFC 3986 §5.2.4, steps A to E as they stand there.
+    private static func byTheLetter(_ path: String) -> String {
+        var input = Substring(path)
+        var output = ""
+        while !input.isEmpty {
+            if input.hasPrefix("../") {
+                input = input.dropFirst(3)
+            } else if input.hasPrefix("./") {
+                input = input.dropFirst(2)
+            } else if input.hasPrefix("/./") {
+                input = input.dropFirst(2)
+            } else if input == "/." {
+                input = "/"
+            } else if input.hasPrefix("/../") || input == "/.." {
+                input = input == "/.." ? "/" : input.dropFirst(3)
+                output = output.lastIndex(of: "/").map { String(output[..<$0]) } ?? ""
+            } else if input == "." || input == ".." {
+                input = ""
+            } else {
+                let end = input.dropFirst().firstIndex(of: "/") ?? input.endIndex
+                output += input[..<end]
+                input = input[end...]
+            }
+        }
+        return output
+    }
+}

@@ -1,0 +1,64 @@
+import Testing
+import VaultModel
+
+@Suite("Validators")
+struct ValidatorsTests {
+    private static let monday = "Mon, 07 Nov 1994 08:49:37 GMT"
+    private static let sunday = "Sun, 06 Nov 1994 08:49:37 GMT"
+
+    private static func validators(_ tag: String?, _ date: String?) -> Validators {
+        Validators(entityTag: tag.flatMap { EntityTag($0) }, lastModified: date)
+    }
+
+    private static let agreements: [(mine: (String?, String?), theirs: (String?, String?), agree: Bool)] = [
+        // Two strong tags decide alone.
+        (("\"1\"", nil), ("\"1\"", nil), true), (("\"1\"", monday), ("\"1\"", sunday), true),
+        (("\"1\"", nil), ("\"2\"", nil), false), (("\"1\"", monday), ("\"2\"", monday), false),
+        // Tags that differ say that the content changed, weak or not.
+        (("W/\"1\"", nil), ("W/\"2\"", nil), false), (("W/\"1\"", monday), ("W/\"2\"", monday), false),
+        (("\"1\"", monday), ("W/\"2\"", monday), false),
+        // A tag that turned weak, or is on one side alone, leaves the date to decide.
+        (("\"1\"", monday), ("W/\"1\"", monday), true), (("\"1\"", monday), ("W/\"1\"", sunday), false),
+        (("\"1\"", nil), ("W/\"1\"", nil), false), (("\"1\"", monday), (nil, monday), true),
+        (("\"1\"", monday), (nil, sunday), false), (("\"1\"", nil), (nil, nil), false),
+        (("\"1\"", monday), (nil, nil), false),
+        // Without a strong tag the dates decide.
+        ((nil, monday), (nil, monday), true), ((nil, monday), (nil, sunday), false), ((nil, monday), (nil, nil), false),
+        (("W/\"1\"", monday), ("W/\"1\"", monday), true), (("W/\"1\"", monday), ("W/\"1\"", sunday), false),
+        // Where neither side can be verified nothing speaks against it.
+        ((nil, nil), (nil, nil), true), (("W/\"1\"", nil), ("W/\"1\"", nil), true),
+        (("W/\"1\"", nil), (nil, nil), true),
+    ]
+
+    @Test("Answers of one version agree, in either order, and of two do not", arguments: agreements.indices)
+    func agree(index: Int) {
+        let row = Self.agreements[index]
+        let mine = Self.validators(row.mine.0, row.mine.1)
+        let theirs = Self.validators(row.theirs.0, row.theirs.1)
+        #expect(mine.agree(with: theirs) == row.agree, "\(row)")
+        #expect(theirs.agree(with: mine) == row.agree, "\(row), the other way round")
+    }
+
+    @Test(
+        "If-Range carries a strong tag, else the date, never a weak tag (RFC 9110 §13.1.5)",
+        arguments: [
+            ("\"1\"", monday, "\"1\""), ("\"1\"", nil, "\"1\""), ("W/\"1\"", monday, monday), ("W/\"1\"", nil, nil),
+            (nil, monday, monday), (nil, nil, nil),
+        ] as [(String?, String?, String?)])
+    func ifRange(tag: String?, date: String?, field: String?) {
+        let validators = Self.validators(tag, date)
+        #expect(validators.ifRange == field)
+        #expect(validators.canVerify == (field != nil))
+        #expect(validators.strongTag?.description == (field == date ? nil : field))
+    }
+
+    @Test("An answer's validators are read from its fields, whatever their case (H5, X11)")
+    func head() {
+        let head = OriginHead(status: 200, fields: HeaderFields(["etag": "\"1\"", "LAST-MODIFIED": Self.monday]))
+        #expect(head.validators == Self.validators("\"1\"", Self.monday))
+        #expect(OriginHead(status: 200, fields: HeaderFields(["ETag": "unquoted"])).validators == Validators())
+        #expect(
+            OriginHead(status: 200, fields: HeaderFields(["ETag": "", "Last-Modified": " "])).validators == Validators()
+        )
+    }
+}

@@ -1,0 +1,205 @@
+import OriginTestSupport
+import Testing
+import VaultModel
+import VaultService
+
+@Suite("Connections", .timeLimit(.minutes(1)))
+struct ConnectionTests {
+    private let film = ScriptedResource(seed: 5, length: 2_000_000)
+
+    /// An origin that stops at a byte of its body until the gate opens.
+    private func origin(stoppingAt byte: Int64, _ gate: Gate) throws -> ScriptedOrigin {
+        try ScriptedOrigin { [film] request in
+            var answer = film.answer(to: request)
+            if request.method == "GET" { answer.insert(.hold(gate), at: byte) }
+            return answer
+        }
+    }
+
+    @Test(
+        "A client that goes away while its answer waits for the origin cancels the transfer (L10)",
+        arguments: [true, false])
+    func lostClient(properly: Bool) async throws {
+        let gate = Gate()
+        let origin = try origin(stoppingAt: 500_000, gate)
+        defer { origin.stop() }
+        let url = origin.url()
+        try await RunningService.run(over: try await TestVault()) { service in
+            let client = try service.client()
+            await client.request("GET", service.target(url), host: service.host, fields: ["Range": "bytes=0-"])
+            #expect(await client.readHead()?.status == 206)
+            // All that the origin has sent: from here on the answer waits.
+            #expect(await client.read(500_000).count == 500_000)
+            if properly { await client.close() } else { await client.reset() }
+            await origin.wait { $0.last?.phase == .abandoned }
+            #expect(origin.exchanges.last?.phase == .abandoned)
+        }
+    }
+
+    @Test("A client that goes away before the head has come cancels the question")
+    func lostBeforeHead() async throws {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { [film] request in
+            var answer = film.answer(to: request)
+            answer.before = [.hold(gate)]
+            return answer
+        }
+        defer { origin.stop() }
+        let url = origin.url()
+        try await RunningService.run(over: try await TestVault()) { service in
+            let client = try service.client()
+            await client.request("GET", service.target(url), host: service.host)
+            await origin.wait { $0.first?.phase == .held }
+            await client.close()
+            await origin.wait { $0.first?.phase == .abandoned }
+            #expect(origin.exchanges.first?.phase == .abandoned)
+        }
+    }
+
+    @Test("A lost client takes nobody else's answer with it (L18, X16)")
+    func others() async throws {
+        let gate = Gate()
+        let origin = try origin(stoppingAt: 500_000, gate)
+        defer { origin.stop() }
+        let url = origin.url()
+        try await RunningService.run(over: try await TestVault()) { [film] service in
+            let (leaving, staying) = (try service.client(), try service.client())
+            for client in [leaving, staying] {
+                await client.request("GET", service.target(url), host: service.host)
+                #expect(await client.readHead()?.status == 200)
+                #expect(await client.read(400_000).count == 400_000)
+            }
+            await leaving.close()
+            gate.open()
+            let rest = await staying.read(1_600_000)
+            #expect(rest.count == 1_600_000 && film.media.matches(rest, at: 400_000))
+        }
+    }
+
+    @Test("Held ranges, fetched ranges and refusals are answered on one connection (H9)")
+    func keepAlive() async throws {
+        let origin = try ScriptedOrigin(film)
+        defer { origin.stop() }
+        let url = origin.url()
+        try await RunningService.run(over: try await TestVault()) { [film] service in
+            let client = try service.client()
+            for start in [0, 0, 700_000, 5000, 700_000, 1_999_999, 0] as [Int64] {
+                let range = start..<min(start + 5000, 2_000_000)
+                let answer = try #require(
+                    await client.ask(
+                        "GET", service.target(url), host: service.host, fields: ["Range": "bytes=\(range.httpBytes)"]))
+                #expect(answer.head.status == 206 && film.media.matches(answer.body, at: start))
+                let refusal = try #require(
+                    await client.ask(
+                        "GET", service.target(url), host: service.host, fields: ["Range": "bytes=2000000-"]))
+                #expect(refusal.head.status == 416)
+            }
+        }
+    }
+
+    @Test("Connection: close is kept")
+    func close() async throws {
+        let origin = try ScriptedOrigin(film)
+        defer { origin.stop() }
+        let url = origin.url()
+        try await RunningService.run(over: try await TestVault()) { service in
+            let client = try service.client()
+            let fields: KeyValuePairs = ["Range": "bytes=0-9", "Connection": "close"]
+            let answer = try #require(await client.ask("GET", service.target(url), host: service.host, fields: fields))
+            #expect(answer.body.count == 10)
+            #expect(await client.readToEnd() == [])
+        }
+    }
+
+    @Test("A client that stops reading holds the origin back, and gets every byte when it reads on (C13)")
+    func stalledClient() async throws {
+        let large = ScriptedResource(seed: 9, length: 64_000_000)
+        let origin = try ScriptedOrigin(large)
+        defer { origin.stop() }
+        let url = origin.url()
+        try await RunningService.run(over: try await TestVault()) { service in
+            let client = try service.client(receiveBuffer: 16 * 1024)
+            await client.request("GET", service.target(url), host: service.host)
+            #expect(await client.readHead()?.status == 200)
+            await origin.wait { $0.last?.phase == .blocked }
+            #expect((origin.exchanges.last?.bodyBytesSent ?? 0) < 64_000_000)
+            var offset: Int64 = 0
+            while offset < 64_000_000 {
+                let bytes = await client.read(1_000_000)
+                guard bytes.count == 1_000_000 else { break }
+                #expect(large.media.matches(bytes, at: offset))
+                offset += 1_000_000
+            }
+            #expect(offset == 64_000_000)
+        }
+    }
+
+    @Test("The service ends within its limit while answers run, and closes them")
+    func shutdown() async throws {
+        let gate = Gate()
+        let origin = try origin(stoppingAt: 500_000, gate)
+        defer { origin.stop() }
+        let url = origin.url()
+        let clients = try await RunningService.run(over: try await TestVault()) { service in
+            let (waiting, stalled, idle) = (
+                try service.client(), try service.client(receiveBuffer: 16 * 1024), try service.client()
+            )
+            await waiting.request("GET", service.target(url), host: service.host)
+            #expect(await waiting.readHead()?.status == 200)
+            #expect(await waiting.read(500_000).count == 500_000)
+            await stalled.request("GET", service.target(url), host: service.host)
+            #expect(await stalled.readHead()?.status == 200)
+            _ = await idle.ask("GET", "/healthz", host: service.host)
+            return [waiting, idle]
+        }
+        for client in clients { #expect(await client.readToEnd() == []) }
+    }
+
+    @Test("One connection more than allowed waits until another ends")
+    func mostConnections() async throws {
+        var configuration = ServiceConfiguration()
+        configuration.mostConnections = 1
+        try await RunningService.run(over: try await TestVault(), configuration: configuration) { service in
+            let first = try service.client()
+            #expect(await first.ask("GET", "/healthz", host: service.host)?.head.status == 200)
+            let second = try service.client()
+            await second.request("GET", "/healthz", host: service.host)
+            #expect(await first.ask("GET", "/healthz", host: service.host)?.head.status == 200)
+            await first.close()
+            #expect(await second.readHead()?.status == 200)
+        }
+    }
+
+    @Test("A silent connection is closed, before, within and after a request", arguments: ["", "GET /healthz HTT"])
+    func idle(begun: String) async throws {
+        var configuration = ServiceConfiguration()
+        configuration.idleTimeout = .milliseconds(200)
+        try await RunningService.run(over: try await TestVault(), configuration: configuration) { service in
+            let client = try service.client()
+            if begun.isEmpty {
+                _ = await client.ask("GET", "/healthz", host: service.host)
+            } else {
+                await client.send(begun)
+            }
+            #expect(await client.readToEnd() == [])
+        }
+    }
+
+    @Test("A second service on the same port says so; one that others could reach is refused unless allowed")
+    func listening() async throws {
+        let test = try await TestVault()
+        try await RunningService.run(over: test) { service in
+            var configuration = ServiceConfiguration()
+            configuration.endsOnSignals = false
+            configuration.address = ListenAddress(host: "127.0.0.1", port: service.port)
+            let second = try VaultServer(vault: service.vault, configuration: configuration, logger: .silent)
+            await #expect(throws: ListenFailure.self) { try await second.run() }
+            configuration.address = ListenAddress(host: "0.0.0.0", port: 0)
+            #expect { try VaultServer(vault: service.vault, configuration: configuration, logger: .silent) } throws: {
+                ($0 as? VaultError)?.code == .invalidArgument
+            }
+            configuration.isInsecure = true
+            _ = try VaultServer(vault: service.vault, configuration: configuration, logger: .silent)
+        }
+    }
+}

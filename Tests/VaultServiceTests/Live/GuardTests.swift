@@ -1,0 +1,164 @@
+import MediaVault
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@Suite("Who is answered", .timeLimit(.minutes(1)))
+struct GuardTests {
+    private func service(_ body: @escaping @Sendable (RunningService, MediaURL) async throws -> Void) async throws {
+        let origin = try ScriptedOrigin(ScriptedResource(length: 1000))
+        defer { origin.stop() }
+        let url = origin.url("/a/film.mp4")
+        try await RunningService.run(over: try await TestVault()) { try await body($0, url) }
+        // A request that is turned away never reaches the origin; the one of each test that is answered does.
+        #expect(origin.exchanges.allSatisfy { $0.request.target == "/a/film.mp4" })
+    }
+
+    private func statusOf(_ service: RunningService, raw: String) async throws -> Int? {
+        let client = try service.client()
+        await client.send(raw)
+        return await client.readHead()?.status
+    }
+
+    @Test("Health needs no token and answers GET and HEAD")
+    func health() async throws {
+        try await service { service, _ in
+            let client = try service.client()
+            for method in ["GET", "HEAD", "GET"] {
+                let answer = try #require(await client.ask(method, "/healthz", host: service.host))
+                #expect(answer.head.status == 200)
+            }
+            let answer = try #require(await client.ask("POST", "/healthz", host: service.host))
+            #expect(answer.head.status == 405 && answer.head.fields["allow"] == "GET, HEAD")
+        }
+    }
+
+    @Test("A foreign host is turned away before anything else; none, an empty and a second one are bad requests")
+    func hosts() async throws {
+        try await service { service, url in
+            for target in ["/healthz", service.target(url), "/x"] {
+                for (lines, expected) in [
+                    ("Host: evil.test:\(service.port)\r\n", 421), ("Host: 127.0.0.1\r\n", 421),
+                    ("Host: localhost:\(service.port + 1)\r\n", 421), ("Host: [::1%25lo]:\(service.port)\r\n", 421),
+                    ("", 400), ("Host:\r\n", 400), ("Host: \(service.host)\r\nHost: \(service.host)\r\n", 400),
+                ] {
+                    let status = try await statusOf(service, raw: "GET \(target) HTTP/1.1\r\n\(lines)\r\n")
+                    #expect(status == expected, "\(lines)")
+                }
+            }
+            let named = try #require(await service.client().ask("GET", "/healthz", host: "LOCALHOST:\(service.port)"))
+            #expect(named.head.status == 200)
+        }
+    }
+
+    @Test("An absolute target cannot bring another host in")
+    func absoluteForm() async throws {
+        try await service { service, _ in
+            let foreign = "GET http://evil.test/healthz HTTP/1.1\r\nHost: evil.test\r\n\r\n"
+            let status = try await statusOf(service, raw: foreign)
+            #expect(status == 421)
+        }
+    }
+
+    @Test("Unknown, unauthorised, expired and out of scope look exactly the same")
+    func notFound() async throws {
+        try await service { service, url in
+            let good = service.target(url)
+            let parts = good.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+            let (capability, rest) = (String(parts[2]), String(parts[3]))
+            let expired = service.vault.tokens.playbackPath(for: url, expires: 1)
+            let other = capability.last == "0" ? "1" : "0"
+            let targets = [
+                "/", "/x", "/media", "/media/", "/media/x", "//media/\(capability)/\(rest)", "/media/" + rest,
+                "/media/\(capability.dropLast())/\(rest)", "/media/\(capability)\(other)/\(rest)",
+                "/media/\(capability.dropLast())\(other)/\(rest)", expired, good.replacing("/a/", with: "/b/"),
+                good.replacing("/http/", with: "/https/"), good.replacing("/a/", with: "/a/../b/"),
+                good.replacing("/film", with: "/..%2f\\film"), good.replacing("/http/", with: "/file/"),
+                "/api/v1/status", "/api/v1/other", "/metrics", "/media/" + String(repeating: "a", count: 60_000),
+            ]
+            let client = try service.client()
+            var bodies: Set<[UInt8]> = []
+            for target in targets {
+                let answer = try #require(await client.ask("GET", target, host: service.host))
+                #expect(answer.head.status == 404, "\(target.prefix(60))")
+                bodies.insert(answer.body)
+            }
+            #expect(bodies.count == 1)
+            let answer = try #require(await client.ask("GET", good, host: service.host))
+            #expect(answer.head.status == 200)
+        }
+    }
+
+    @Test(
+        "Other methods on media are 405, whoever asks",
+        arguments: ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "PROPFIND"])
+    func methods(method: String) async throws {
+        try await service { service, url in
+            let client = try service.client()
+            let answer = try #require(
+                await client.ask(method, service.target(url), host: service.host, fields: ["Content-Length": "0"]))
+            #expect(answer.head.status == 405)
+            #expect(answer.head.fields["allow"] == "GET, HEAD")
+            let next = try #require(await client.ask("GET", "/healthz", host: service.host))
+            #expect(next.head.status == 200)
+        }
+    }
+
+    @Test("A body that nobody wants is read away")
+    func unwantedBody() async throws {
+        try await service { service, url in
+            let client = try service.client()
+            let body = String(repeating: "x", count: 100_000)
+            await client.send(
+                "POST \(service.target(url)) HTTP/1.1\r\nHost: \(service.host)\r\nContent-Length: 100000\r\n\r\n\(body)"
+            )
+            #expect(await client.readHead()?.status == 405)
+        }
+    }
+
+    @Test(
+        "What the parser refuses is 400 and closed",
+        arguments: [
+            "get /healthz HTTP/1.1\r\nHost: h\r\n\r\n", "GET /healthz HTTP/1.1\r\nHost: h\r\nX: a\r\n b\r\n\r\n",
+            "POST /healthz HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            "POST /healthz HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+            "GET /healthz HTTP/1.1\r\nHost: h\r\nX: \u{0}\r\n\r\n", "GET /\u{E9} HTTP/1.1\r\nHost: h\r\n\r\n",
+            "\u{1}\u{2}\r\n\r\n",
+        ])
+    func malformed(request: String) async throws {
+        try await service { service, _ in
+            let client = try service.client()
+            await client.send(request)
+            #expect(await client.readHead()?.status == 400)
+            _ = await client.readToEnd()
+        }
+    }
+
+    @Test("Ten thousand ranges and a header of 64 KB are answered in bounded work")
+    func manyRanges() async throws {
+        try await service { service, url in
+            let field = "bytes=" + (0..<10_000).map { "\($0)-\($0)" }.joined(separator: ",").prefix(64_000)
+            let answer = try #require(try await service.ask("GET", url, ["Range": String(field)]))
+            #expect(answer.head.status == 200 && answer.body.count == 1000)
+        }
+    }
+
+    @Test("The state of the vault is for the admin token alone")
+    func status() async throws {
+        try await service { service, _ in
+            let client = try service.client()
+            let token = service.vault.tokens.adminToken
+            for field in ["Bearer \(token)x", "Bearer \(token.dropLast())", "Bearer", "Basic \(token)", token, ""] {
+                let answer = try #require(
+                    await client.ask("GET", "/api/v1/status", host: service.host, fields: ["Authorization": field]))
+                #expect(answer.head.status == 404)
+            }
+            let answer = try #require(
+                await client.ask(
+                    "GET", "/api/v1/status", host: service.host, fields: ["Authorization": "Bearer \(token)"]))
+            #expect(answer.head.status == 200)
+            #expect(answer.head.fields["content-type"] == "application/json")
+            #expect(String(decoding: answer.body, as: UTF8.self).contains("\"unlock\":{"))
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import Logging
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@Suite("What the service logs", .timeLimit(.minutes(1)))
+struct LogTests {
+    @Test("Every answer leaves a line with method, status and bytes; no line holds a capability, a query or a token")
+    func lines() async throws {
+        let origin = try ScriptedOrigin(ScriptedResource(length: 1000))
+        defer { origin.stop() }
+        let url = origin.url("/secret-folder/film.mp4?token=secret-query")
+        let recorder = LogRecorder()
+        let capability = try await RunningService.run(over: try await TestVault(), logger: recorder.logger) { service in
+            let target = service.target(url)
+            for (method, target, fields) in [
+                ("GET", target, ["Range": "bytes=0-99"]), ("HEAD", target, [:]), ("GET", target + "x", [:]),
+                ("GET", target, ["Range": "bytes=5000-"]), ("POST", target, ["Content-Length": "0"]),
+                ("GET", "/api/v1/status", ["Authorization": "Bearer secret-token"]),
+            ] as [(String, String, KeyValuePairs<String, String>)] {
+                _ = try await service.client().ask(method, target, host: service.host, fields: fields)
+            }
+            _ = try await service.client().ask("GET", "/healthz", host: "secret-host")
+            return String(target.split(separator: "/")[1])
+        }
+        let lines = recorder.lines
+        for (method, status, bytes) in [("GET", 206, 100), ("HEAD", 200, 0)] {
+            let expected = ["\"method\": \(method)", "\"status\": \(status)", "\"bytes\": \(bytes)"]
+            #expect(lines.contains { line in expected.allSatisfy { line.text.contains($0) } }, "\(expected)")
+        }
+        #expect(!lines.contains { $0.text.contains("secret") || $0.text.contains(capability) })
+        #expect(lines.filter { $0.level > .debug }.allSatisfy { $0.text.contains("listening") })
+    }
+}

@@ -1,0 +1,99 @@
+import Testing
+import VaultModel
+
+@testable import VaultService
+
+@Suite("Answer plan")
+struct AnswerPlanTests {
+    private let tag = EntityTag(strong: "v1")
+
+    private func facts(
+        length: Int64? = 1000, range: ByteRange?, type: String? = "video/mp4", lastModified: String? = nil,
+        isWholeAnswer: Bool = false, cacheStatus: MediaFacts.CacheStatus = .hit
+    ) -> MediaFacts {
+        MediaFacts(
+            information: ContentInformation(
+                length: length, type: type, validators: Validators(lastModified: lastModified), supportsRanges: true),
+            entityTag: tag, range: range, isWholeAnswer: isWholeAnswer, cacheStatus: cacheStatus)
+    }
+
+    @Test(
+        "A range is answered 206 with exactly its bytes (H6, H7, X1)",
+        arguments: [
+            (0..<1000, "bytes 0-999/1000", "1000"), (0..<101, "bytes 0-100/1000", "101"),
+            (999..<1000, "bytes 999-999/1000", "1"),
+        ] as [(ByteRange, String, String)])
+    func partial(range: ByteRange, contentRange: String, length: String) {
+        let plan = AnswerPlan(facts(range: range), isRanged: true)
+        #expect(plan.status == 206)
+        #expect(plan.fields["Content-Range"] == contentRange)
+        #expect(plan.fields["Content-Length"] == length)
+        #expect(plan.length == range.length)
+    }
+
+    @Test("A range of an unknown whole is answered with an asterisk")
+    func unknownTotal() {
+        let plan = AnswerPlan(facts(length: nil, range: 5..<10), isRanged: true)
+        #expect(plan.status == 206)
+        #expect(plan.fields["Content-Range"] == "bytes 5-9/*")
+    }
+
+    @Test("Without a range the answer is 200 with the full length, whatever of it is held")
+    func whole() {
+        let plan = AnswerPlan(facts(range: 0..<400), isRanged: false)
+        #expect(plan.status == 200)
+        #expect(plan.fields["Content-Range"] == nil)
+        #expect(plan.length == 1000)
+    }
+
+    @Test("An origin without ranges is answered 200, whole, and says so (H2, H10, X13)")
+    func noRanges() {
+        let plan = AnswerPlan(facts(range: 0..<1000, isWholeAnswer: true), isRanged: true)
+        #expect(plan.status == 200)
+        #expect(plan.length == 1000)
+        #expect(plan.fields["Accept-Ranges"] == "none")
+    }
+
+    @Test("An unknown length is answered 200 without Content-Length")
+    func unknownLength() {
+        let plan = AnswerPlan(facts(length: nil, range: nil, isWholeAnswer: true), isRanged: true)
+        #expect(plan.status == 200)
+        #expect(plan.length == nil)
+        #expect(plan.fields["Content-Length"] == nil)
+    }
+
+    @Test("An empty range is never printed")
+    func emptyRange() {
+        #expect(AnswerPlan(facts(length: 0, range: 0..<0), isRanged: true).status == 200)
+        #expect(AnswerPlan(facts(length: 0, range: 0..<0), isRanged: false).fields["Content-Length"] == "0")
+    }
+
+    @Test("Every media answer carries the protective fields and the tag", arguments: [true, false])
+    func fields(isRanged: Bool) {
+        let date = "Sat, 21 Nov 2026 12:00:00 GMT"
+        let fields = AnswerPlan(facts(range: 0..<10, lastModified: date), isRanged: isRanged).fields
+        let expected = [
+            "ETag": "\"v1\"", "Accept-Ranges": "bytes", "Content-Type": "video/mp4", "Last-Modified": date,
+            "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+            "Cross-Origin-Resource-Policy": "same-origin",
+        ]
+        for (name, value) in expected { #expect(fields.values(name) == [value], "\(name)") }
+    }
+
+    @Test(
+        "Cache-Status says where the bytes come from",
+        arguments: [
+            (MediaFacts.CacheStatus.hit, "MediaVault; hit"), (.miss, "MediaVault; fwd=miss; stored"),
+            (.partial, "MediaVault; fwd=partial; stored"),
+        ])
+    func cacheStatus(status: MediaFacts.CacheStatus, text: String) {
+        #expect(AnswerPlan(facts(range: 0..<10, cacheStatus: status), isRanged: true).fields["Cache-Status"] == text)
+    }
+
+    @Test("An unknown type is sent as bytes, not left to guessing")
+    func unknownType() {
+        #expect(
+            AnswerPlan(facts(range: nil, type: nil), isRanged: false).fields["Content-Type"]
+                == "application/octet-stream")
+    }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import Testing
+
+/// A client that sends what it is told, byte for byte, and reads when it is told.
+///
+/// Its calls block a queue of its own, never the test's thread.
+final class RawClient: Sendable {
+    private let descriptor: Int32
+    private let queue = DispatchQueue(label: "raw client")
+
+    /// Connects to a port of this machine.
+    ///
+    /// - Parameter receiveBuffer: the size asked for the kernel's buffer; a small one makes a client that stalls early.
+    init(port: Int, receiveBuffer: Int32? = nil) throws {
+        #if canImport(Darwin)
+        descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        #else
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        #endif
+        // A test that waits for what never comes fails in place of hanging.
+        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        if var size = receiveBuffer {
+            _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        let result = unsafe withUnsafeBytes(of: &address) {
+            unsafe connect(descriptor, $0.assumingMemoryBound(to: sockaddr.self).baseAddress, socklen_t($0.count))
+        }
+        guard result == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    }
+
+    deinit { _ = Foundation.close(descriptor) }
+
+    /// Sends all bytes.
+    func send(_ text: String) async {
+        await perform { descriptor in
+            var rest = Array(text.utf8)[...]
+            while !rest.isEmpty {
+                let sent = unsafe rest.withUnsafeBytes {
+                    unsafe Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                }
+                guard sent > 0 else { return }
+                rest = rest.dropFirst(sent)
+            }
+        }
+    }
+
+    /// Reads the head of an answer; nil where the connection ends first.
+    func readHead() async -> RawHead? {
+        await perform { descriptor in
+            var bytes: [UInt8] = []
+            while !bytes.suffix(4).elementsEqual("\r\n\r\n".utf8) {
+                guard let byte = Self.receive(descriptor, most: 1).first else { return nil }
+                bytes.append(byte)
+            }
+            return RawHead(String(decoding: bytes, as: UTF8.self))
+        }
+    }
+
+    /// Reads so many bytes, or fewer where the connection ends first.
+    func read(_ count: Int) async -> [UInt8] {
+        await perform { descriptor in
+            var bytes: [UInt8] = []
+            while bytes.count < count {
+                let more = Self.receive(descriptor, most: count - bytes.count)
+                guard !more.isEmpty else { break }
+                bytes += more
+            }
+            return bytes
+        }
+    }
+
+    /// Reads up to the end of the connection.
+    func readToEnd() async -> [UInt8] { await read(.max) }
+
+    /// Goes away properly (FIN).
+    func close() async { await perform { _ = shutdown($0, Int32(SHUT_RDWR)) } }
+
+    /// Goes away with a reset (RST).
+    func reset() async {
+        await perform { descriptor in
+            var linger = linger(l_onoff: 1, l_linger: 0)
+            _ = unsafe setsockopt(
+                descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+            // The descriptor stays taken, so that no other socket gets its number before this one is let go.
+            let null = unsafe open("/dev/null", O_RDONLY)
+            _ = dup2(null, descriptor)
+            _ = Foundation.close(null)
+        }
+    }
+
+    /// Sends a request for a target and reads the head of its answer, and its body where it has a length.
+    func ask(
+        _ method: String = "GET", _ target: String, host: String, fields: KeyValuePairs<String, String> = [:]
+    ) async -> (head: RawHead, body: [UInt8])? {
+        await request(method, target, host: host, fields: fields)
+        guard let head = await readHead() else { return nil }
+        guard method != "HEAD", let length = head.fields["content-length"].flatMap({ Int($0) }) else {
+            return (head, [])
+        }
+        return (head, await read(length))
+    }
+
+    /// Sends a request.
+    func request(
+        _ method: String = "GET", _ target: String, host: String, fields: KeyValuePairs<String, String> = [:]
+    ) async {
+        let lines = fields.map { "\($0.key): \($0.value)\r\n" }.joined()
+        await send("\(method) \(target) HTTP/1.1\r\nHost: \(host)\r\n\(lines)\r\n")
+    }
+
+    private func perform<Value: Sendable>(_ work: @escaping @Sendable (Int32) -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in continuation.resume(returning: work(descriptor)) }
+        }
+    }
+
+    private static func receive(_ descriptor: Int32, most: Int) -> [UInt8] {
+        unsafe [UInt8](unsafeUninitializedCapacity: min(most, 65536)) { buffer, count in
+            let received = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
+            if received < 0, errno == EAGAIN { Issue.record("nothing came for twenty seconds") }
+            count = max(0, received)
+        }
+    }
+}

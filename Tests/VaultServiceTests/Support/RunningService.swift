@@ -1,0 +1,72 @@
+import Logging
+import MediaVault
+import VaultModel
+import VaultService
+
+/// A service over a vault, running for the length of a test.
+struct RunningService: Sendable {
+    let vault: Vault
+    let port: Int
+    let server: VaultServer
+
+    /// What its clients name in `Host`.
+    var host: String { "127.0.0.1:\(port)" }
+
+    func client(receiveBuffer: Int32? = nil) throws -> RawClient {
+        try RawClient(port: port, receiveBuffer: receiveBuffer)
+    }
+
+    /// The target that plays a URL.
+    func target(_ url: MediaURL) -> String { vault.tokens.playbackPath(for: url, expires: 4_000_000_000) }
+
+    /// Asks on a connection of its own.
+    func ask(
+        _ method: String = "GET", _ url: MediaURL, _ fields: KeyValuePairs<String, String> = [:]
+    ) async throws -> (head: RawHead, body: [UInt8])? {
+        try await client().ask(method, target(url), host: host, fields: fields)
+    }
+
+    /// Runs a service while `body` runs, and ends it.
+    static func run<Value: Sendable>(
+        over test: TestVault, isOffline: Bool = false, configuration: ServiceConfiguration = ServiceConfiguration(),
+        logger: Logger = .silent,
+        _ body: @escaping @Sendable (RunningService) async throws -> Value
+    ) async throws -> Value {
+        let vault = try await test.open(isOffline: isOffline)
+        var configuration = configuration
+        configuration.address = ListenAddress(host: "127.0.0.1", port: 0)
+        configuration.endsOnSignals = false
+        configuration.shutdownLimit = .milliseconds(200)
+        let (ports, announce) = AsyncStream.makeStream(of: Int.self)
+        let server = try VaultServer(
+            vault: vault, configuration: configuration, logger: logger
+        ) { address in
+            announce.yield(address.port)
+            announce.finish()
+        }
+        async let running: Void = {
+            defer { announce.finish() }
+            try await server.run()
+        }()
+        let result: Result<Value, any Error>
+        var port: Int?
+        for await announced in ports { port = announced }
+        guard let port else {
+            try await running
+            throw VaultError(.closed, "the service ended before it listened")
+        }
+        do {
+            result = .success(try await body(RunningService(vault: vault, port: port, server: server)))
+        } catch {
+            result = .failure(error)
+        }
+        await server.shutDown()
+        try await running
+        await vault.close()
+        return try result.get()
+    }
+}
+
+extension Logger {
+    static var silent: Logger { Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() } }
+}

@@ -1,0 +1,26 @@
+import Foundation
+import MediaVault
+
+/// A vault in a folder of its own, removed with the last reference.
+final class TestVault: Sendable {
+    let place: VaultPlace
+    private let folder: URL
+    private let unlock: Unlock
+
+    init() async throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "vault-service-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        place = VaultPlace(
+            folder: folder.appending(path: "vault").path, keyring: folder.appending(path: "keyring.json").path)
+        unlock = .keyFile(path: folder.appending(path: "key").path, allowLoose: false)
+        _ = try await Vault.initialize(place, unlock: unlock)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    func open(isOffline: Bool = false) async throws -> Vault {
+        var options = VaultOptions()
+        options.mode = isOffline ? .offline : .online
+        return try await Vault.open(place, unlock: unlock, options: options)
+    }
+}

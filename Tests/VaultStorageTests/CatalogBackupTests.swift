@@ -1,0 +1,137 @@
+import Foundation
+import GRDB
+import Testing
+import VaultModel
+import VaultTestSupport
+
+@testable import VaultStorage
+
+@Suite("The catalog is backed up")
+struct CatalogBackupTests {
+    static func resourceCount(_ path: String) throws -> Int {
+        try open(path).read { try Int.fetchOne($0, sql: "SELECT count(*) FROM resource") } ?? -1
+    }
+
+    private static func open(_ path: String) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.readonly = true
+        return try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    private static func backup(of vault: TemporaryVault) -> String { vault.folder + "/catalog.backup" }
+
+    @Test("A new vault has a backup, its owner's alone")
+    func atCreation() throws {
+        let vault = try TemporaryVault()
+        let path = Self.backup(of: vault)
+        #expect(try Self.resourceCount(path) == 0)
+        #expect(try TemporaryFolder.mode(of: path) == 0o600)
+        #expect(!PosixFileSystem().exists(path + ".new"))
+        #expect(!PosixFileSystem().exists(path + "-wal"), "the backup is one file")
+        let backup = try Self.open(path)
+        #expect(try backup.read { try Int.fetchOne($0, sql: "PRAGMA application_id") } == 0x4D56_4C54)
+        #expect(try backup.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 1)
+        #expect(try backup.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "delete")
+    }
+
+    @Test("Closing backs up what has changed, counters included: exactly the rows of the index")
+    func atClose() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        for number in 0..<5 {
+            let resource = try store.addMedia("film\(number)", length: 100)
+            store.countFetched(100)
+            _ = try store.store(SeededGenerator.bytes(100, seed: 1), at: 0, of: resource)
+        }
+        try store.close()
+        try Self.expectSameRows(vault)
+        let again = try vault.open()
+        again.countFetched(7)
+        try again.close()
+        try Self.expectSameRows(vault)
+    }
+
+    private static func expectSameRows(_ vault: TemporaryVault) throws {
+        let index = try vault.open(.reader).index
+        let backup = try open(backup(of: vault))
+        for table in ["vault", "generation", "resource", "resourceKey", "representation"] {
+            let sql = "SELECT * FROM \(table)"
+            let (mine, theirs) = (
+                try index.read { try Row.fetchAll($0, sql: sql) }, try backup.read { try Row.fetchAll($0, sql: sql) }
+            )
+            #expect(mine == theirs, "\(table)")
+            #expect(!mine.isEmpty, "\(table)")
+        }
+        let names = try backup.read {
+            try String.fetchAll($0, sql: "SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY name")
+        }
+        #expect(
+            names == [
+                "generation", "representation", "representationByResource", "resource", "resourceKey",
+                "resourceKeyByGeneration", "vault",
+            ])
+    }
+
+    @Test("Closing without a change writes no backup")
+    func unchanged() throws {
+        let vault = try TemporaryVault()
+        let disk = vault.simulatedFileSystem()
+        try vault.open(fileSystem: disk).close()
+        #expect(disk.count(.create, of: "catalog.backup") == 0)
+    }
+
+    @Test("A backup is due after 10 minutes with a change, and not before")
+    func byTime() throws {
+        let vault = try TemporaryVault()
+        let clock = TestClock()
+        let store = try vault.open(now: { clock.now })
+        let path = Self.backup(of: vault)
+        _ = try store.addMedia("film", length: 1)
+        clock.advance(by: 599)
+        try store.backUpCatalogIfDue()
+        #expect(try Self.resourceCount(path) == 0)
+        clock.advance(by: 1)
+        try store.backUpCatalogIfDue()
+        #expect(try Self.resourceCount(path) == 1)
+    }
+
+    @Test("Nothing is written while nothing changes")
+    func idle() throws {
+        let vault = try TemporaryVault()
+        let clock = TestClock()
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk, now: { clock.now })
+        clock.advance(by: 100_000)
+        try store.backUpCatalogIfDue()
+        #expect(disk.count(.create, of: "catalog.backup") == 0)
+    }
+
+    @Test("A backup is due after 1 000 changes")
+    func byChanges() throws {
+        let vault = try TemporaryVault()
+        let clock = TestClock()
+        let store = try vault.open(now: { clock.now })
+        var resource = try store.addMedia("film", length: nil)
+        let information = try #require(resource.serving).info.information
+        for _ in 0..<997 { try store.update(information, of: &resource) }
+        try store.backUpCatalogIfDue()
+        #expect(try Self.resourceCount(Self.backup(of: vault)) == 0)
+        try store.update(information, of: &resource)
+        try store.backUpCatalogIfDue()
+        #expect(try Self.resourceCount(Self.backup(of: vault)) == 1)
+    }
+
+    @Test("A backup that failed is still due", arguments: [FileOperation.create, .synchronize, .rename])
+    func failed(operation: FileOperation) throws {
+        let vault = try TemporaryVault()
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        _ = try store.addMedia("film", length: 1)
+        disk.fail(operation, of: "catalog.backup", with: FileFailure(.noSpace, "write: No space left on device"))
+        let error = #expect(throws: VaultError.self) { try store.backUpCatalog() }
+        #expect(error?.code == .diskFull)
+        #expect(try Self.resourceCount(Self.backup(of: vault)) == 0, "the old one is whole")
+        try store.close()
+        #expect(try Self.resourceCount(Self.backup(of: vault)) == 1)
+    }
+}

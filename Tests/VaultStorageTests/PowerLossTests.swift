@@ -1,0 +1,181 @@
+import Synchronization
+import Testing
+import VaultCrypto
+import VaultModel
+import VaultTestSupport
+
+@testable import VaultStorage
+
+@Suite("Power loss costs what was not synced, and nothing else")
+struct PowerLossTests {
+    /// What the vault must still hold, as far as the store has said so.
+    private final class Promises: Sendable {
+        let held = Mutex<[ResourceID: ByteRanges]>([:])
+
+        func note(_ resource: ResourceID, _ ranges: ByteRanges) { held.withLock { $0[resource] = ranges } }
+    }
+
+    private static let bytes = SeededGenerator.bytes(400_000, seed: 41)
+
+    /// Opens a copy of the disk, and checks that all that its index claims is right, and all that was promised is there.
+    private static func check(
+        _ copy: String, _ keyring: Keyring, promised: [ResourceID: ByteRanges], _ comment: Comment
+    ) throws {
+        let store = try VaultStore.open(at: copy + "/vault", keyring: keyring, access: .owner)
+        for resource in try store.index.resources(after: nil, limit: 100) {
+            for run in try store.read(resource) {
+                let first = Int(run.start)
+                #expect(run.bytes == Array(bytes[first..<(first + run.bytes.count)]), comment)
+            }
+        }
+        for (id, ranges) in promised {
+            let held = try store.index.resource(id)?.serving?.held ?? ByteRanges()
+            #expect(ranges.subtracting(held).isEmpty, comment)
+        }
+        #expect(try store.index.openSegments().isEmpty, comment)
+        #expect(try store.index.totals().doomed == 0, comment)
+        let files = try TemporaryFolder.files(below: copy + "/vault/segments")
+        #expect(files.count == (try store.index.totals().segments), "a file without a row: \(comment)")
+        try store.close()
+    }
+
+    @Test("At every point of a fill, whatever reached the disk: only right bytes, and all that was promised (C8, C22, X5)")
+    func everyPoint() throws {
+        let vault = try TemporaryVault()
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        let promises = Promises()
+        let copies = try TemporaryFolder()
+        let seed = UInt64.random(in: 0 ..< .max)
+        let points = Mutex(0)
+        @Sendable func losePower(_ what: String) {
+            let point = points.withLock { $0 += 1; return $0 }
+            let promised = promises.held.withLock { $0 }
+            for outcome in UInt64(0)..<4 {
+                let copy = copies.path + "/\(point)-\(outcome)"
+                let comment: Comment = "power loss \(point) \(what), seed \(seed), outcome \(outcome)"
+                do {
+                    try disk.loseEverythingUnsynced(tearing: (seed &+ UInt64(point)) << 2 | outcome, into: copy)
+                    try Self.check(copy, vault.keyring, promised: promised, comment)
+                } catch {
+                    Issue.record(error, comment)
+                }
+                try? Self.remove(copy)
+            }
+        }
+        disk.observe { losePower("before \($0.operation)") }
+
+        var resource = try store.addMedia("film", length: 400_000)
+        let id = resource.id
+        _ = try store.store(Array(Self.bytes[200_000..<300_001]), at: 200_000, of: resource)
+        promises.note(id, ByteRanges(200_000..<300_001))
+        var writer = try store.beginSegment(at: 0, of: resource)
+        try writer.append(Self.bytes[..<90_000])
+        try writer.checkpoint(in: store)
+        promises.note(id, ByteRanges([0..<65_536, 200_000..<300_001]))
+        try writer.append(Self.bytes[90_000..<150_000])
+        _ = try store.close(writer)
+        promises.note(id, ByteRanges([0..<150_000, 200_000..<300_001]))
+        losePower("after the fill")
+        promises.note(id, ByteRanges())
+        // The same bytes again, as if they were a new representation's: the old segments are condemned.
+        resource = try #require(try store.index.resource(id))
+        try store.startRepresentation(resource.serving!.info.information, of: &resource)
+        _ = try store.store(Array(Self.bytes[..<50_000]), at: 0, of: resource)
+        promises.note(id, ByteRanges(0..<50_000))
+        disk.observe(nil)
+        losePower("after the end")
+        #expect(points.withLock { $0 } > 30)
+    }
+
+    @Test("Bytes that a failed sync left behind are never claimed after a power loss")
+    func failedSync() throws {
+        let vault = try TemporaryVault()
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        let resource = try store.addMedia("film", length: 400_000)
+        var writer = try store.beginSegment(at: 0, of: resource)
+        try writer.append(Self.bytes[..<100_000])
+        disk.fail(.synchronize, of: "/segments/", with: FileFailure(.other(5), "fdatasync: Input/output error"))
+        #expect(throws: VaultError.self) { try writer.checkpoint(in: store) }
+        try store.expectRefusal(toClose: writer)
+        let copies = try TemporaryFolder()
+        for seed in UInt64(0)..<8 {
+            let copy = copies.path + "/\(seed)"
+            try disk.loseEverythingUnsynced(tearing: seed, into: copy)
+            let opened = try VaultStore.open(at: copy + "/vault", keyring: vault.keyring, access: .reader)
+            #expect(try opened.index.resource(resource.id)?.serving?.held.isEmpty == true)
+        }
+    }
+
+    @Test("A vault that is half made is none; one that is made is whole")
+    func creation() throws {
+        let above = try TemporaryFolder()
+        let disk = SimulatedFileSystem(root: above.path)
+        let copies = try TemporaryFolder()
+        let keyring = try TestKeyring.make()
+        let made = Mutex(0)
+        let isMade = Mutex(false)
+        @Sendable func losePower(_ name: String) {
+            for seed in UInt64(0)..<4 {
+                let copy = copies.path + "/\(name)-\(seed)"
+                do {
+                    try disk.loseEverythingUnsynced(tearing: seed, into: copy)
+                    if VaultStore.exists(at: copy + "/vault") {
+                        let store = try VaultStore.open(at: copy + "/vault", keyring: keyring, access: .owner)
+                        let resource = try store.addMedia("film", length: 400_000)
+                        #expect(try store.store(Array(Self.bytes[..<1000]), at: 0, of: resource) != nil)
+                        try store.close()
+                        made.withLock { $0 += 1 }
+                    } else {
+                        #expect(!isMade.withLock { $0 }, "the vault that was made is gone: \(name), seed \(seed)")
+                    }
+                } catch {
+                    Issue.record(error, "\(name), seed \(seed)")
+                }
+                try? Self.remove(copy)
+            }
+        }
+        disk.observe { call in
+            guard !call.path.contains("/segments/") else { return }
+            losePower("\(call.operation)")
+        }
+        try VaultStore.create(at: above.path + "/vault", keyring: keyring, fileSystem: disk)
+        disk.observe(nil)
+        isMade.withLock { $0 = true }
+        losePower("at the end")
+        #expect(made.withLock { $0 } >= 4)
+    }
+
+    @Test("A power loss while the backup is written leaves the old one or the new one")
+    func backup() throws {
+        let vault = try TemporaryVault()
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        _ = try store.addMedia("one", length: 1)
+        try store.backUpCatalog()
+        _ = try store.addMedia("two", length: 2)
+        let copies = try TemporaryFolder()
+        let counts = Mutex<Set<Int>>([])
+        disk.observe { call in
+            for seed in UInt64(0)..<8 {
+                let copy = copies.path + "/\(call.operation)-\(seed)"
+                do {
+                    try disk.loseEverythingUnsynced(tearing: seed, into: copy)
+                    let count = try CatalogBackupTests.resourceCount(copy + "/vault/catalog.backup")
+                    #expect(count == 1 || count == 2)
+                    counts.withLock { _ = $0.insert(count) }
+                } catch {
+                    Issue.record(error, "before \(call.operation), seed \(seed)")
+                }
+                try? Self.remove(copy)
+            }
+        }
+        try store.backUpCatalog()
+        #expect(counts.withLock { $0 } == [1, 2])
+    }
+
+    private static func remove(_ path: String) throws {
+        try TemporaryFolder.remove(path)
+    }
+}

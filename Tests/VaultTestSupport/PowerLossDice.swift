@@ -1,0 +1,23 @@
+/// Decides what of the unsynced reached the disk before the power went. One seed, one outcome.
+///
+/// How much gets through differs between seeds: nothing, everything, half of it, nearly all of it.
+struct PowerLossDice {
+    private var generator: SeededGenerator
+    private let chance: Double
+
+    init(seed: UInt64) {
+        generator = SeededGenerator(seed: seed)
+        chance = [0, 1, 0.5, 0.9][Int(seed % 4)]
+    }
+
+    mutating func reachedDisk() -> Bool { Double.random(in: 0..<1, using: &generator) < chance }
+
+    /// The size of a file that had one size on the disk and has another now.
+    mutating func size(_ old: Int, _ new: Int) -> Int {
+        switch (old == new, reachedDisk(), reachedDisk()) {
+        case (true, _, _), (_, true, true): new
+        case (_, false, false): old
+        default: Int.random(in: min(old, new)...max(old, new), using: &generator)
+        }
+    }
+}

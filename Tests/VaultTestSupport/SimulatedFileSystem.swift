@@ -1,0 +1,208 @@
+import Foundation
+import Synchronization
+package import VaultStorage
+
+/// A file system that remembers what of it would survive a power loss, and that can be made to fail.
+///
+/// The files are real ones below `root`, as the running system sees them; what the *disk* holds of them is kept in
+/// memory. So SQLite and the vault's lock work in the same folder as the store, and one mechanism covers them all.
+/// ``loseEverythingUnsynced(tearing:into:)`` writes the disk's view into another folder, while this one goes on: one run
+/// can be cut at every point.
+///
+/// - File content reaches the disk with `synchronize`; unsynced 512-byte sectors may or may not have.
+/// - Names (made, renamed, removed) reach it with `synchronizeDirectory`; unsynced changes may or may not have.
+/// - After a failed `synchronize` the bytes are still read, but never reach the disk unless they are written again.
+/// - What SQLite writes into `index.sqlite` and its log counts as durable: it syncs each commit itself.
+package final class SimulatedFileSystem: FileSystem {
+    private let root: String
+    private let real = PosixFileSystem()
+    private let state = Mutex(State())
+
+    private struct State {
+        var names = SimulatedNames()
+        var files: [SimulatedFile.Record] = []
+        var calls: [FileOperation.Call] = []
+        var faults: [Fault] = []
+        var observer: (@Sendable (FileOperation.Call) -> Void)?
+
+        mutating func add(_ file: any StoredFile, path: String, durable: [UInt8]) -> Int {
+            let syncsItself = path.split(separator: "/").last?.hasPrefix("index.sqlite") ?? false
+            files.append(
+                SimulatedFile.Record(
+                    file: file, content: SimulatedContent(durable: durable), syncsItself: syncsItself))
+            return files.count - 1
+        }
+    }
+
+    private struct Fault {
+        let operation: FileOperation
+        let fragment: String
+        var callsLeft: Int
+        let isLasting: Bool
+        let failure: FileFailure
+    }
+
+    /// Everything that is below `root` already is on the disk.
+    package init(root: String) { self.root = root }
+
+    // MARK: Watching and failing
+
+    /// The calls of a kind so far whose path contains `fragment`.
+    package func count(_ operation: FileOperation, of fragment: String = "") -> Int {
+        state.withLock { state in
+            state.calls.count { $0.operation == operation && (fragment.isEmpty || $0.path.contains(fragment)) }
+        }
+    }
+
+    /// Lets the `number`-th call from now on fail whose kind is `operation` and whose path contains `fragment`; every
+    /// one after it too where the fault is lasting. A write that fails has written half of its bytes.
+    package func fail(
+        _ operation: FileOperation, of fragment: String = "", number: Int = 1, lasting: Bool = false,
+        with failure: FileFailure
+    ) {
+        state.withLock {
+            $0.faults.append(
+                Fault(
+                    operation: operation, fragment: fragment, callsLeft: number, isLasting: lasting, failure: failure))
+        }
+    }
+
+    /// Ends all faults.
+    package func mend() { state.withLock { $0.faults = [] } }
+
+    /// Calls `observer` before each call, on the caller's thread.
+    package func observe(_ observer: (@Sendable (FileOperation.Call) -> Void)?) {
+        state.withLock { $0.observer = observer }
+    }
+
+    func enter(_ operation: FileOperation, _ path: String) throws(FileFailure) {
+        let call = FileOperation.Call(operation: operation, path: path)
+        state.withLock { $0.observer }?(call)
+        let failure = state.withLock { state -> FileFailure? in
+            state.calls.append(call)
+            var failure: FileFailure?
+            for index in state.faults.indices {
+                let fault = state.faults[index]
+                guard fault.operation == operation, fault.fragment.isEmpty || path.contains(fault.fragment) else { continue }
+                state.faults[index].callsLeft -= 1
+                if fault.callsLeft == 1 || (fault.isLasting && fault.callsLeft < 1) { failure = failure ?? fault.failure }
+            }
+            return failure
+        }
+        if let failure { throw failure }
+    }
+
+    // MARK: FileSystem
+
+    package func createDirectory(_ path: String) throws(FileFailure) {
+        try enter(.createDirectory, path)
+        let isNew = !real.exists(path)
+        try real.createDirectory(path)
+        guard isNew else { return }
+        state.withLock { state in
+            state.names.adopt(path, .nothing)
+            state.names.set(path, .folder)
+        }
+    }
+
+    package func create(_ path: String) throws(FileFailure) -> any StoredFile {
+        try enter(.create, path)
+        let file = try real.create(path)
+        let number = state.withLock { state in
+            state.names.adopt(path, .nothing)
+            let number = state.add(file, path: path, durable: [])
+            state.names.set(path, .file(number))
+            return number
+        }
+        return SimulatedFile(file, number: number, path: path, in: self)
+    }
+
+    package func open(_ path: String, writable: Bool) throws(FileFailure) -> any StoredFile {
+        try enter(.open, path)
+        let file = try real.open(path, writable: writable)
+        return SimulatedFile(file, number: writable ? try adopt(path) : nil, path: path, in: self)
+    }
+
+    package func exists(_ path: String) -> Bool { real.exists(path) }
+
+    package func rename(_ path: String, to newPath: String) throws(FileFailure) {
+        try enter(.rename, path)
+        _ = try adopt(path)
+        _ = try adopt(newPath)
+        try real.rename(path, to: newPath)
+        state.withLock { $0.names.rename(path, to: newPath) }
+    }
+
+    package func remove(_ path: String) throws(FileFailure) {
+        try enter(.remove, path)
+        guard try adopt(path) != nil else { return }
+        try real.remove(path)
+        state.withLock { $0.names.set(path, .nothing) }
+    }
+
+    package func synchronizeDirectory(_ path: String) throws(FileFailure) {
+        try enter(.synchronizeDirectory, path)
+        state.withLock { $0.names.synchronize(path) }
+    }
+
+    /// The number of the file at a path; one that nobody has changed so far is on the disk as it stands.
+    private func adopt(_ path: String) throws(FileFailure) -> Int? {
+        switch state.withLock({ $0.names.current[path] }) {
+        case .file(let number)?: return number
+        case .nothing?, .folder?: return nil
+        case nil: break
+        }
+        guard real.exists(path) else {
+            state.withLock { $0.names.adopt(path, .nothing) }
+            return nil
+        }
+        let file = try real.open(path, writable: true)
+        let content = try file.read(count: Int(try file.size()), at: 0)
+        return state.withLock { state in
+            let number = state.add(file, path: path, durable: content)
+            state.names.adopt(path, .file(number))
+            return number
+        }
+    }
+
+    /// Changes what is known of a file's content.
+    func change(_ number: Int?, _ body: (inout SimulatedContent) -> Void) {
+        guard let number else { return }
+        state.withLock { body(&$0.files[number].content) }
+    }
+
+    // MARK: Power loss
+
+    /// Writes what the disk would hold if the power went now into the folder `copy`, which is made. The same seed gives
+    /// the same outcome.
+    package func loseEverythingUnsynced(tearing seed: UInt64, into copy: String) throws {
+        var dice = PowerLossDice(seed: seed)
+        let (survivors, files) = state.withLock { state in (state.names.survivors(&dice), state.files) }
+        let manager = FileManager.default
+        try manager.createDirectory(atPath: copy, withIntermediateDirectories: true)
+        let lostFolders = survivors.filter { $0.value == .nothing && isFolder($0.key) }.map { $0.key + "/" }
+        func isLost(_ path: String) -> Bool { lostFolders.contains { (path + "/").hasPrefix($0) } }
+        for relative in (try manager.subpathsOfDirectory(atPath: root)).sorted() {
+            let path = root + "/" + relative
+            guard !isLost(path), !path.hasSuffix("-shm") else { continue }
+            if isFolder(path) {
+                try manager.createDirectory(atPath: copy + "/" + relative, withIntermediateDirectories: true)
+            } else if survivors[path] == nil {
+                // Nobody changed it through this file system: SQLite's log, the lock.
+                try manager.copyItem(atPath: path, toPath: copy + "/" + relative)
+            }
+        }
+        for (path, entry) in survivors.sorted(by: { $0.key < $1.key }) {
+            guard case .file(let number) = entry, !isLost(path) else { continue }
+            let record = files[number]
+            let volatile = try record.file.read(count: Int(try record.file.size()), at: 0)
+            let content = record.syncsItself ? volatile : record.content.torn(volatile, &dice)
+            try real.create(copy + path.dropFirst(root.count)).write(content, at: 0)
+        }
+    }
+
+    private func isFolder(_ path: String) -> Bool {
+        var isFolder: ObjCBool = false
+        return unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
+    }
+}

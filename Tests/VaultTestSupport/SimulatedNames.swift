@@ -1,0 +1,60 @@
+import VaultStorage
+
+/// Which names are on the disk, and which changes of them only the running system knows.
+///
+/// Only names that were changed are listed; every other one is on the disk as it stands.
+struct SimulatedNames {
+    enum Entry: Equatable {
+        case nothing, folder
+        /// A file, by its number.
+        case file(Int)
+    }
+
+    /// Names that change together: a rename within a folder is whole or not at all.
+    private struct Change {
+        let folder: String
+        let entries: [String: Entry]
+    }
+
+    private(set) var current: [String: Entry] = [:]
+    private var durable: [String: Entry] = [:]
+    private var unsynced: [Change] = []
+
+    /// A name that is about to be changed for the first time: what stands there is on the disk.
+    mutating func adopt(_ path: String, _ entry: Entry) {
+        guard current[path] == nil else { return }
+        current[path] = entry
+        durable[path] = entry
+    }
+
+    mutating func set(_ path: String, _ entry: Entry) { change([path: entry]) }
+
+    mutating func rename(_ path: String, to newPath: String) {
+        let moved = current[path] ?? .nothing
+        if PosixFileSystem.folder(of: path) == PosixFileSystem.folder(of: newPath) {
+            change([path: .nothing, newPath: moved])
+        } else {
+            change([newPath: moved])
+            change([path: .nothing])
+        }
+    }
+
+    private mutating func change(_ entries: [String: Entry]) {
+        guard let path = entries.keys.first else { return }
+        current.merge(entries) { $1 }
+        unsynced.append(Change(folder: PosixFileSystem.folder(of: path), entries: entries))
+    }
+
+    mutating func synchronize(_ folder: String) {
+        for change in unsynced where change.folder == folder { durable.merge(change.entries) { $1 } }
+        unsynced.removeAll { $0.folder == folder }
+    }
+
+    /// The names that a power loss leaves: each unsynced change reached the disk or did not.
+    func survivors(_ dice: inout PowerLossDice) -> [String: Entry] {
+        var names = durable
+        for path in current.keys where names[path] == nil { names[path] = .nothing }
+        for change in unsynced where dice.reachedDisk() { names.merge(change.entries) { $1 } }
+        return names
+    }
+}

@@ -1,0 +1,30 @@
+import Foundation
+
+/// A folder of its own for one test, gone with the last reference.
+package final class TemporaryFolder: Sendable {
+    package let path: String
+
+    package init() throws {
+        path = FileManager.default.temporaryDirectory.path + "/mediavault-test-" + UUID().uuidString
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// Removes a file, or a folder with all that is in it.
+    package static func remove(_ path: String) throws { try FileManager.default.removeItem(atPath: path) }
+
+    /// The permission bits of a path below the folder.
+    package static func mode(of path: String) throws -> Int {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int ?? 0
+    }
+
+    /// Every plain file below a path, by its path.
+    package static func files(below path: String) throws -> [String] {
+        try FileManager.default.subpathsOfDirectory(atPath: path).map { path + "/" + $0 }.filter { file in
+            let attributes = try FileManager.default.attributesOfItem(atPath: file)
+            return attributes[.type] as? FileAttributeType == .typeRegular
+        }.sorted()
+    }
+}

@@ -1,0 +1,37 @@
+package import VaultCrypto
+package import VaultModel
+package import VaultStorage
+
+/// A vault in a temporary folder, with a keyring that opens at once; gone with the last reference.
+package final class TemporaryVault: Sendable {
+    /// The folder above the vault: the root of a ``SimulatedFileSystem``.
+    package let above: TemporaryFolder
+    /// The vault's own folder.
+    package let folder: String
+    package let keyring: Keyring
+
+    package init() throws {
+        above = try TemporaryFolder()
+        folder = above.path + "/vault"
+        keyring = try TestKeyring.make()
+        try VaultStore.create(at: folder, keyring: keyring)
+    }
+
+    /// Opens the vault.
+    package func open(
+        _ access: VaultStore.Access = .owner, fileSystem: any FileSystem = PosixFileSystem(),
+        now: @escaping @Sendable () -> Int64 = WallClock.now
+    ) throws -> VaultStore {
+        try VaultStore.open(at: folder, keyring: keyring, access: access, fileSystem: fileSystem, now: now)
+    }
+
+    /// A file system on top of the vault that can fail and lose; everything that is there is on its disk.
+    package func simulatedFileSystem() -> SimulatedFileSystem { SimulatedFileSystem(root: above.path) }
+
+    /// The file of a segment.
+    package func path(of segment: SegmentID) -> String { Self.path(of: segment, in: folder) }
+
+    package static func path(of segment: SegmentID, in folder: String) -> String {
+        folder + "/segments/" + segment.hex.prefix(2) + "/" + segment.hex
+    }
+}

@@ -1,0 +1,44 @@
+import VaultCrypto
+package import VaultModel
+package import VaultStorage
+
+extension VaultStore {
+    /// Adds a resource with a representation of a length.
+    package func addMedia(
+        _ name: String, length: Int64?, supportsRanges: Bool = true, resourceClass: ResourceClass = .cache
+    ) throws -> StoredResource {
+        let url = "http://origin.example/\(name)"
+        let cacheKey = Array(url.utf8)
+        guard let id = keyring.resourceID(cacheKey: cacheKey, locator: index.locator) else {
+            throw VaultError(.foreignKeyring, "the test's keyring lacks its locator")
+        }
+        var resource = try addResource(id, url: url, cacheKey: cacheKey, resourceClass: resourceClass)
+        try startRepresentation(
+            ContentInformation(
+                length: length, type: "video/mp4", validators: Validators(entityTag: EntityTag(strong: name)),
+                supportsRanges: supportsRanges),
+            of: &resource)
+        return resource
+    }
+
+    /// Writes one closed segment.
+    package func store(_ bytes: [UInt8], at start: Int64, of resource: StoredResource) throws -> SegmentDescription? {
+        var writer = try beginSegment(at: start, of: resource)
+        try writer.append(bytes[...])
+        return try close(writer)
+    }
+
+    /// What a reader gets of everything that the index claims of a resource: the bytes, by the first offset of each run
+    /// of good blocks.
+    package func read(_ resource: StoredResource) throws -> [(start: Int64, bytes: [UInt8])] {
+        guard let serving = resource.serving else { return [] }
+        var runs: [(start: Int64, bytes: [UInt8])] = []
+        for segment in serving.segments {
+            let reader = try reader(of: segment, resource: resource)
+            for range in segment.effectiveRanges(badBlocks: serving.badBlocks[segment.id] ?? []).ranges {
+                runs.append((range.lowerBound, try reader.bytes(range, of: segment)))
+            }
+        }
+        return runs
+    }
+}
