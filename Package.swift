@@ -15,10 +15,11 @@ let settings: [SwiftSetting] = [
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
-let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
@@ -61,11 +62,11 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "VaultService",
-            dependencies: ["MediaVault", hummingbird, nioCore, nioPosix, httpTypes, logging, lifecycle],
+            dependencies: ["MediaVault", "VaultModel", hummingbird, hummingbirdCore, nioCore, httpTypes, logging, lifecycle, signals],
             swiftSettings: settings),
         .executableTarget(
             name: "VaultCommand",
-            dependencies: ["CProcess", "MediaVault", "VaultService", arguments, logging],
+            dependencies: ["CProcess", "MediaVault", "VaultModel", "VaultService", arguments, logging],
             swiftSettings: settings),
 
         // Test support is no product: scripted origins, simulated disks.
@@ -76,13 +77,17 @@ let package = Package(
             name: "VaultTestSupport",
             dependencies: ["VaultModel", "VaultCrypto", "VaultStorage"],
             path: "Tests/VaultTestSupport", swiftSettings: settings),
+        .executableTarget(
+            name: "open-held-ranges", dependencies: ["CSodium", "MediaVault", "VaultCrypto", "VaultModel", "VaultStorage"],
+            path: "Tests/Benchmarks/OpenHeldRanges", swiftSettings: settings),
         .testTarget(name: "VaultModelTests", dependencies: ["VaultModel"], swiftSettings: settings),
         .testTarget(name: "VaultManifestTests", dependencies: ["VaultManifest", "VaultModel"], swiftSettings: settings),
         .testTarget(
             name: "VaultCryptoTests", dependencies: ["VaultCrypto", "VaultModel", "VaultTestSupport", crypto],
             resources: [.copy("Vectors")], swiftSettings: settings),
         .testTarget(
-            name: "VaultStorageTests", dependencies: ["VaultStorage", "VaultCrypto", "VaultModel", "VaultTestSupport"],
+            name: "VaultStorageTests",
+            dependencies: ["VaultStorage", "VaultCrypto", "VaultModel", "VaultTestSupport", grdb],
             swiftSettings: settings),
         .testTarget(
             name: "VaultFetchTests", dependencies: ["CCurl", "VaultFetch", "VaultModel", "OriginTestSupport"],
@@ -96,9 +101,10 @@ let package = Package(
             resources: [.copy("GoldenVault")], swiftSettings: settings),
         .testTarget(
             name: "VaultServiceTests",
-            dependencies: ["VaultService", "MediaVault", "VaultModel", "OriginTestSupport"], swiftSettings: settings),
+            dependencies: ["VaultService", "MediaVault", "VaultModel", "OriginTestSupport", logging], swiftSettings: settings),
         .testTarget(
-            name: "VaultCommandTests", dependencies: ["VaultCommand", "MediaVault", "OriginTestSupport"],
+            name: "VaultCommandTests",
+            dependencies: ["VaultCommand", "VaultService", "MediaVault", "OriginTestSupport", arguments],
             swiftSettings: settings),
         .testTarget(name: "ArchitectureTests", swiftSettings: settings),
     ]

@@ -42,6 +42,15 @@ static inline CURLcode ccurl_get_long(CURL *_Nonnull handle, CURLINFO info, long
     return curl_easy_getinfo(handle, info, value);
 }
 
+/// What libcurl calls with a socket that it has made and not yet connected.
+typedef int (*ccurl_socket_observer)(void *_Nullable context, curl_socket_t socket, curlsocktype purpose);
+
+/// Options that take such an observer: `CURLOPT_SOCKOPTFUNCTION`.
+static inline CURLcode ccurl_set_socket_observer(
+    CURL *_Nonnull handle, CURLoption option, ccurl_socket_observer _Nonnull value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
 /// Options of the multi handle that take a `long`.
 static inline CURLMcode ccurl_multi_set_long(CURLM *_Nonnull multi, CURLMoption option, long value) {
     return curl_multi_setopt(multi, option, value);

@@ -45,7 +45,8 @@ enum Failure: Hashable, Sendable {
 
     /// One line that begins small and ends without a full stop, as all messages do.
     private static func sentence(_ text: String) -> String {
-        var line = text.split(whereSeparator: \.isNewline).joined(separator: " ").replacing(". Did you", with: "; did you")
+        var line = text.split(whereSeparator: \.isNewline).joined(separator: " ").replacing(
+            ". Did you", with: "; did you")
         while line.hasSuffix(".") { line.removeLast() }
         return line.prefix(1).lowercased() + line.dropFirst()
     }

@@ -17,11 +17,11 @@ struct ImportTests {
             "Foundation", "Synchronization", "Glibc", "Darwin",
         ],
         "VaultService": [
-            "MediaVault", "Hummingbird", "HummingbirdCore", "NIOCore", "NIOPosix", "HTTPTypes", "Logging",
-            "ServiceLifecycle", "UnixSignals", "Synchronization", "Foundation", "Glibc", "Darwin",
+            "VaultModel", "MediaVault", "Hummingbird", "HummingbirdCore", "NIOCore", "HTTPTypes", "Logging",
+            "ServiceLifecycle", "UnixSignals", "Synchronization", "Foundation", "Glibc", "Musl", "Darwin",
         ],
         "VaultCommand": [
-            "MediaVault", "VaultService", "CProcess", "ArgumentParser", "Logging", "Synchronization", "Dispatch",
+            "VaultModel", "MediaVault", "VaultService", "CProcess", "ArgumentParser", "Logging", "Synchronization", "Dispatch",
             "Foundation", "Glibc", "Darwin",
         ],
     ]

@@ -113,7 +113,9 @@ import Testing
 
     // MARK: 4
 
-    @Test("A stored byte that was changed is exit code 4, and none of its block is written") func integrity() async throws {
+    @Test("A stored byte that was changed is exit code 4, and none of its block is written") func integrity()
+        async throws
+    {
         for name in lab.folder.files() where name.contains("vault/segments/") {
             let file = URL(filePath: lab.folder.path + "/" + name)
             var bytes = Array(try Data(contentsOf: file))
@@ -136,7 +138,9 @@ import Testing
         try await expectNothingLost()
     }
 
-    @Test("An origin that refuses is exit code 5", arguments: [401, 403, 404, 410, 500]) func refuses(_ status: Int) async throws {
+    @Test("An origin that refuses is exit code 5", arguments: [401, 403, 404, 410, 500]) func refuses(_ status: Int)
+        async throws
+    {
         origin.answer { _ in ScriptedAnswer(status, fields: ["Content-Length": "0"]) }
         try await expect(5, of: "fetch", origin.url("/new.mp4?token=hunter2").absoluteString, saying: "\(status)")
         try await expectNothingLost()

@@ -9,7 +9,10 @@ import Testing
 
     @Test(
         "Of everything, the range asked for is written, however it is cut up",
-        arguments: [.whole, .from(0), .from(99), .closed(first: 10, last: 19), .closed(first: 90, last: 500), .suffix(1), .suffix(500)]
+        arguments: [
+            .whole, .from(0), .from(99), .closed(first: 10, last: 19), .closed(first: 90, last: 500), .suffix(1),
+            .suffix(500),
+        ]
             as [RequestedRange],
         [1, 7, 10, 100])
     func cuts(_ range: RequestedRange, _ step: Int) throws {

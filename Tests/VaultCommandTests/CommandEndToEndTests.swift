@@ -22,7 +22,8 @@ import Testing
 
     // MARK: init and status
 
-    @Test("init makes vault, keyring and key file for their owner alone, and touches nothing that exists") func initialize() async throws {
+    @Test("init makes vault, keyring and key file for their owner alone, and touches nothing that exists")
+    func initialize() async throws {
         let files = lab.folder.files()
         #expect(files.contains("key") && files.contains("keyring.json") && files.contains("vault/index.sqlite"))
         for name in files { #expect(try lab.folder.mode(of: name) & 0o077 == 0, "\(name)") }
@@ -30,7 +31,9 @@ import Testing
         let before = try ["key", "keyring.json"].map { try Data(contentsOf: URL(filePath: lab.folder.path + "/" + $0)) }
         let again = try await lab.run("init")
         #expect(again.status == 0 && !again.text.contains("(made)"))
-        #expect(try ["key", "keyring.json"].map { try Data(contentsOf: URL(filePath: lab.folder.path + "/" + $0)) } == before)
+        #expect(
+            try ["key", "keyring.json"].map { try Data(contentsOf: URL(filePath: lab.folder.path + "/" + $0)) }
+                == before)
     }
 
     @Test("A key on the vault's own disk is said plainly") func restsWithVault() async throws {
@@ -50,18 +53,6 @@ import Testing
         #expect(try await other.run("status", setting: words).status == 3)
     }
 
-    #if os(Linux)
-    @Test("At a terminal a passphrase is asked for, twice when it is new") func prompt() async throws {
-        let other = try CommandLab(hasKeyFile: false)
-        func atTerminal(_ command: String, typing text: String) async throws -> CommandResult {
-            // The terminal's line buffer keeps what is typed before it is asked for.
-            try await other.startShell("printf '\(text)' | script -qec '\"$mediavault\" \(command)' /dev/null").result
-        }
-        #expect(try await atTerminal("init", typing: "one\\ntwo\\n").status == 2)
-        #expect(other.folder.files().isEmpty)
-    }
-    #endif
-
     // MARK: fetch, list, info
 
     @Test("fetch holds a title, tells how it comes, and asks nothing twice (C2)") func fetch() async throws {
@@ -74,9 +65,12 @@ import Testing
                 {"bytes":1000000,"complete":true,"error":null,"size":1000000,"type":"video/mp4","url":"\(film)"}
 
                 """)
-        #expect(try await lab.info(film) == InfoAnswer(
-            url: film, size: Self.length, held: [[0, Self.length]], bytes: Self.length, type: "video/mp4", etag: "\"v1\"",
-            class: "download", generation: 1))
+        #expect(
+            try await lab.info(film)
+                == InfoAnswer(
+                    url: film, size: Self.length, held: [[0, Self.length]], bytes: Self.length, type: "video/mp4",
+                    etag: "\"v1\"",
+                    class: "download", generation: 1))
         #expect(try await lab.status().bytesFetched == Self.length)
         let asked = origin.exchanges.count
         #expect(try await lab.run("fetch", film).status == 0)
@@ -86,7 +80,9 @@ import Testing
 
     @Test("fetch tries all URLs, and the first failure's code counts") func severalURLs() async throws {
         let film = resource
-        origin.answer { $0.target == "/gone" ? ScriptedAnswer(404, fields: ["Content-Length": "0"]) : film.answer(to: $0) }
+        origin.answer {
+            $0.target == "/gone" ? ScriptedAnswer(404, fields: ["Content-Length": "0"]) : film.answer(to: $0)
+        }
         let gone = origin.url("/gone").absoluteString
         let result = try await lab.run("fetch", gone, "no-url", self.film, "--json")
         #expect(result.status == 5)
@@ -98,7 +94,25 @@ import Testing
         #expect(try await lab.run("fetch", "no-url", gone).status == 2)
     }
 
-    @Test("fetch resumes: what came before is not asked for again") func resumes() async throws {
+    @Test("fetch resumes: what came before is kept and not asked for again") func resumes() async throws {
+        let film = resource
+        origin.answer { request in
+            guard request.method == "GET", request.range == nil || request.range?.hasPrefix("bytes=0-") == true else {
+                return request.method == "GET"
+                    ? ScriptedAnswer(404, fields: ["Content-Length": "0"]) : film.answer(to: request)
+            }
+            var answer = film.answer(to: request)
+            answer.cut(at: 400_000, by: .close)
+            return answer
+        }
+        let broken = try await lab.run("fetch", self.film)
+        #expect(broken.status == 5)
+        #expect(broken.errors.last?.hasSuffix("; 600.0 kB of 1.0 MB are missing") == true)
+        #expect(try await lab.info(self.film).held == [[0, 400_000]])
+        try await expectTheRestIsFetched(held: 400_000)
+    }
+
+    @Test("SIGINT stops fetch cleanly, and what came is kept") func interrupted() async throws {
         let (film, gate) = (resource, Gate())
         origin.answer { request in
             var answer = film.answer(to: request)
@@ -107,14 +121,18 @@ import Testing
         }
         let run = try lab.start(["fetch", self.film])
         await origin.wait { $0.contains { $0.phase == .held } }
-        // What the origin has sent is on its way; the last full tenth of it is told.
-        _ = await run.line { $0.contains(" 40 %") || $0.contains(" 30 %") }
         run.signal(SIGINT)
         let result = await run.result
         #expect(result.status == 130)
         #expect(result.errors.last == "mediavault: interrupted; what was received is kept")
+        // How much of what the origin sent had come is the network's affair.
         let held = try await lab.info(self.film).bytes
-        #expect(held > 0 && held <= 400_000)
+        #expect(held <= 400_000)
+        try await expectTheRestIsFetched(held: held)
+    }
+
+    private func expectTheRestIsFetched(held: Int64) async throws {
+        let film = resource
         origin.answer { film.answer(to: $0) }
         let asked = origin.exchanges.count
         #expect(try await lab.run("fetch", self.film).status == 0)
@@ -122,9 +140,11 @@ import Testing
         #expect(try await lab.run("cat", self.film, "--offline").output == media())
     }
 
-    @Test("Of a playlist, fetch says that only the list itself came", arguments: [
-        ("application/vnd.apple.mpegurl", "an HLS playlist"), ("application/dash+xml", "a DASH manifest"),
-    ])
+    @Test(
+        "Of a playlist, fetch says that only the list itself came",
+        arguments: [
+            ("application/vnd.apple.mpegurl", "an HLS playlist"), ("application/dash+xml", "a DASH manifest"),
+        ])
     func playlist(_ type: String, _ name: String) async throws {
         var list = ScriptedResource(length: 500)
         list.contentType = type
@@ -143,7 +163,9 @@ import Testing
         #expect(json.status == 0 && json.errors.isEmpty)
         let all = try JSONDecoder().decode([[String: ListedValue]].self, from: Data(json.output))
         #expect(all.count == 1)
-        #expect(all[0]["url"] == .text(film) && all[0]["size"] == .number(Self.length) && all[0]["complete"] == .truth(false))
+        #expect(
+            all[0]["url"] == .text(film) && all[0]["size"] == .number(Self.length)
+                && all[0]["complete"] == .truth(false))
         #expect(Set(all[0].keys) == ["url", "size", "bytes", "class", "type", "complete"])
         let table = try await lab.run("list")
         #expect(table.status == 0 && table.text.split(separator: "\n").last?.hasSuffix(film) == true)
@@ -157,10 +179,13 @@ import Testing
 
     // MARK: cat
 
-    @Test("cat writes the whole, and the range asked for, byte for byte", arguments: [
-        (nil, 0..<length), ("0-0", 0..<1), ("100-65999", 100..<66_000), ("999999-", 999_999..<length), ("-1000", 999_000..<length),
-        ("999990-2000000", 999_990..<length),
-    ] as [(String?, Range<Int64>)])
+    @Test(
+        "cat writes the whole, and the range asked for, byte for byte",
+        arguments: [
+            (nil, 0..<length), ("0-0", 0..<1), ("100-65999", 100..<66_000), ("999999-", 999_999..<length),
+            ("-1000", 999_000..<length),
+            ("999990-2000000", 999_990..<length),
+        ] as [(String?, Range<Int64>)])
     func cat(_ range: String?, _ bytes: Range<Int64>) async throws {
         let arguments = ["cat", film] + (range.map { ["--range", $0] } ?? [])
         let fetched = try await lab.start(arguments).result
@@ -186,10 +211,16 @@ import Testing
     }
 
     @Test("SIGINT ends a cat whose reader takes nothing, and what came is kept") func catInterrupted() async throws {
-        // The shell's own input ends the reader: it reads nothing until then.
-        let run = try lab.startShell("mkfifo \"$HOME/pipe\"; sleep 600 <\"$HOME/pipe\" & reader=$!; \"$mediavault\" cat \(film) >\"$HOME/pipe\" & cat=$!; echo $cat >&2; wait $cat; echo \"exit $?\" >&2; kill $reader")
+        let run = try lab.startShell(
+            """
+            mkfifo "$HOME/pipe"
+            { head -c 1 >/dev/null; echo read >&2; exec sleep 600; } <"$HOME/pipe" & reader=$!
+            "$mediavault" cat \(film) >"$HOME/pipe" & cat=$!
+            echo $cat >&2
+            wait $cat; echo "exit $?" >&2; kill $reader
+            """)
         let number = try #require(await run.line { Int32($0) != nil }.flatMap { Int32($0) })
-        await origin.wait { $0.contains { $0.request.method == "GET" && $0.bodyBytesSent > 65_536 } }
+        #expect(await run.line { $0 == "read" } != nil)
         kill(number, SIGINT)
         #expect(await run.line { $0.hasPrefix("exit") } == "exit 130")
         _ = await run.result
@@ -198,7 +229,9 @@ import Testing
 
     // MARK: serve and url
 
-    @Test("serve tells where it is; url, status and players find it; SIGTERM ends it with exit code 0") func serve() async throws {
+    @Test("serve tells where it is; url, status and players find it; SIGTERM ends it with exit code 0") func serve()
+        async throws
+    {
         let run = try lab.start(["serve", "--listen", "127.0.0.1:0"])
         let line = try #require(await run.line { $0.contains("serving") })
         let status = try await lab.status()
@@ -217,7 +250,8 @@ import Testing
         #expect(owned.status == 1 && owned.output.isEmpty)
         #expect(owned.error?.contains("\(run.processIdentifier)") == true)
         run.signal(SIGTERM)
-        #expect(await run.result.status == 0)
+        let ended = await run.result
+        #expect(ended.status == 0 && ended.errors == [line])
         #expect(!lab.folder.files().contains("vault/service.json"))
         #expect(try await lab.status().service == nil)
     }
@@ -241,7 +275,9 @@ import Testing
         #expect(origin.exchanges.isEmpty)
     }
 
-    @Test("Beyond this machine serve listens only where it is told that nothing is encrypted") func insecure() async throws {
+    @Test("Beyond this machine serve listens only where it is told that nothing is encrypted") func insecure()
+        async throws
+    {
         let result = try await lab.run("serve", "--listen", "0.0.0.0:0")
         #expect(result.status == 2 && result.error?.contains("--insecure") == true)
     }

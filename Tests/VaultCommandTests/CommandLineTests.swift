@@ -22,7 +22,8 @@ import Testing
     @Test(
         "A command line that cannot be used is one sentence and exit code 2",
         arguments: [
-            ["frob"], ["fetch"], ["list", "--frob"], ["info", "no-url"], ["info", "ftp://a.example/b"], ["cat", "http://"],
+            ["frob"], ["fetch"], ["list", "--frob"], ["info", "no-url"], ["info", "ftp://a.example/b"],
+            ["cat", "http://"],
             ["cat", "http://a.example/b", "--range", "9-5"], ["cat", "http://a.example/b", "--range", "0-1,5-6"],
             ["url", "http://a.example/b", "--expires", "2y"], ["url", "http://a.example/b", "--listen", "nowhere"],
             ["serve", "--listen", "8300"], ["serve", "--listen", "127.0.0.1:65536"], ["serve", "--mode", "sometimes"],
@@ -36,7 +37,8 @@ import Testing
         #expect(error.hasPrefix("mediavault: ") && !error.hasSuffix("."))
     }
 
-    @Test("With no unlock named and nobody to ask, the options are named", arguments: ["list", "status", "init", "serve"])
+    @Test(
+        "With no unlock named and nobody to ask, the options are named", arguments: ["list", "status", "init", "serve"])
     func noUnlock(_ command: String) async throws {
         let result = try await lab.run(command)
         #expect(result.status == 2 && result.output.isEmpty)
@@ -50,11 +52,14 @@ import Testing
         #expect(result.errors.allSatisfy { !$0.contains("hunter2") })
     }
 
-    @Test("A closed standard output is a failed write, and a reader that has gone no noise") func closedOutput() async throws {
+    @Test("A closed standard output is a failed write, and a reader that has gone no noise") func closedOutput()
+        async throws
+    {
         let closed = try await lab.startShell("\"$mediavault\" --help >&-").result
         #expect(closed.status == 1)
         // The reader is gone before the command begins.
-        let gone = try await lab.startShell("{ read _ ; \"$mediavault\" --help; echo $? >&2; } <<E | exec true\n\nE").result
+        let gone = try await lab.startShell("{ read _ ; \"$mediavault\" --help; echo $? >&2; } <<E | exec true\n\nE")
+            .result
         #expect(gone.errors == ["0"] || gone.errors == ["1"])
     }
 }

@@ -7,17 +7,18 @@ import VaultService
 /// Option before environment before default; an empty variable is none; paths come out absolute.
 @Suite struct OptionResolutionTests {
     private static func surroundings(_ variables: [String: String] = ["HOME": "/home/anna"]) -> Surroundings {
-        Surroundings(variables: variables, workingDirectory: "/work/here")
+        Surroundings(variables: variables, workingDirectory: "/start/here")
     }
 
     @Test(
         "A path becomes absolute without asking the file system",
         arguments: [
-            ("/a/b", "/a/b"), ("a/b", "/work/here/a/b"), ("./a", "/work/here/a"), (".", "/work/here"),
-            ("//a//b/", "/a/b"), ("/", "/"), ("../a", "/work/here/../a"), ("/a/./b/../c", "/a/b/../c"), ("~/a", "/work/here/~/a"),
+            ("/a/b", "/a/b"), ("a/b", "/start/here/a/b"), ("./a", "/start/here/a"), (".", "/start/here"),
+            ("//a//b/", "/a/b"), ("/", "/"), ("../a", "/start/here/../a"), ("/a/./b/../c", "/a/b/../c"),
+            ("~/a", "/start/here/~/a"),
         ])
     func absolutePath(_ path: String, _ expected: String) {
-        #expect(AbsolutePath.of(path, from: "/work/here") == expected)
+        #expect(AbsolutePath.of(path, from: "/start/here") == expected)
     }
 
     struct PlaceCase: Sendable, CustomTestStringConvertible {
@@ -46,10 +47,10 @@ import VaultService
                 variables: ["HOME": "/home/anna", "MEDIAVAULT_DIR": "", "MEDIAVAULT_KEYRING": ""], expected: homePlace),
             PlaceCase(
                 variables: ["MEDIAVAULT_DIR": "vault", "MEDIAVAULT_KEYRING": "/k.json"],
-                expected: VaultPlace(folder: "/work/here/vault", keyring: "/k.json")),
+                expected: VaultPlace(folder: "/start/here/vault", keyring: "/k.json")),
             PlaceCase(
                 folder: "/v", keyring: "k", variables: ["MEDIAVAULT_DIR": "/other", "MEDIAVAULT_KEYRING": "/other"],
-                expected: VaultPlace(folder: "/v", keyring: "/work/here/k")),
+                expected: VaultPlace(folder: "/v", keyring: "/start/here/k")),
             PlaceCase(folder: "", keyring: "k", variables: ["HOME": "/home/anna"], expected: nil),
             PlaceCase(folder: "v", keyring: nil, variables: [:], expected: nil),
             PlaceCase(folder: nil, keyring: "k", variables: ["HOME": "relative"], expected: nil),
@@ -83,9 +84,9 @@ import VaultService
         arguments: [
             UnlockCase(expected: .prompt),
             UnlockCase(variables: ["MEDIAVAULT_KEY_FILE": "", "MEDIAVAULT_PASSPHRASE_FILE": ""], expected: .prompt),
-            UnlockCase(keyFile: "k", expected: .keyFile("/work/here/k")),
+            UnlockCase(keyFile: "k", expected: .keyFile("/start/here/k")),
             UnlockCase(passphraseFile: "/p", expected: .passphraseFile("/p")),
-            UnlockCase(variables: ["MEDIAVAULT_KEY_FILE": "ek"], expected: .keyFile("/work/here/ek")),
+            UnlockCase(variables: ["MEDIAVAULT_KEY_FILE": "ek"], expected: .keyFile("/start/here/ek")),
             UnlockCase(variables: ["MEDIAVAULT_PASSPHRASE_FILE": "/ep"], expected: .passphraseFile("/ep")),
             UnlockCase(keyFile: "/k", variables: bothVariables, expected: .keyFile("/k")),
             UnlockCase(passphraseFile: "/p", variables: bothVariables, expected: .passphraseFile("/p")),
@@ -116,7 +117,8 @@ import VaultService
     @Test(
         "A wildcard address is reached by the loopback address",
         arguments: [
-            ("0.0.0.0", "127.0.0.1:8300"), ("::", "[::1]:8300"), ("::1", "[::1]:8300"), ("nas.example", "nas.example:8300"),
+            ("0.0.0.0", "127.0.0.1:8300"), ("::", "[::1]:8300"), ("::1", "[::1]:8300"),
+            ("nas.example", "nas.example:8300"),
         ])
     func reachable(_ host: String, _ authority: String) {
         #expect(ListenAddress(host: host, port: 8300).reachable.description == authority)

@@ -6,7 +6,8 @@ import Testing
     @Test(
         "Numbers of bytes read as people say them",
         arguments: [
-            (0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (1999, "1.9 kB"), (999_999, "999.9 kB"), (1_000_000, "1.0 MB"),
+            (0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (1999, "1.9 kB"), (999_999, "999.9 kB"),
+            (1_000_000, "1.0 MB"),
             (12_345_678, "12.3 MB"), (1_500_000_000, "1.5 GB"), (2_000_000_000_000, "2.0 TB"), (.max, "9.2 EB"),
         ] as [(Int64, String)])
     func byteCount(_ count: Int64, _ text: String) {
@@ -16,7 +17,8 @@ import Testing
     @Test(
         "A hundred percent is said only where nothing is missing",
         arguments: [
-            (0, 1000, 0), (5, 1000, 0), (10, 1000, 1), (999, 1000, 99), (1000, 1000, 100), (2000, 1000, 100), (0, 0, 100),
+            (0, 1000, 0), (5, 1000, 0), (10, 1000, 1), (999, 1000, 99), (1000, 1000, 100), (2000, 1000, 100),
+            (0, 0, 100),
             (999_999_999_999_999_999, 1_000_000_000_000_000_000, 99), (7, nil, nil),
         ] as [(Int64, Int64?, Int?)])
     func percent(_ held: Int64, _ total: Int64?, _ percent: Int?) {
@@ -66,7 +68,8 @@ import Testing
     @Test("Kept lines come at the beginning, every tenth, and every five seconds") func lines() {
         var pace = ProgressPace(.lines)
         let steps: [(percent: Int64, seconds: Double, isDue: Bool)] = [
-            (3, 0, true), (4, 1, false), (9, 2, false), (10, 2.1, true), (19, 2.2, false), (35, 2.3, true), (36, 7.2, false),
+            (3, 0, true), (4, 1, false), (9, 2, false), (10, 2.1, true), (19, 2.2, false), (35, 2.3, true),
+            (36, 7.2, false),
             (36, 7.3, true), (36, 12.2, false), (36, 12.3, true), (100, 12.4, true), (100, 12.5, false),
         ]
         for step in steps {
@@ -77,7 +80,9 @@ import Testing
 
     @Test("A line is redrawn ten times a second at most") func redrawn() {
         var pace = ProgressPace(.redrawn)
-        let due = (0...1000).filter { pace.isDue(TransferProgress(held: Int64($0), total: 1000), at: .milliseconds($0)) }
+        let due = (0...1000).filter {
+            pace.isDue(TransferProgress(held: Int64($0), total: 1000), at: .milliseconds($0))
+        }
         #expect(due == Array(stride(from: 0, through: 1000, by: 100)))
     }
 }

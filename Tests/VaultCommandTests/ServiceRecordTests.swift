@@ -14,7 +14,8 @@ import VaultService
         let record = ServiceRecord(ListenAddress(host: "::1", port: 8300), pid: 17)
         try record.write(in: folder.path)
         let file = folder.path + "/service.json"
-        #expect(try String(contentsOfFile: file, encoding: .utf8) == #"{"address":"http://[::1]:8300","pid":17}"# + "\n")
+        #expect(
+            try String(contentsOfFile: file, encoding: .utf8) == #"{"address":"http://[::1]:8300","pid":17}"# + "\n")
         #expect(try folder.mode(of: "service.json") & 0o077 == 0)
         #expect(ServiceRecord.read(in: folder.path) == record)
         #expect(record.listening == ListenAddress(host: "::1", port: 8300))

@@ -30,7 +30,7 @@ struct BodyBufferTests {
     func emptied() {
         var buffer = BodyBuffer()
         buffer.append([1, 2].span)
-        buffer.removeAll()
+        _ = buffer.removeAll()
         #expect(buffer.count == 0)
         #expect(buffer.popFirst() == nil)
     }

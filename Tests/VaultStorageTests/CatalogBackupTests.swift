@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Testing
+import VaultCrypto
 import VaultModel
 import VaultTestSupport
 
@@ -80,6 +81,21 @@ struct CatalogBackupTests {
         #expect(disk.count(.create, of: "catalog.backup") == 0)
     }
 
+    @Test("What a killed owner left behind is backed up by the next one")
+    func afterKill() throws {
+        let vault = try TemporaryVault()
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        _ = try store.addMedia("film", length: 1)
+        let copy = vault.above.path + "-killed"
+        defer { try? TemporaryFolder.remove(copy) }
+        try disk.loseEverythingUnsynced(tearing: 0, into: copy)
+        let backup = copy + "/vault/catalog.backup"
+        #expect(try Self.resourceCount(backup) == 0)
+        try VaultStore.open(at: copy + "/vault", keyring: vault.keyring, access: .owner).close()
+        #expect(try Self.resourceCount(backup) == 1)
+    }
+
     @Test("A backup is due after 10 minutes with a change, and not before")
     func byTime() throws {
         let vault = try TemporaryVault()
@@ -103,6 +119,7 @@ struct CatalogBackupTests {
         let store = try vault.open(fileSystem: disk, now: { clock.now })
         clock.advance(by: 100_000)
         try store.backUpCatalogIfDue()
+        try store.close()
         #expect(disk.count(.create, of: "catalog.backup") == 0)
     }
 
@@ -113,12 +130,16 @@ struct CatalogBackupTests {
         let store = try vault.open(now: { clock.now })
         var resource = try store.addMedia("film", length: nil)
         let information = try #require(resource.serving).info.information
-        for _ in 0..<997 { try store.update(information, of: &resource) }
-        try store.backUpCatalogIfDue()
-        #expect(try Self.resourceCount(Self.backup(of: vault)) == 0)
-        try store.update(information, of: &resource)
+        try store.backUpCatalog()
+        for _ in 0..<998 { try store.update(information, of: &resource) }
+        _ = try store.addResource(
+            try #require(vault.keyring.resourceID(cacheKey: [1], locator: store.index.locator)),
+            url: "http://origin.example/x", cacheKey: [1], resourceClass: .cache)
         try store.backUpCatalogIfDue()
         #expect(try Self.resourceCount(Self.backup(of: vault)) == 1)
+        try store.update(information, of: &resource)
+        try store.backUpCatalogIfDue()
+        #expect(try Self.resourceCount(Self.backup(of: vault)) == 2)
     }
 
     @Test("A backup that failed is still due", arguments: [FileOperation.create, .synchronize, .rename])

@@ -91,7 +91,8 @@ struct IndexConnectionTests {
         try store.update(
             ContentInformation(
                 length: 80_000, type: "video/x-telltale",
-                validators: Validators(entityTag: EntityTag(strong: "telltale-tag"), lastModified: "Sat, 21 Nov 2026 10:00:00 GMT"),
+                validators: Validators(
+                    entityTag: EntityTag(strong: "telltale-tag"), lastModified: "Sat, 21 Nov 2026 10:00:00 GMT"),
                 supportsRanges: true),
             of: &resource)
         try store.backUpCatalog()

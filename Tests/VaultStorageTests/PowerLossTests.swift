@@ -22,7 +22,8 @@ struct PowerLossTests {
         _ copy: String, _ keyring: Keyring, promised: [ResourceID: ByteRanges], _ comment: Comment
     ) throws {
         let store = try VaultStore.open(at: copy + "/vault", keyring: keyring, access: .owner)
-        for resource in try store.index.resources(after: nil, limit: 100) {
+        for entry in try store.index.resources(after: nil, limit: 100) {
+            let resource = try #require(entry.resource, comment)
             for run in try store.read(resource) {
                 let first = Int(run.start)
                 #expect(run.bytes == Array(bytes[first..<(first + run.bytes.count)]), comment)
@@ -39,7 +40,9 @@ struct PowerLossTests {
         try store.close()
     }
 
-    @Test("At every point of a fill, whatever reached the disk: only right bytes, and all that was promised (C8, C22, X5)")
+    @Test(
+        "At every point of a fill, whatever reached the disk: only right bytes, and all that was promised (C8, C22, X5)"
+    )
     func everyPoint() throws {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem()
@@ -49,7 +52,10 @@ struct PowerLossTests {
         let seed = UInt64.random(in: 0 ..< .max)
         let points = Mutex(0)
         @Sendable func losePower(_ what: String) {
-            let point = points.withLock { $0 += 1; return $0 }
+            let point = points.withLock {
+                $0 += 1
+                return $0
+            }
             let promised = promises.held.withLock { $0 }
             for outcome in UInt64(0)..<4 {
                 let copy = copies.path + "/\(point)-\(outcome)"
@@ -77,12 +83,12 @@ struct PowerLossTests {
         _ = try store.close(writer)
         promises.note(id, ByteRanges([0..<150_000, 200_000..<300_001]))
         losePower("after the fill")
-        promises.note(id, ByteRanges())
-        // The same bytes again, as if they were a new representation's: the old segments are condemned.
+        // The same bytes again, as if they were a new representation's. Until it is served the old one is.
         resource = try #require(try store.index.resource(id))
-        try store.startRepresentation(resource.serving!.info.information, of: &resource)
+        try store.startRepresentation(try #require(resource.serving).info.information, of: &resource)
         _ = try store.store(Array(Self.bytes[..<50_000]), at: 0, of: resource)
         promises.note(id, ByteRanges(0..<50_000))
+        try store.serve(&resource)
         disk.observe(nil)
         losePower("after the end")
         #expect(points.withLock { $0 } > 30)
@@ -172,6 +178,7 @@ struct PowerLossTests {
             }
         }
         try store.backUpCatalog()
+        disk.observe(nil)
         #expect(counts.withLock { $0 } == [1, 2])
     }
 

@@ -37,7 +37,8 @@ struct SegmentDamageTests {
         func failure(of range: ByteRange) throws -> SegmentFailure? {
             do {
                 let reader = try store.reader(of: segment, resource: resource)
-                #expect(try reader.bytes(range, of: segment) == Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
+                #expect(
+                    try reader.bytes(range, of: segment) == Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
                 return nil
             } catch let failure as SegmentFailure {
                 return failure
@@ -70,7 +71,9 @@ struct SegmentDamageTests {
         #expect(serving.held.gaps(in: stored.segment.range) == [gap])
         #expect(PosixFileSystem().exists(stored.path), "the good blocks are still needed")
         let runs = try stored.store.read(stored.resource)
-        for run in runs { #expect(run.bytes == Array(stored.bytes[Int(run.start)..<(Int(run.start) + run.bytes.count)])) }
+        for run in runs {
+            #expect(run.bytes == Array(stored.bytes[Int(run.start)..<(Int(run.start) + run.bytes.count)]))
+        }
         #expect(runs.reduce(0) { $0 + $1.bytes.count } == stored.bytes.count - Int(gap.length))
     }
 
@@ -131,7 +134,8 @@ struct SegmentDamageTests {
         #expect(try stored.failure(of: stored.segment.range) == nil)
     }
 
-    @Test("A file cut within its header is foreign: it is put aside, the whole segment is a gap", arguments: [0, 1, 55])
+    @Test(
+        "A file cut within its header is foreign: it is put aside, the whole segment is a gap", arguments: [0, 1, 55])
     func cutHeader(size: Int64) throws {
         let stored = try Stored()
         try stored.change { try $0.truncate(to: size) }

@@ -137,7 +137,7 @@ struct SyncOrderTests {
         let segment = try #require(try stage.store.store(Array(stage.bytes[..<40_000]), at: 0, of: stage.resource))
         var resource = try #require(try stage.store.index.resource(stage.resource.id))
         stage.disk.fail(.remove, of: segment.id.hex, with: Self.broken)
-        try stage.store.startRepresentation(resource.serving!.info.information, of: &resource)
+        try stage.store.replaceRepresentation(of: &resource)
         #expect(try stage.store.index.totals().doomed == 1)
         #expect(PosixFileSystem().exists(stage.vault.path(of: segment.id)))
         try stage.store.close()
@@ -152,7 +152,7 @@ struct SyncOrderTests {
         let segment = try #require(try stage.store.store(Array(stage.bytes[..<40_000]), at: 0, of: stage.resource))
         var resource = try #require(try stage.store.index.resource(stage.resource.id))
         stage.disk.fail(.synchronizeDirectory, of: "/segments/", with: Self.broken)
-        try stage.store.startRepresentation(resource.serving!.info.information, of: &resource)
+        try stage.store.replaceRepresentation(of: &resource)
         #expect(!PosixFileSystem().exists(stage.vault.path(of: segment.id)))
         #expect(try stage.store.index.doomedSegments(limit: 9) == [segment.id])
     }

@@ -19,7 +19,9 @@ package struct SeededGenerator: RandomNumberGenerator {
         bytes.reserveCapacity(count + 8)
         while bytes.count < count {
             let word = generator.next()
-            for shift in stride(from: UInt64(0), to: 64, by: 8) { bytes.append(UInt8(truncatingIfNeeded: word >> shift)) }
+            for shift in stride(from: UInt64(0), to: 64, by: 8) {
+                bytes.append(UInt8(truncatingIfNeeded: word >> shift))
+            }
         }
         bytes.removeLast(bytes.count - count)
         return bytes

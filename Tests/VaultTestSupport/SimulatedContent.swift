@@ -14,7 +14,9 @@ struct SimulatedContent {
     mutating func wrote(_ range: Range<Int64>) {
         guard !range.isEmpty, !droppedSectors.isEmpty else { return }
         let size = Int64(Self.sectorByteCount)
-        for sector in Int(range.lowerBound / size)...Int((range.upperBound - 1) / size) { droppedSectors.remove(sector) }
+        for sector in Int(range.lowerBound / size)...Int((range.upperBound - 1) / size) {
+            droppedSectors.remove(sector)
+        }
     }
 
     mutating func synchronized(_ volatile: [UInt8]) {

@@ -83,9 +83,13 @@ package final class SimulatedFileSystem: FileSystem {
             var failure: FileFailure?
             for index in state.faults.indices {
                 let fault = state.faults[index]
-                guard fault.operation == operation, fault.fragment.isEmpty || path.contains(fault.fragment) else { continue }
+                guard fault.operation == operation, fault.fragment.isEmpty || path.contains(fault.fragment) else {
+                    continue
+                }
                 state.faults[index].callsLeft -= 1
-                if fault.callsLeft == 1 || (fault.isLasting && fault.callsLeft < 1) { failure = failure ?? fault.failure }
+                if fault.callsLeft == 1 || (fault.isLasting && fault.callsLeft < 1) {
+                    failure = failure ?? fault.failure
+                }
             }
             return failure
         }

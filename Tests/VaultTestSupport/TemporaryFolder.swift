@@ -1,11 +1,17 @@
 import Foundation
 
 /// A folder of its own for one test, gone with the last reference.
+///
+/// It lies in memory where the system has a place for that: what a test shows of durability it shows with a
+/// ``SimulatedFileSystem``, and a vault has more folders than a busy disk makes in an instant.
 package final class TemporaryFolder: Sendable {
     package let path: String
 
     package init() throws {
-        path = FileManager.default.temporaryDirectory.path + "/mediavault-test-" + UUID().uuidString
+        let memory = "/dev/shm"
+        let place =
+            FileManager.default.isWritableFile(atPath: memory) ? memory : FileManager.default.temporaryDirectory.path
+        path = place + "/mediavault-test-" + UUID().uuidString
         try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }

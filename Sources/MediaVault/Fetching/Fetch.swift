@@ -25,13 +25,14 @@ struct Fetch {
             defer { response.cancel() }
             try await accept(response.head, asked: request)
             loader.noteContact(isReachable: true)
+            // However this ends, what had come is kept.
+            defer { for bytes in response.end() { take(bytes) } }
             while try await mayReceive() {
                 guard let bytes = try await response.nextBytes() else {
                     try await reachedEnd()
                     return nil
                 }
-                let used = loader.change { $0.received(bytes, by: id, now: .now) }
-                loader.store.countFetched(used)
+                take(bytes)
             }
             return nil
         } catch is CancellationError {
@@ -42,6 +43,11 @@ struct Fetch {
         } catch {
             return .final(error as? VaultError ?? VaultError(.storage, "a fetch failed for an unknown reason: \(error)"))
         }
+    }
+
+    private func take(_ bytes: [UInt8]) {
+        let used = loader.change { $0.received(bytes, by: id, now: .now) }
+        loader.store.countFetched(used)
     }
 
     private func makeRequest() -> OriginRequest? {

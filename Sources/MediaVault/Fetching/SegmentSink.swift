@@ -47,7 +47,10 @@ final class SegmentSink {
         let end = writer.end
         let segment = try loader.store.close(writer)
         writing = nil
-        if let segment { loader.change { $0.sealed(segment, by: fetch) } }
+        if let segment {
+            loader.change { $0.sealed(segment, by: fetch) }
+            try loader.record.serve()
+        }
         guard segment?.range.upperBound ?? end == end else {
             throw VaultError(.diskFull, "the last block of a segment could not be written; make room and try again")
         }
@@ -77,6 +80,7 @@ final class SegmentSink {
         guard let length = writer?.segment.length, length > committed else { return }
         guard length - committed >= Self.checkpointBytes || .now - lastCommit >= Self.checkpointTime else { return }
         try writer?.checkpoint(in: loader.store)
+        try loader.record.serve()
         committed = length
         lastCommit = .now
     }

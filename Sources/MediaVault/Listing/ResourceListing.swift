@@ -14,6 +14,7 @@ public struct ResourceListing: AsyncSequence, Sendable {
         let store: VaultStore
         let pool: BlockingPool
         private var page: ArraySlice<StoredResource> = []
+        private var damagedCount = 0
         private var last: ResourceID?
         private var isAtEnd = false
 
@@ -26,15 +27,25 @@ public struct ResourceListing: AsyncSequence, Sendable {
 
         /// The next resource; nil at the end.
         ///
-        /// - Throws: ``VaultError`` where the index cannot be read.
+        /// - Throws: ``VaultError`` where the index cannot be read; after the last resource, with code `integrity`,
+        ///   where rows of some fail their tags and were passed over.
         public mutating func next() async throws -> ResourceSummary? {
-            if page.isEmpty, !isAtEnd {
-                let (store, after) = (store, last)
-                page = try await pool.run { try store.index.resources(after: after, limit: Self.pageSize) }[...]
-                isAtEnd = page.count < Self.pageSize
-                last = page.last?.id
-            }
-            return page.popFirst().map { ResourceSummary($0) }
+            while page.isEmpty, !isAtEnd { try await turnPage() }
+            if let resource = page.popFirst() { return ResourceSummary(resource) }
+            guard damagedCount > 0 else { return nil }
+            defer { damagedCount = 0 }
+            throw VaultError(
+                .integrity,
+                "\(damagedCount) resources are not listed: their rows fail their tags; restore index.sqlite from a copy")
+        }
+
+        private mutating func turnPage() async throws {
+            let (store, after) = (store, last)
+            let rows = try await pool.run { try store.index.resources(after: after, limit: Self.pageSize) }
+            isAtEnd = rows.count < Self.pageSize
+            last = rows.last?.id
+            page = rows.compactMap(\.resource)[...]
+            damagedCount += rows.count { $0.resource == nil }
         }
     }
 }

@@ -35,6 +35,8 @@ struct FetchState {
     var pausedSince: ContinuousClock.Instant?
     /// When the last byte came.
     var lastByte: ContinuousClock.Instant
+    /// Bytes came since the sealer last closed a segment.
+    var isDirty = false
     /// The sealer shall close the segment it is writing.
     var wantsFlush = false
     /// Readers have stood still for so long that the transfer shall end; they take it up again.
@@ -81,7 +83,9 @@ struct FetchState {
     }
 
     /// Whether the receiver may take bytes from the network.
-    var mayReceive: Bool { present < demand + Self.window && present - sealedTo < Self.mostUnsealed }
+    var mayReceive: Bool {
+        present < demand + Self.window && (!isStoring || present - sealedTo < Self.mostUnsealed)
+    }
 
     /// The origin sends from byte 0 whatever was asked for.
     mutating func restartAtZero(end: Int64) {
@@ -97,6 +101,7 @@ struct FetchState {
     /// - Returns: how many were taken.
     mutating func append(_ bytes: [UInt8], now: ContinuousClock.Instant) -> Int64 {
         lastByte = now
+        isDirty = true
         let room = end - present
         recent.append(Int64(bytes.count) <= room ? bytes : Array(bytes.prefix(Int(max(0, room)))))
         return min(Int64(bytes.count), max(0, room))

@@ -16,6 +16,9 @@ struct LoaderState {
     private(set) var hasFetched = false
     /// What the store last refused with.
     private(set) var storeFailure: VaultError?
+    /// Whether the store has taken the representation in.
+    private var canStore = true
+    private var isClosed = false
     private var lastID = 0
     let mode: VaultMode
 
@@ -51,9 +54,16 @@ struct LoaderState {
 
     /// A representation begins: nothing of an earlier one is used any more.
     ///
-    /// - Parameter keeping: the fetch that brought the news, and goes on.
-    mutating func begin(_ information: ContentInformation, keeping: FetchState.ID?) -> Effects {
+    /// - Parameters:
+    ///   - keeping: the fetch that brought the news, and goes on.
+    ///   - refused: why the store does not take it: its bytes only pass through.
+    mutating func begin(
+        _ information: ContentInformation, keeping: FetchState.ID?, refused: VaultError? = nil
+    ) -> Effects {
         var effects = Effects()
+        canStore = refused == nil
+        storeFailure = refused
+        if let keeping { fetches[keeping]?.isStoring = canStore }
         let isFirst = self.information == nil && map.covered.isEmpty
         self.information = information
         map = SegmentMap()
@@ -75,6 +85,12 @@ struct LoaderState {
         effects.merge(letGo(Array(fetches.keys)))
         for id in readers.keys { effects.wake(readers[id]?.signal.raise()) }
         return effects
+    }
+
+    /// The vault closes: readers end with an error, and none is served any more.
+    mutating func close() -> Effects {
+        isClosed = true
+        return forget()
     }
 
     /// More has become known of the representation: its length, or that its origin cannot jump.
@@ -124,6 +140,7 @@ struct LoaderState {
         guard var reader = readers[id] else { return (.finished, effects) }
         reader.signal.lower()
         defer { readers[id] = reader }
+        guard !isClosed else { return (.failed(.final(VaultError(.closed, "the vault was closed; open it again"))), effects) }
         guard reader.edition == edition else { return (.changed, effects) }
         if let failure = reader.failure {
             reader.failure = nil
@@ -252,6 +269,7 @@ struct LoaderState {
             fetches[id]?.end = gap.lowerBound
         }
         fetches[lastID] = FetchState(id: lastID, range: gap, now: now)
+        fetches[lastID]?.isStoring = canStore
         return lastID
     }
 
@@ -377,6 +395,7 @@ struct LoaderState {
         if fetch.phase == .ended { return .finish }
         guard fetch.wantsFlush else { return .wait }
         fetch.wantsFlush = false
+        fetch.isDirty = false
         return .close
     }
 
@@ -399,7 +418,8 @@ struct LoaderState {
     /// The store refused: the segment is gone, and the fetch's bytes only pass through from now on.
     mutating func storeFailed(_ id: FetchState.ID, segment: SegmentID?, _ failure: VaultError) -> Effects {
         var effects = Effects()
-        storeFailure = failure
+        // A late block of a representation that is no longer read is no failure of the store.
+        if failure.code != .changed { storeFailure = failure }
         if let segment { map.remove(segment, isDamaged: false) }
         guard var fetch = fetches[id] else { return effects }
         fetch.isStoring = false
@@ -433,7 +453,7 @@ struct LoaderState {
                 fetch.isLetGo = true
                 effects.wake(fetch.receiverSignal.raise())
             }
-            if fetch.present > fetch.sealedTo, now - fetch.lastByte >= FetchState.quiet {
+            if fetch.isDirty, now - fetch.lastByte >= FetchState.quiet {
                 fetch.wantsFlush = true
                 effects.wake(fetch.sealerSignal.raise())
             }

@@ -147,7 +147,7 @@ final class ResourceLoader: Sendable {
 
     /// Ends every fetch, keeping what came, and every reader.
     func close() async {
-        change { $0.forget() }
+        change { $0.close() }
         await settle()
     }
 
@@ -158,10 +158,14 @@ final class ResourceLoader: Sendable {
     func reachOrigin() async throws -> Bool {
         if let known = contact.verdict(now: .now) { return known }
         do {
-            _ = try await contact.within(.seconds(1)) { [self] in try await askHead() }
+            _ = try await contact.within(.seconds(3)) { [self] in try await askHead() }
             contact.note(isReachable: true, now: .now)
             return true
         } catch let failure as OriginFailure where failure.kind == .unreachable {
+            contact.note(isReachable: false, now: .now)
+            return false
+        } catch is OriginContact.TooSlow {
+            // A network that swallows everything: better a range that ends than one that hangs at the hole.
             contact.note(isReachable: false, now: .now)
             return false
         } catch let error as CancellationError {
@@ -197,14 +201,21 @@ final class ResourceLoader: Sendable {
     /// A new representation begins, in the index and here.
     func begin(_ information: ContentInformation, keeping fetch: FetchState.ID?) async throws {
         let record = record
-        try await pool.run { try record.begin(information) }
-        change { $0.begin(information, keeping: fetch) }
+        do {
+            try await pool.run { try record.begin(information) }
+            change { $0.begin(information, keeping: fetch) }
+        } catch let error as VaultError {
+            // Caching is never the reason that playback fails: what the store refuses passes through.
+            try record.passThrough()
+            change { $0.begin(information, keeping: fetch, refused: error) }
+        }
     }
 
     /// More has become known, in the index and here.
     func learn(_ information: ContentInformation) async throws {
         let record = record
-        try await pool.run { try record.learn(information) }
+        // That it could not be written down will be found out again.
+        try? await pool.run { try record.learn(information) }
         change { $0.learn(information) }
     }
 }

@@ -1,4 +1,5 @@
 import Synchronization
+import VaultCrypto
 import VaultModel
 import VaultStorage
 
@@ -9,6 +10,8 @@ final class ResourceRecord: Sendable {
     private let cacheKey: [UInt8]
     private let store: VaultStore
     private let stored = Mutex<StoredResource?>(nil)
+    /// The name of a representation that the store refused: its bytes only pass through.
+    private let transient = Mutex<RepresentationID?>(nil)
 
     init(id: ResourceID, url: MediaURL, cacheKey: [UInt8], store: VaultStore) {
         self.id = id
@@ -17,8 +20,13 @@ final class ResourceRecord: Sendable {
         self.store = store
     }
 
-    /// The representation that is read, where there is one.
+    /// The representation that is read, where the store has one.
     var serving: StoredRepresentation? { stored.withLock { $0?.serving } }
+
+    /// The strong tag of the representation that is read.
+    var entityTag: EntityTag? {
+        (transient.withLock { $0 } ?? serving?.id).map { EntityTag(strong: $0.hex) }
+    }
 
     /// Reads what the index says.
     func load() throws {
@@ -35,6 +43,22 @@ final class ResourceRecord: Sendable {
             try store.startRepresentation(information, of: &resource)
             stored = resource
         }
+        transient.withLock { $0 = nil }
+    }
+
+    /// The representation that is read is none of the store's.
+    func passThrough() throws {
+        let id: RepresentationID = try Fresh.identifier("representation id")
+        transient.withLock { $0 = id }
+    }
+
+    /// Bytes of the representation are durable: from now on it is the one that is read after a restart too.
+    func serve() throws {
+        try stored.withLock { stored in
+            guard var resource = stored else { return }
+            try store.serve(&resource)
+            stored = resource
+        }
     }
 
     /// More has become known of the representation.
@@ -49,7 +73,7 @@ final class ResourceRecord: Sendable {
     /// Bytes are kept because they were asked for by name.
     func becomeDownload() throws {
         guard let resource = stored.withLock({ $0 }), resource.resourceClass == .cache else { return }
-        try store.index.setClass(.download, of: resource.id)
+        try store.setClass(.download, of: resource.id)
     }
 
     /// Begins a segment.

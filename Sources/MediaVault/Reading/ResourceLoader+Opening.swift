@@ -18,7 +18,7 @@ extension ResourceLoader {
     /// Nil where the representation changed meanwhile.
     private func attemptOpening(_ requested: RequestedRange, _ kind: ReaderState.Kind) async throws -> Opening? {
         if case .suffix = requested, look({ $0.information?.length }) == nil { try await learnLength() }
-        let (known, edition) = look { ($0.information, $0.edition) }
+        let (known, edition, present) = look { ($0.information, $0.edition, $0.present) }
         let wanted = try known.map { try resolve(requested, $0) } ?? provisional(requested)
         let isCut = try await isCutOff(wanted)
         guard look({ $0.edition == edition }) else { return nil }
@@ -28,7 +28,7 @@ extension ResourceLoader {
                 change { $0.removeReader(id) }
                 return nil
             }
-            return try finish(id, requested, kind, wasKnown: known != nil, isCut: isCut)
+            return try finish(id, requested, present, isCut: isCut)
         } catch {
             change { $0.removeReader(id) }
             throw error
@@ -108,9 +108,9 @@ extension ResourceLoader {
     }
 
     private func finish(
-        _ id: ReaderState.ID, _ requested: RequestedRange, _ kind: ReaderState.Kind, wasKnown: Bool, isCut: Bool
+        _ id: ReaderState.ID, _ requested: RequestedRange, _ present: ByteRanges, isCut: Bool
     ) throws -> Opening? {
-        guard let information = look({ $0.information }), let serving = record.serving else { return nil }
+        guard let information = look({ $0.information }), let entityTag = record.entityTag else { return nil }
         let isWhole = answersWhole(requested, information)
         // What the first answer said decides: where it gives no ranges, the reader begins at byte 0.
         let range = isWhole ? information.length.map { 0..<$0 } : try resolve(requested, information)
@@ -123,23 +123,24 @@ extension ResourceLoader {
             given = run.map { $0.clamped(to: wanted) } ?? wanted
         }
         return Opening(
-            reader: id, information: information, entityTag: EntityTag(strong: serving.id.hex), range: given,
-            isWholeAnswer: isWhole && requested != .whole, isShortened: given != range, source: source(of: range))
-    }
-
-    private func source(of range: ByteRange?) -> MediaReader.Source {
-        guard let range else { return .fetched }
-        return look { state in
-            let present = state.present
-            if present.gaps(in: range).isEmpty { return .held }
-            return present.overlaps(with: range).isEmpty ? .fetched : .partial
-        }
+            reader: id, information: information, entityTag: entityTag, range: given,
+            isWholeAnswer: isWhole && requested != .whole, isShortened: given != range, source: .of(range, present))
     }
 
     /// Finds out how long the resource is: by a HEAD, or by its first byte where HEAD is refused.
     private func learnLength() async throws {
         guard look({ $0.mode }) == .online else { throw MediaReader.hole(at: 0, isDamage: false) }
         _ = try await learnInformation()
+    }
+
+    /// What is known of the resource, its origin asked where nothing is.
+    func head() async throws -> MediaHead {
+        let information = try await learnInformation()
+        guard let entityTag = record.entityTag else { throw MediaReader.changed(url, 0) }
+        return MediaHead(
+            information: information, entityTag: entityTag,
+            source: .of(information.length.map { 0..<$0 }, look { $0.present }),
+            isWholeAnswer: answersWhole(.from(0), information))
     }
 
     /// Finds out what a resource is without reading it.
@@ -158,5 +159,14 @@ extension ResourceLoader {
             change { $0.removeReader(opening.reader) }
             return opening.information
         }
+    }
+}
+
+extension MediaReader.Source {
+    /// Where the bytes of a range lie, given those that are there.
+    fileprivate static func of(_ range: ByteRange?, _ present: ByteRanges) -> MediaReader.Source {
+        guard let range else { return .fetched }
+        if present.gaps(in: range).isEmpty { return .held }
+        return present.overlaps(with: range).isEmpty ? .fetched : .partial
     }
 }

@@ -50,7 +50,7 @@ public struct TokenIssuer: Sendable {
         guard parts.count == 6, parts[0].isEmpty, parts[1] == "media", let capability = Capability(parts[2]),
             parts[3] == "http" || parts[3] == "https",
             // Whatever would be read differently by the origin than by us is refused.
-            !target.utf8.contains(where: { $0 == 0x23 || $0 == 0x40 }),
+            !target.utf8.contains(0x23), !parts[4].utf8.contains(0x40),
             let url = try? MediaURL("\(parts[3])://\(parts[4])/\(parts[5])"), url.authority == parts[4],
             url.path + (url.query.map { "?\($0)" } ?? "") == "/" + parts[5],
             let prefix = Capability.prefix(of: url.path, depth: capability.depth)

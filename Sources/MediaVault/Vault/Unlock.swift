@@ -6,10 +6,12 @@ import VaultStorage
 public enum Unlock: Sendable {
     /// A file of exactly 32 raw bytes that nobody else may read, unless `allowLoose`.
     case keyFile(path: String, allowLoose: Bool = false)
-    /// A file whose first line is a passphrase.
+    /// A file that holds a passphrase and at most one line end after it.
     case passphraseFile(path: String, allowLoose: Bool = false)
     /// A passphrase that somebody typed.
     case passphrase(Passphrase)
+    /// A shell command that prints the key: 32 raw bytes, 64 hex digits or 44 base64 characters.
+    case keyCommand(String)
 
     /// Reads the secret. Blocks.
     func secret() throws -> UnlockSecret {
@@ -17,6 +19,7 @@ public enum Unlock: Sendable {
         case .keyFile(let path, let allowLoose): .key(try KeyFile.readKey(path, allowLoose: allowLoose))
         case .passphraseFile(let path, let allowLoose): try KeyFile.readPassphrase(path, allowLoose: allowLoose)
         case .passphrase(let passphrase): try passphrase.secret()
+        case .keyCommand(let command): .key(try KeyCommand.key(command))
         }
     }
 
@@ -25,6 +28,7 @@ public enum Unlock: Sendable {
         switch self {
         case .keyFile: .keyFile
         case .passphraseFile, .passphrase: .passphrase
+        case .keyCommand: .command
         }
     }
 
@@ -32,7 +36,7 @@ public enum Unlock: Sendable {
     var path: String? {
         switch self {
         case .keyFile(let path, _), .passphraseFile(let path, _): path
-        case .passphrase: nil
+        case .passphrase, .keyCommand: nil
         }
     }
 }

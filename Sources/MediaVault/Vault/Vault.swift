@@ -22,6 +22,7 @@ public final class Vault: Sendable {
     private let loaders = Mutex<[ResourceID: Entry]>([:])
     private let upkeep = Mutex<Task<Void, Never>?>(nil)
     private let isClosed = Mutex(false)
+    private let visits = Mutex(Visits())
 
     private struct Entry {
         let loader: ResourceLoader
@@ -82,9 +83,12 @@ public final class Vault: Sendable {
         guard !wasClosed else { return }
         upkeep.withLock { $0?.cancel() }
         for loader in loaders.withLock({ $0.values.map(\.loader) }) { await loader.close() }
-        let store = store
+        let (store, visited) = (store, visits.withLock { $0.take() })
         // Everything that matters is committed already; what is left would be done by the next owner.
-        try? await pool.run { try store.close() }
+        try? await pool.run {
+            try store.touch(visited)
+            try store.close()
+        }
         await ownOrigin?.shutdown()
     }
 
@@ -99,6 +103,15 @@ public final class Vault: Sendable {
         return try await loader.learnInformation()
     }
 
+    /// What is known of a resource without reading it, its origin asked where the vault does not know: for HEAD.
+    ///
+    /// - Throws: as ``information(for:)``.
+    public func head(of url: MediaURL) async throws -> MediaHead {
+        let (loader, lease) = try use(url)
+        defer { withExtendedLifetime(lease) {} }
+        return try await loader.head()
+    }
+
     /// Opens a resource for reading.
     ///
     /// Returns as soon as length and type are known and the first byte is there: held, or come from the origin.
@@ -107,7 +120,9 @@ public final class Vault: Sendable {
     ///   `originStatus`), `lied`, `unsatisfiableRange` (with `length` where it is known), `integrity`, `closed`.
     public func read(_ url: MediaURL, range: RequestedRange = .whole) async throws -> MediaReader {
         let (loader, lease) = try use(url)
-        return MediaReader(try await loader.open(range), loader: loader, lease: lease)
+        let reader = MediaReader(try await loader.open(range), loader: loader, lease: lease)
+        visits.withLock { $0.note(loader.record.id, hour: WallClock.now() / 3600) }
+        return reader
     }
 
     /// Fetches what is missing of a resource; its bytes are kept before those of what was merely played.
@@ -194,9 +209,10 @@ public final class Vault: Sendable {
                 entry.uses > 0 || now - entry.idleSince < Self.idleTime || !entry.loader.isIdle
             }
         }
-        let store = store
+        let (store, visited) = (store, visits.withLock { $0.take() })
         // Upkeep that fails is tried again in a second.
         try? await pool.run {
+            try store.touch(visited)
             try store.flushCounters()
             try store.backUpCatalogIfDue()
         }

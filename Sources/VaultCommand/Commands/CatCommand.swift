@@ -6,8 +6,8 @@ struct CatCommand: AsyncParsableCommand {
         commandName: "cat",
         abstract: "Write a title's plaintext to standard output.",
         discussion: """
-            What is not held is fetched and kept, unless --offline. A range is written as in HTTP: A-B names the first and \
-            the last byte, A- goes to the end, -N is the last N bytes.
+            What is not held is fetched and kept, unless --offline. A range is written as in HTTP: A-B names the \
+            first and the last byte, A- goes to the end, -N is the last N bytes.
             """)
 
     @Argument(help: "The title: http or https.")

@@ -6,8 +6,8 @@ struct FetchCommand: AsyncParsableCommand {
         commandName: "fetch",
         abstract: "Download titles into the vault.",
         discussion: """
-            Goes on where an earlier fetch or a player left off. With several URLs all are tried, and the first failure's \
-            exit code counts.
+            Goes on where an earlier fetch or a player left off. With several URLs all are tried, and the first \
+            failure's exit code counts.
             """)
 
     @Argument(help: ArgumentHelp("What to fetch: http or https.", valueName: "url"))
@@ -36,19 +36,9 @@ struct FetchCommand: AsyncParsableCommand {
 
     /// Fetches one title; what fails is said and recorded, so that the next has its turn.
     private static func fetch(_ text: String, into vault: Vault) async throws -> FetchedRecord {
-        var latest: TransferProgress?
-        var manifest: ManifestKind?
         do {
             let url = try MediaURL(text)
-            var display = ProgressDisplay(name(of: url))
-            for try await step in vault.download(url) {
-                let progress = TransferProgress(held: step.held, total: step.total)
-                latest = progress
-                manifest = step.manifest
-                await display.show(progress)
-            }
-            try Task.checkCancellation()
-            await display.end()
+            let manifest = try await download(url, into: vault)
             if let manifest {
                 await Terminal.shared.say(
                     "\(url) is \(called(manifest)): only the list itself was fetched, not the media it names")
@@ -56,16 +46,32 @@ struct FetchCommand: AsyncParsableCommand {
             return FetchedRecord(text, try await vault.summary(of: url))
         } catch let error as VaultError {
             try Task.checkCancellation()
-            await Terminal.shared.say(error.message + missing(latest, after: error))
-            return FetchedRecord(text, latest, failed: error.online)
+            // What is held now counts, not what was told last; of a malformed URL nothing is.
+            let summary = try? await vault.summary(of: MediaURL(text))
+            await Terminal.shared.say(error.message + missing(summary, after: error))
+            return FetchedRecord(text, summary, failed: error.online)
         }
     }
 
+    /// Fetches what is missing, and shows how it comes; gives the kind of manifest that the title turned out to be.
+    private static func download(_ url: MediaURL, into vault: Vault) async throws -> ManifestKind? {
+        var display = ProgressDisplay(name(of: url))
+        var manifest: ManifestKind?
+        for try await step in vault.download(url) {
+            manifest = step.manifest
+            await display.show(TransferProgress(held: step.held, total: step.total))
+        }
+        try Task.checkCancellation()
+        await display.end()
+        return manifest
+    }
+
     /// How much an origin left open; what the store could not take is in its message already.
-    private static func missing(_ progress: TransferProgress?, after error: VaultError) -> String {
-        guard ExitStatus(error.code) == .origin, let progress, let total = progress.total, total > progress.held
-        else { return "" }
-        return "; \(ByteCount.text(total - progress.held)) of \(ByteCount.text(total)) are missing"
+    private static func missing(_ summary: ResourceSummary?, after error: VaultError) -> String {
+        guard ExitStatus(error.code) == .origin, let summary, let size = summary.size, size > summary.bytes else {
+            return ""
+        }
+        return "; \(ByteCount.text(size - summary.bytes)) of \(ByteCount.text(size)) are missing"
     }
 
     private static func called(_ manifest: ManifestKind) -> String {

@@ -15,7 +15,9 @@ struct InitCommand: AsyncParsableCommand {
         let way = try access.unlocking.way()
         let isNew = !FileManager.default.fileExists(atPath: place.keyring)
         let report = try await Vault.initialize(place, unlock: try await access.unlocking.unlock(isNew: isNew))
-        var facts = [("vault", place.folder + made(report.vaultMade)), ("keyring", place.keyring + made(report.keyringMade))]
+        var facts = [
+            ("vault", place.folder + made(report.vaultMade)), ("keyring", place.keyring + made(report.keyringMade)),
+        ]
         if case .keyFile(let path) = way { facts.append(("key file", path + made(report.keyFileMade))) }
         try await StandardOutput.shared.write(FactSheet.text(facts))
         if report.unlockRestsWithVault {

@@ -15,7 +15,9 @@ struct ServeCommand: AsyncParsableCommand {
             "Where to listen (MEDIAVAULT_LISTEN; default: 127.0.0.1:8300).", valueName: "host:port"))
     var listen: String?
 
-    @Option(help: ArgumentHelp("Whether to fetch what is not held: online or offline (default: online).", valueName: "mode"))
+    @Option(
+        help: ArgumentHelp("Whether to fetch what is not held: online or offline (default: online).", valueName: "mode")
+    )
     var mode: ServiceMode?
 
     @Flag(help: "The same as --mode offline.")
@@ -62,6 +64,10 @@ struct ServeCommand: AsyncParsableCommand {
         await Terminal.shared.say("serving \(record.address) (vault \(folder))")
     }
 
-    /// Standard output is for results: the log goes beside it.
-    private static var logger: Logger { Logger(label: "mediavault") { StreamLogHandler.standardError(label: $0) } }
+    /// Standard output is for results: the log goes beside it, and says only what somebody should know.
+    private static var logger: Logger {
+        var logger = Logger(label: "mediavault") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = .notice
+        return logger
+    }
 }

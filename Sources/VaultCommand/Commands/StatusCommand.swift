@@ -23,7 +23,11 @@ struct StatusCommand: AsyncParsableCommand {
             ("vault", "\(record.vault) in \(folder)"),
             ("holds", "\(ByteCount.text(record.bytes)) of \(record.resources) titles, in \(record.segments) segments"),
             ("fetched", ByteCount.text(record.bytesFetched)),
-            ("keys", "generation \(record.generation)" + (record.keysLocked ? "" : ", not locked in memory: they may be swapped out")),
+            (
+                "keys",
+                "generation \(record.generation)"
+                    + (record.keysLocked ? "" : ", not locked in memory: they may be swapped out")
+            ),
             ("unlock", record.unlock.method + (record.unlock.restsWithVault ? ", on the vault's own disk" : "")),
             ("service", record.service.value.map { "\($0.address) (process \($0.pid))" } ?? "not running"),
         ])

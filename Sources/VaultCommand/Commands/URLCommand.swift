@@ -25,6 +25,9 @@ struct URLCommand: AsyncParsableCommand {
 
     func run() async throws {
         let url = try MediaURL(url)
+        guard !url.hasCredentials else {
+            throw UsageError("an address for players cannot carry a user name and password; leave them out of the URL")
+        }
         let lifetime = try LinkLifetime(expires)
         let address = try await address()
         let keyring = try access.place.keyringFile()

@@ -7,7 +7,8 @@ struct LinkLifetime: Hashable, Sendable {
 
     init(_ text: String) throws {
         let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
-        guard let unit = text.last.flatMap({ units[$0] }), text.dropLast().utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+        guard let unit = text.last.flatMap({ units[$0] }),
+            text.dropLast().utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             let count = Int64(text.dropLast())
         else { throw UsageError("--expires is a number and a unit: 90s, 30m, 24h or 7d") }
         let (seconds, overflow) = count.multipliedReportingOverflow(by: unit)

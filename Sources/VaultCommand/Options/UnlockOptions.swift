@@ -13,6 +13,12 @@ struct UnlockOptions: ParsableArguments {
             "A file whose passphrase opens the keyring (MEDIAVAULT_PASSPHRASE_FILE).", valueName: "file"))
     var passphraseFile: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "A shell command that prints the key that opens the keyring (MEDIAVAULT_KEY_COMMAND).",
+            valueName: "command"))
+    var keyCommand: String?
+
     @Flag(help: "Take a key or passphrase file that others can read, too.")
     var allowLooseKeyFile = false
 
@@ -20,36 +26,32 @@ struct UnlockOptions: ParsableArguments {
     enum Way: Hashable, Sendable {
         case keyFile(String)
         case passphraseFile(String)
+        case keyCommand(String)
         /// Nothing was named: ask, where there is somebody to ask.
         case prompt
     }
 
     /// The way meant: what the options name, else what the environment names, else a prompt.
     func way(in surroundings: Surroundings = .current) throws -> Way {
-        switch (keyFile, passphraseFile) {
-        case (nil, nil):
-            return try Self.way(
-                keyFile: surroundings["MEDIAVAULT_KEY_FILE"],
-                passphraseFile: surroundings["MEDIAVAULT_PASSPHRASE_FILE"],
-                named: "MEDIAVAULT_KEY_FILE and MEDIAVAULT_PASSPHRASE_FILE", in: surroundings)
-        default:
-            return try Self.way(
-                keyFile: keyFile, passphraseFile: passphraseFile,
-                named: "--key-file and --passphrase-file", in: surroundings)
-        }
+        let options = try Self.ways(
+            [("--key-file", keyFile), ("--passphrase-file", passphraseFile), ("--key-command", keyCommand)], surroundings)
+        if let way = options { return way }
+        let variables = ["MEDIAVAULT_KEY_FILE", "MEDIAVAULT_PASSPHRASE_FILE", "MEDIAVAULT_KEY_COMMAND"]
+        return try Self.ways(variables.map { ($0, surroundings[$0]) }, surroundings) ?? .prompt
     }
 
-    private static func way(
-        keyFile: String?, passphraseFile: String?, named: String, in surroundings: Surroundings
-    ) throws -> Way {
-        guard keyFile?.isEmpty != true, passphraseFile?.isEmpty != true else {
-            throw UsageError("--key-file or --passphrase-file is empty; name a file")
+    /// The one way that is named among key file, passphrase file and key command, in this order; nil where none is.
+    private static func ways(_ named: [(name: String, value: String?)], _ surroundings: Surroundings) throws -> Way? {
+        let given = named.enumerated().compactMap { index, way in way.value.map { (index, way.name, $0) } }
+        guard let (index, name, value) = given.first else { return nil }
+        guard given.count == 1 else {
+            throw UsageError("\(given.map(\.1).joined(separator: " and ")) are both given; give one")
         }
-        switch (keyFile, passphraseFile) {
-        case (nil, nil): return .prompt
-        case (let file?, nil): return .keyFile(AbsolutePath.of(file, from: surroundings.workingDirectory))
-        case (nil, let file?): return .passphraseFile(AbsolutePath.of(file, from: surroundings.workingDirectory))
-        case (.some, .some): throw UsageError("\(named) are both given; give one")
+        guard !value.isEmpty else { throw UsageError("\(name) is empty; name a file or a command") }
+        switch index {
+        case 0: return .keyFile(AbsolutePath.of(value, from: surroundings.workingDirectory))
+        case 1: return .passphraseFile(AbsolutePath.of(value, from: surroundings.workingDirectory))
+        default: return .keyCommand(value)
         }
     }
 
@@ -60,6 +62,7 @@ struct UnlockOptions: ParsableArguments {
         switch try way() {
         case .keyFile(let path): return .keyFile(path: path, allowLoose: allowLooseKeyFile)
         case .passphraseFile(let path): return .passphraseFile(path: path, allowLoose: allowLooseKeyFile)
+        case .keyCommand(let command): return .keyCommand(command)
         case .prompt: return .passphrase(try await PassphrasePrompt.ask(isNew: isNew))
         }
     }

@@ -24,7 +24,8 @@ struct ByteWindow: Hashable, Sendable {
         } else {
             guard let first = range.firstByte else {
                 throw VaultError(
-                    .unsatisfiableRange, "the origin does not say how long the title is, so its end cannot be named; fetch it first")
+                    .unsatisfiableRange,
+                    "the origin does not say how long the title is, so its end cannot be named; fetch it first")
             }
             self.init(first..<(range.endLimit ?? .max), from: 0)
         }
@@ -54,7 +55,8 @@ struct ByteWindow: Hashable, Sendable {
     }
 
     private static func outside(_ length: Int64) -> VaultError {
-        var error = VaultError(.unsatisfiableRange, "the range lies outside the title's \(length) bytes; ask for one within them")
+        var error = VaultError(
+            .unsatisfiableRange, "the range lies outside the title's \(length) bytes; ask for one within them")
         error.length = length
         return error
     }

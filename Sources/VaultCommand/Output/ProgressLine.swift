@@ -2,7 +2,8 @@
 enum ProgressLine {
     /// A sentence for where lines are kept: logs, pipes.
     static func sentence(_ name: String, _ progress: TransferProgress) -> String {
-        ([name + ":"] + [progress.percent.map { "\($0) %," }, amount(progress)].compactMap(\.self)).joined(separator: " ")
+        ([name + ":"] + [progress.percent.map { "\($0) %," }, amount(progress)].compactMap(\.self)).joined(
+            separator: " ")
     }
 
     /// One line that stays below `width` columns: the name, a bar where there is room, and as many figures as fit.

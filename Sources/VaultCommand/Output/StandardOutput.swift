@@ -46,7 +46,8 @@ final class StandardOutput: Sendable {
             var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
             _ = unsafe poll(&entry, 1, -1)
         case EPIPE: throw OutputClosed()
-        case ENOSPC, EDQUOT: throw VaultError(.diskFull, "there is no room for the output; make room where it is written")
+        case ENOSPC, EDQUOT:
+            throw VaultError(.diskFull, "there is no room for the output; make room where it is written")
         default:
             throw VaultError(.storage, "standard output cannot be written (\(unsafe String(cString: strerror(code))))")
         }

@@ -73,22 +73,11 @@ final class Terminal: Sendable {
         let device = Self.openDevice()
         guard device >= 0 else { throw UsageError("there is no terminal to ask at") }
         defer { close(device) }
-        var settings = termios()
-        guard unsafe tcgetattr(device, &settings) == 0 else { throw UsageError("there is no terminal to ask at") }
-        let shown = settings
-        // The terminal must not stay silent whatever ends us; being stopped is left for later.
-        let watch = SignalWatch([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP]) { number in
-            guard number != SIGTSTP else { return }
-            Self.restore(shown, device)
-            _exit(ExitStatus.signal(number).rawValue)
-        }
-        defer { watch.end() }
-        settings.c_lflag &= ~tcflag_t(ECHO)
-        _ = unsafe tcsetattr(device, TCSAFLUSH, &settings)
-        defer { Self.restore(shown, device) }
+        guard let silence = EchoGuard(device) else { throw UsageError("there is no terminal to ask at") }
         _ = unsafe Array(question.utf8).withUnsafeBytes { unsafe write(device, $0.baseAddress, $0.count) }
         var count = 0
         repeat { count = unsafe read(device, memory.baseAddress, memory.count) } while count < 0 && errno == EINTR
+        _ = consume silence
         // A line without its end was the end of input.
         guard count > 0, unsafe memory[count - 1] == 0x0A else { return 0 }
         return count - 1
@@ -96,7 +85,8 @@ final class Terminal: Sendable {
 
     /// Control characters as `?`: what an origin or an argument says must not steer the terminal.
     static func printable(_ text: String) -> String {
-        String(String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }))
+        String(
+            String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }))
     }
 
     private func wiped(_ text: String) -> String { isDrawn.withLock { $0 } ? "\r\u{1B}[K" + text : text }
@@ -109,10 +99,4 @@ final class Terminal: Sendable {
     }
 
     private static func openDevice() -> Int32 { unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY) }
-
-    private static func restore(_ settings: termios, _ device: Int32) {
-        var settings = settings
-        _ = unsafe tcsetattr(device, TCSAFLUSH, &settings)
-        _ = unsafe write(device, "\n", 1)
-    }
 }

@@ -18,23 +18,13 @@ struct FetchedRecord: Encodable, Sendable {
 
     private enum CodingKeys: CodingKey { case url, size, bytes, type, complete, error }
 
-    init(_ url: String, _ summary: ResourceSummary?) {
+    init(_ url: String, _ summary: ResourceSummary?, failed error: VaultError? = nil) {
         self.url = url
         size = OrNull(summary?.size)
         bytes = summary?.bytes ?? 0
         type = OrNull(summary?.type)
         complete = summary?.isComplete ?? false
-        error = OrNull(nil)
-        status = .done
-    }
-
-    init(_ url: String, _ progress: TransferProgress?, failed error: VaultError) {
-        self.url = url
-        size = OrNull(progress?.total)
-        bytes = progress?.held ?? 0
-        type = OrNull(nil)
-        complete = false
-        self.error = OrNull(Problem(code: error.code.description, message: error.message))
-        status = ExitStatus(error.code)
+        self.error = OrNull(error.map { Problem(code: $0.code.description, message: $0.message) })
+        status = error.map { ExitStatus($0.code) } ?? .done
     }
 }

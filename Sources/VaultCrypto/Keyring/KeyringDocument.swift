@@ -6,6 +6,9 @@ package import VaultModel
 package struct KeyringDocument: Sendable {
     package static let format = "mediavault-keyring/1"
 
+    /// The most slots of a keyring: each passphrase slot that is tried costs time and memory.
+    package static let mostSlots = 16
+
     /// One way to unlock: the root key, sealed under the unlock key of this way.
     package struct Slot: Sendable {
         package var number: Int64

@@ -10,6 +10,9 @@ package enum ResponseCheck {
         _ head: OriginHead, asked: OriginRequest, known: KnownRepresentation? = nil
     ) throws(OriginFailure) -> ResponseVerdict {
         let content = try content(of: head, asked: asked)
+        guard content.length ?? 0 <= ContentInformation.mostBytes else {
+            throw lied("the length it claims is more than any medium has")
+        }
         guard let known, !belongs(content, of: head, to: known, asked: asked) else { return .current(content) }
         return .changed(content)
     }

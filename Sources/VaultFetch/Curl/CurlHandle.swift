@@ -59,6 +59,11 @@ import Glibc
         try Self.check(unsafe ccurl_set_pointer(pointer, option, Unmanaged.passUnretained(context).toOpaque()))
     }
 
+    /// What is called with each socket that a connection is made on.
+    func set(_ option: CURLoption, observer: @escaping ccurl_socket_observer) throws(OriginFailure) {
+        try Self.check(unsafe ccurl_set_socket_observer(pointer, option, observer))
+    }
+
     /// Whether the system said, to the connection attempt that failed, that nobody listens there.
     var wasRefused: Bool {
         var error = 0

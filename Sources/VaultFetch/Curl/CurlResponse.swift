@@ -18,4 +18,6 @@ final class CurlResponse: OriginResponse {
     func nextBytes() async throws -> [UInt8]? { try await transfer.bytes() }
 
     func cancel() { transfer.cancel() }
+
+    func end() -> [[UInt8]] { transfer.end() }
 }

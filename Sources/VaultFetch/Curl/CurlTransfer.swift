@@ -26,6 +26,8 @@ final class CurlTransfer {
     private var hasNews = false
     private var redirect: MediaURL?
     private var dropped = 0
+    /// The socket of a connection that was made for this hop.
+    private var newSocket: Int32?
     /// Why a callback broke the transfer off.
     private var failure: OriginFailure?
 
@@ -92,6 +94,13 @@ final class CurlTransfer {
             let line = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
             return unsafe Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().receive(line: line)
         }
+        try handle.set(CURLOPT_SOCKOPTDATA, context: self)
+        let observer: ccurl_socket_observer = { context, socket, _ in
+            guard let context = unsafe context else { return CURL_SOCKOPT_OK }
+            unsafe Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().newSocket = socket
+            return CURL_SOCKOPT_OK
+        }
+        try unsafe handle.set(CURLOPT_SOCKOPTFUNCTION, observer: observer)
         try handle.set(CURLOPT_WRITEDATA, context: self)
         try unsafe handle.set(CURLOPT_WRITEFUNCTION) { bytes, _, count, context in
             guard let context = unsafe context else { return 0 }
@@ -111,6 +120,8 @@ final class CurlTransfer {
             case .deliver:
                 hasHead = true
                 hasNews = true
+                // Now its round trip is known; a connection that is used again is narrow already.
+                newSocket.map { SocketWindow.narrow($0) }
                 transfer.receive(head: head)
             }
             return line.count

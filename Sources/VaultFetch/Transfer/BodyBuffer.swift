@@ -34,9 +34,9 @@ struct BodyBuffer {
         return block
     }
 
-    /// Drops everything.
-    mutating func removeAll() {
-        blocks = []
-        count = 0
+    /// Takes everything.
+    mutating func removeAll() -> [[UInt8]] {
+        defer { (blocks, count) = ([], 0) }
+        return blocks
     }
 }

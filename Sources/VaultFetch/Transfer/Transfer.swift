@@ -41,6 +41,12 @@ final class Transfer: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
+    /// Ends the transfer and gives what had come of it.
+    func end() -> [[UInt8]] {
+        cancel()
+        return state.withLock { $0.takeRest() }
+    }
+
     /// Asks until there is an answer. A cancelled task ends the transfer, whether it waits or not.
     private func next<Value: Sendable>(_ ask: @Sendable (inout State) -> State.Step<Value>) async throws -> Value {
         try await withTaskCancellationHandler {

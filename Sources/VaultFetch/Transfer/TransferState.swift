@@ -102,7 +102,7 @@ struct TransferState<Waiter> {
 
     /// The next bytes, nil at the end; what was received before a failure is handed out before it is told.
     mutating func takeBytes() -> Step<[UInt8]?> {
-        if let block = buffer.popFirst() {
+        if !isCancelled, let block = buffer.popFirst() {
             let resumes = isPaused && buffer.count <= limit / 2
             if resumes { isPaused = false }
             return .ready(block, resumes: resumes)
@@ -122,14 +122,16 @@ struct TransferState<Waiter> {
         return nil
     }
 
-    /// The reader gives up: what is buffered is dropped.
+    /// What was received and not asked for, after the reader has given up.
+    mutating func takeRest() -> [[UInt8]] { buffer.removeAll() }
+
+    /// The reader gives up: what is buffered stays for ``takeRest()`` alone.
     ///
     /// - Returns: whether the loop still has to end the transfer.
     mutating func cancel() -> Bool {
         let isRunning = end == nil
         end = .cancelled
         head = nil
-        buffer.removeAll()
         return isRunning
     }
 

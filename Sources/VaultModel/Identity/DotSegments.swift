@@ -1,4 +1,4 @@
-/// The segments `.` and `..` of a path (RFC 3986 §5.2.4).
+/// The segments `.` and `..` of a path, escaped ones included (RFC 3986 §5.2.4).
 package enum DotSegments {
     /// The path with its dot segments resolved; empty segments stay.
     package static func removed(from path: String) -> String {
@@ -7,7 +7,7 @@ package enum DotSegments {
         let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
         for (index, segment) in segments.enumerated() {
             let isLast = index == segments.count - 1
-            switch segment {
+            switch decoded(segment) {
             case ".": if isLast { output.append("") }
             case "..":
                 if !output.isEmpty { output.removeLast() }
@@ -20,6 +20,11 @@ package enum DotSegments {
 
     /// Whether a segment of the path is `.` or `..`.
     package static func contains(_ path: String) -> Bool {
-        path.split(separator: "/").contains { $0 == "." || $0 == ".." }
+        path.split(separator: "/").contains { [".", ".."].contains(decoded($0)) }
+    }
+
+    /// The segment with its escaped dots written out: `%2e` is a dot to every server.
+    private static func decoded(_ segment: Substring) -> String {
+        segment.count > 6 ? String(segment) : segment.lowercased().replacing("%2e", with: ".")
     }
 }

@@ -34,6 +34,9 @@ public struct MediaURL: Hashable, Sendable, CustomStringConvertible {
         self.userInfo = userInfo
     }
 
+    /// Whether a user name, and perhaps a password, stood before the host.
+    public var hasCredentials: Bool { userInfo != nil }
+
     /// Host, and port where it is not the default: what a `Host` field carries.
     public var authority: String { host + (port.map { ":\($0)" } ?? "") }
 

@@ -25,6 +25,9 @@ public protocol OriginResponse: AnyObject, Sendable {
     /// - Throws: ``OriginFailure`` where the body breaks off; `CancellationError` where the task was cancelled.
     func nextBytes() async throws -> [UInt8]?
 
-    /// Ends the transfer now; bytes not yet asked for are dropped.
+    /// Ends the transfer now. ``nextBytes()`` throws `CancellationError` from then on.
     func cancel()
+
+    /// Ends the transfer now, and gives the bytes that had come and nobody had asked for: what was received is kept.
+    func end() -> [[UInt8]]
 }

@@ -23,7 +23,7 @@ struct AnswerPlan: Hashable, Sendable {
         if let length { fields.append(name: "Content-Length", value: String(length)) }
         fields.append(name: "Content-Type", value: information.type ?? "application/octet-stream")
         fields.append(name: "Accept-Ranges", value: facts.isWholeAnswer ? "none" : "bytes")
-        if let tag = facts.entityTag { fields.append(name: "ETag", value: tag.description) }
+        fields.append(name: "ETag", value: facts.entityTag.description)
         if let date = information.validators.lastModified { fields.append(name: "Last-Modified", value: date) }
         fields.append(name: "Cache-Status", value: facts.cacheStatus.rawValue)
         fields.append(ProtectiveFields.all)

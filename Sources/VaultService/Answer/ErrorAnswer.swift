@@ -29,7 +29,7 @@ enum ErrorAnswer {
     static func answer(to error: VaultError, held: [ByteRange] = []) -> Answer {
         switch error.code {
         case .unsatisfiableRange: return unsatisfiable(length: error.length)
-        case .notHeld, .unreachable: return missing(error, held: held)
+        case .notHeld, .unreachable, .integrity: return missing(error, held: held)
         case .refused: return refused(error)
         case .lied, .changed: return problem(502, "Bad Gateway", detail: error.message)
         case .closed: return problem(503, "Service Unavailable", detail: error.message)

@@ -12,7 +12,7 @@ struct MediaFacts: Hashable, Sendable {
 
     var information: ContentInformation
     /// The strong tag of the representation.
-    var entityTag: EntityTag?
+    var entityTag: EntityTag
     /// The bytes that will follow; nil where the length is unknown.
     var range: ByteRange?
     /// Whether ranges of this resource cannot be answered yet.
@@ -22,26 +22,26 @@ struct MediaFacts: Hashable, Sendable {
 
 extension MediaFacts {
     init(_ reader: MediaReader) {
-        let cacheStatus: CacheStatus =
-            switch reader.source {
+        self.init(
+            information: reader.information, entityTag: reader.entityTag, range: reader.range,
+            isWholeAnswer: reader.isWholeAnswer, cacheStatus: CacheStatus(reader.source))
+    }
+
+    /// The facts for a request that wants no bytes.
+    init(_ head: MediaHead) {
+        self.init(
+            information: head.information, entityTag: head.entityTag, range: nil, isWholeAnswer: head.isWholeAnswer,
+            cacheStatus: CacheStatus(head.source))
+    }
+}
+
+extension MediaFacts.CacheStatus {
+    init(_ source: MediaReader.Source) {
+        self =
+            switch source {
             case .held: .hit
             case .fetched: .miss
             case .partial: .partial
             }
-        self.init(
-            information: reader.information, entityTag: reader.entityTag, range: reader.range,
-            isWholeAnswer: reader.isWholeAnswer, cacheStatus: cacheStatus)
-    }
-
-    /// The facts for a request that wants no bytes, from what the vault has written down.
-    init(_ information: ContentInformation, _ summary: ResourceSummary?) {
-        let held = ByteRanges(summary?.held ?? [])
-        let isWholeHeld = information.length.map { held.gaps(in: 0..<$0).isEmpty } ?? false
-        self.init(
-            information: information,
-            entityTag: summary?.etag.flatMap { EntityTag($0) }.flatMap { $0.isWeak ? nil : $0 },
-            range: nil,
-            isWholeAnswer: !isWholeHeld && (!information.supportsRanges || information.length == nil),
-            cacheStatus: isWholeHeld ? .hit : held.isEmpty ? .miss : .partial)
     }
 }

@@ -14,15 +14,15 @@ struct MediaResponder: Sendable {
             switch (request.method, request.wanted) {
             case (.head, _): return try await head(url, watch, context)
             case (.get, .nothing) where !request.isConditional:
-                let information = try await watch.during { [vault] in try await vault.information(for: url) }
-                return Response(ErrorAnswer.unsatisfiable(length: information.length), context: context)
+                let head = try await watch.during { [vault] in try await vault.head(of: url) }
+                return Response(ErrorAnswer.unsatisfiable(length: head.information.length), context: context)
             case (.get, _):
                 let (reader, isRanged) = try await open(url, request, watch)
                 return media(reader, isRanged: isRanged, watch, context)
             }
         } catch let error as VaultError {
             context.logger.debug("no media", metadata: ["reason": "\(error.code)"])
-            let isMissing = error.code == .notHeld || error.code == .unreachable
+            let isMissing = [.notHeld, .unreachable, .integrity].contains(error.code)
             let held = isMissing ? (try? await vault.summary(of: url))?.held : nil
             return Response(
                 ErrorAnswer.answer(to: error, held: held ?? []), isHead: request.method == .head, context: context)
@@ -30,8 +30,8 @@ struct MediaResponder: Sendable {
     }
 
     private func head(_ url: MediaURL, _ watch: ClientWatch, _ context: ServiceContext) async throws -> Response {
-        let information = try await watch.during { [vault] in try await vault.information(for: url) }
-        let plan = AnswerPlan(MediaFacts(information, try await vault.summary(of: url)), isRanged: false)
+        let head = try await watch.during { [vault] in try await vault.head(of: url) }
+        let plan = AnswerPlan(MediaFacts(head), isRanged: false)
         return Response(headOf: plan, context: context)
     }
 
@@ -45,26 +45,26 @@ struct MediaResponder: Sendable {
 
     /// Opens a reader for what is to be answered; the second value says whether that is the range asked for.
     ///
-    /// `If-Range` is compared with the tag that the vault itself gives a representation, and only a reader knows it.
+    /// `If-Range` is compared with the tag that the vault gives the representation, before a byte is asked for.
     private func open(
         _ url: MediaURL, _ request: MediaRequest, _ watch: ClientWatch
     ) async throws -> (reader: MediaReader, isRanged: Bool) {
-        var unsatisfiable = VaultError(.unsatisfiableRange, "the range asked for is no range")
-        if case .single(let range) = request.wanted {
-            do {
-                let reader = try await watch.during { [vault] in try await vault.read(url, range: range) }
-                guard !request.rangeCounts(for: reader.entityTag) else { return (reader, true) }
-                reader.cancel()
-            } catch let error as VaultError where error.code == .unsatisfiableRange && request.isConditional {
-                unsatisfiable = error
+        var counts = true
+        if request.isConditional {
+            let head = try await watch.during { [vault] in try await vault.head(of: url) }
+            counts = request.rangeCounts(for: head.entityTag)
+            if counts, request.wanted == .nothing {
+                var error = VaultError(.unsatisfiableRange, "the range asked for is no range")
+                error.length = head.information.length
+                throw error
             }
         }
-        let reader = try await watch.during { [vault] in try await vault.read(url, range: .whole) }
-        if request.isConditional, request.rangeCounts(for: reader.entityTag) {
+        if counts, case .single(let range) = request.wanted {
+            let reader = try await watch.during { [vault] in try await vault.read(url, range: range) }
+            // The representation may have changed between the two questions.
+            if request.rangeCounts(for: reader.entityTag) { return (reader, true) }
             reader.cancel()
-            unsatisfiable.length = unsatisfiable.length ?? reader.information.length
-            throw unsatisfiable
         }
-        return (reader, false)
+        return (try await watch.during { [vault] in try await vault.read(url, range: .whole) }, false)
     }
 }

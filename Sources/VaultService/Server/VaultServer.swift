@@ -48,8 +48,8 @@ package final class VaultServer: Sendable {
         group = ServiceGroup(configuration: services)
     }
 
-    /// Serves until ``shutDown()``, SIGTERM or SIGINT: then no connection is accepted, running answers get ten seconds,
-    /// and this returns.
+    /// Serves until ``shutDown()``, SIGTERM or SIGINT: then no connection is accepted, running answers get the time
+    /// that the configuration allows, and this returns.
     ///
     /// - Throws: ``ListenFailure`` where it cannot listen.
     package func run() async throws {

@@ -15,13 +15,21 @@ extension VaultIndex {
         }
     }
 
-    /// A page of resources in the order of their ids, after the one named.
-    package func resources(after: ResourceID?, limit: Int) throws -> [StoredResource] {
+    /// A page of resources in the order of their ids, after the one named; a resource whose rows fail their tags is an
+    /// id alone.
+    package func resources(after: ResourceID?, limit: Int) throws -> [(id: ResourceID, resource: StoredResource?)] {
         try read { db in
             let rows = try Row.fetchAll(
                 db, sql: "SELECT * FROM resource WHERE id > ? ORDER BY id LIMIT ?",
                 arguments: [after?.data ?? Data(), limit])
-            return try rows.map { try self.resource($0, db) }
+            return try rows.map { row in
+                guard let id = ResourceID(try row.column("id")) else { throw IndexError.damaged }
+                do {
+                    return (id, try self.resource(row, db))
+                } catch let error as VaultError where error.code == .integrity {
+                    return (id, nil)
+                }
+            }
         }
     }
 
@@ -161,31 +169,53 @@ extension VaultIndex {
         }
     }
 
-    /// Adds a representation and makes it the one that is read. What served before is superseded: its rows go, and its
-    /// segments are doomed.
-    package func serve(_ representation: StoredRepresentation, resource: inout StoredResource) throws {
+    /// Adds a representation that is being filled; what is read stays what it was until ``serve(_:of:)``.
+    package func add(_ representation: StoredRepresentation, to resource: StoredResource) throws {
+        guard let key = resource.keys[resource.keyNumber] else { throw IndexError.damaged }
+        let metadataKey = try KeyDerivation.key(from: key.secret, .metadata)
+        let info = try SealedDocument.seal(
+            representation.info.object, key: metadataKey, associatedData: Self.infoData(resource.id, representation.id))
+        try write { db in
+            try db.execute(
+                sql: "INSERT INTO representation VALUES (?, ?, 'filling', ?)",
+                arguments: [representation.id.data, resource.id.data, info.data])
+        }
+    }
+
+    /// Makes a representation the one that is read. The resource's others go, and their segments are doomed.
+    ///
+    /// - Returns: the metadata as it now stands.
+    package func serve(_ representation: RepresentationID, of resource: StoredResource) throws -> ResourceMetadata {
         var metadata = resource.metadata
-        metadata.serving = representation.id
+        metadata.serving = representation
         guard let key = resource.keys[resource.keyNumber] else { throw IndexError.damaged }
         let metadataKey = try KeyDerivation.key(from: key.secret, .metadata)
         let id = resource.id
-        let info = try SealedDocument.seal(
-            representation.info.object, key: metadataKey, associatedData: Self.infoData(id, representation.id))
         let sealed = try SealedDocument.seal(
             metadata.object, key: metadataKey, associatedData: Self.metadataData(id))
         try write { db in
-            let old = try Data.fetchAll(db, sql: "SELECT id FROM representation WHERE resource = ?", arguments: [id.data])
-            for representation in old {
-                try Self.doomSegments(of: representation, db)
-                try db.execute(sql: "DELETE FROM representation WHERE id = ?", arguments: [representation])
+            let others = try Data.fetchAll(
+                db, sql: "SELECT id FROM representation WHERE resource = ? AND id <> ?",
+                arguments: [id.data, representation.data])
+            for other in others {
+                try Self.doomSegments(of: other, db)
+                try db.execute(sql: "DELETE FROM representation WHERE id = ?", arguments: [other])
             }
             try db.execute(
-                sql: "INSERT INTO representation VALUES (?, ?, 'serving', ?)",
-                arguments: [representation.id.data, id.data, info.data])
+                sql: "UPDATE representation SET state = 'serving' WHERE id = ?", arguments: [representation.data])
             try db.execute(sql: "UPDATE resource SET metadata = ? WHERE id = ?", arguments: [sealed.data, id.data])
         }
-        resource.metadata = metadata
-        resource.serving = representation
+        return metadata
+    }
+
+    /// Drops representations whose owner ended before they had anything to serve; what they hold is doomed.
+    package func dropFilling() throws {
+        try write { db in
+            for id in try Data.fetchAll(db, sql: "SELECT id FROM representation WHERE state = 'filling'") {
+                try Self.doomSegments(of: id, db)
+                try db.execute(sql: "DELETE FROM representation WHERE id = ?", arguments: [id])
+            }
+        }
     }
 
     /// Writes what has become known of a representation: its length, say.

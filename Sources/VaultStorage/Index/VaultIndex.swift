@@ -27,7 +27,9 @@ package final class VaultIndex: Sendable {
     /// side files the same mode.
     package static func create(at path: String, keyring: Keyring) throws {
         try IndexError.translating {
-            let database = try DatabaseQueue(path: path, configuration: configuration(readOnly: false))
+            var configuration = configuration(readOnly: false)
+            configuration.journalMode = .wal
+            let database = try DatabaseQueue(path: path, configuration: configuration)
             guard let indexKey = try keyring.indexKey(locator: keyring.newestLocator) else { return }
             let settings = try SealedDocument.seal(
                 VaultSettings().object, key: indexKey.secret, associatedData: settingsData(keyring.vaultID))
@@ -62,17 +64,19 @@ package final class VaultIndex: Sendable {
         configuration.readonly = readOnly
         configuration.foreignKeysEnabled = true
         configuration.busyMode = .timeout(busyTimeout)
-        configuration.journalMode = readOnly ? .default : .wal
         configuration.label = "mediavault.index"
         return configuration
     }
 
-    /// Sets what the connection must have for every write. GRDB lowers `synchronous` when it turns WAL on, after it
-    /// has called `prepareDatabase`, so this comes later.
+    /// Sets what the connection must have for every write. Not before the file is known to be ours: WAL would be written
+    /// into another program's. And not by GRDB: where it turns WAL on it lowers `synchronous`, after `prepareDatabase`.
     private func prepareForWriting() throws {
         try database.writeWithoutTransaction { db in
             try db.execute(
-                sql: "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON")
+                sql: """
+                    PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;
+                    PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON
+                    """)
         }
     }
 

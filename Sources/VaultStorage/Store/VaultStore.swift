@@ -106,11 +106,16 @@ package final class VaultStore: Sendable {
             return VaultStore(folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: nil, now: now)
         case .owner:
             let lock = try VaultLock(folder: folder)
+            // An owner that closed the index left no log.
+            let wasKilled = fileSystem.exists(path + "-wal")
             let index = try VaultIndex.open(at: path, keyring: keyring, readOnly: false)
             let store = VaultStore(
                 folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: lock, now: now)
+            try index.dropFilling()
             try store.finishDoomed()
             try store.recoverOpenSegments()
+            // How far behind an owner that was killed left the backup nobody knows.
+            if wasKilled { store.noteChange() }
             return store
         }
     }
@@ -118,11 +123,19 @@ package final class VaultStore: Sendable {
     /// Counts what is left to count, backs the catalog up where it changed, closes the index, and gives up the lock.
     package func close() throws {
         defer { lock.withLock { $0 = nil } }
-        if isOwner {
-            try flushCounters()
-            if counters.withLock({ $0.changesSinceBackup }) > 0 { try backUpCatalog() }
+        var failure: (any Error)?
+        do {
+            if isOwner { try finishCounting() }
+        } catch {
+            failure = error
         }
         try index.close()
+        if let failure { throw failure }
+    }
+
+    private func finishCounting() throws {
+        try flushCounters()
+        if counters.withLock({ $0.changesSinceBackup }) > 0 { try backUpCatalog() }
     }
 
     // MARK: Resources
@@ -136,16 +149,33 @@ package final class VaultStore: Sendable {
         return try index.addResource(id, metadata: metadata, resourceClass: resourceClass, now: now())
     }
 
-    /// Begins a new representation of a resource, which from now on is the one that is read. What the resource held
-    /// before is condemned.
+    /// Begins a new representation of a resource. What the resource held before stays until the new one has something to
+    /// serve: ``serve(_:)``.
     package func startRepresentation(_ information: ContentInformation, of resource: inout StoredResource) throws {
         let sequence = (resource.serving?.info.sequence ?? 0) + 1
         let info = RepresentationInfo(sequence: sequence, information: information, retrieved: now())
         let representation = StoredRepresentation(
             id: try Fresh.identifier("representation id"), info: info, segments: [], badBlocks: [:])
         noteChange()
-        try index.serve(representation, resource: &resource)
+        try index.add(representation, to: resource)
+        let isFirst = resource.serving == nil
+        resource.serving = representation
+        if isFirst || information.length == 0 { try serve(&resource) }
+    }
+
+    /// Makes the representation that was begun last the one that is read after a restart too. What the resource held
+    /// before is condemned.
+    package func serve(_ resource: inout StoredResource) throws {
+        guard let serving = resource.serving, resource.metadata.serving != serving.id else { return }
+        noteChange()
+        resource.metadata = try index.serve(serving.id, of: resource)
         try finishDoomed()
+    }
+
+    /// Changes how long a resource is kept.
+    package func setClass(_ resourceClass: ResourceClass, of id: ResourceID) throws {
+        noteChange()
+        try index.setClass(resourceClass, of: id)
     }
 
     /// Writes what has become known of the serving representation.
@@ -277,6 +307,11 @@ package final class VaultStore: Sendable {
     }
 
     // MARK: Upkeep
+
+    /// Notes that resources were read in this hour.
+    package func touch(_ ids: [ResourceID]) throws {
+        if isOwner, !ids.isEmpty { try index.touch(ids, now: now()) }
+    }
 
     private func noteChange() { counters.withLock { $0.changesSinceBackup += 1 } }
 

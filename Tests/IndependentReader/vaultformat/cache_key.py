@@ -49,7 +49,9 @@ def canonical_url(url, ignored=()):
     elif not host.isascii():
         host = host.encode("idna").decode("ascii")
     port = "" if parts.port in (None, _DEFAULT_PORTS[scheme]) else f":{parts.port}"
-    path = re.sub("%([0-9A-Fa-f]{2})", _normal_escape, _legal(parts.path or "/"))
+    path = _legal(parts.path or "/")
+    if not re.search("%(?![0-9A-Fa-f]{2})", path):  # A stray % leaves all escapes as they are.
+        path = re.sub("%([0-9A-Fa-f]{2})", _normal_escape, path)
     query = _legal(parts.query)
     if ignored:
         query = "&".join(item for item in query.split("&") if item.split("=", 1)[0] not in ignored)

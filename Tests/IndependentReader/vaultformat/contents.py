@@ -189,11 +189,21 @@ class Contents:
         return StoredSegment(segment, resource.keys[row["key"]], row["state"] == "closed", frozenset(bad_blocks))
 
     def _check_overlap(self, representation):
+        """Good bytes alone must not overlap: what was fetched anew lies over the bad block it stands in for."""
         end = 0
-        for stored in representation.segments:
-            if stored.segment.length and stored.segment.start < end:
-                self._fault(f"Segment {stored.segment.id.hex()} overlaps another of its representation.")
-            end = max(end, stored.segment.start + stored.segment.length)
+        for first, last, name in sorted(run for stored in representation.segments for run in good_runs(stored)):
+            if first < end:
+                self._fault(f"Segment {name} overlaps another of its representation.")
+            end = max(end, last)
+
+
+def good_runs(stored):
+    """The ranges of a segment's blocks that are not recorded as bad, each with the segment's name."""
+    segment = stored.segment
+    for block in range(segment.block_count):
+        if block not in stored.bad_blocks:
+            first = segment.start + block * segment.block_size
+            yield first, min(first + segment.block_size, segment.start + segment.length), segment.id.hex()
 
 
 def row_fault(segment, row, resource, representation, bad_blocks):

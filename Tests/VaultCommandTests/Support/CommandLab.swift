@@ -38,7 +38,9 @@ final class CommandLab: Sendable {
     }
 
     /// What `status --json` says.
-    func status() async throws -> StatusAnswer { try JSONDecoder().decode(StatusAnswer.self, from: await json("status", "--json")) }
+    func status() async throws -> StatusAnswer {
+        try JSONDecoder().decode(StatusAnswer.self, from: await json("status", "--json"))
+    }
 
     /// What `info --json` says.
     func info(_ url: String) async throws -> InfoAnswer {

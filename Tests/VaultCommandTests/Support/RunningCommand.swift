@@ -1,13 +1,14 @@
 import Foundation
-import Synchronization
 
 /// The built executable, running as a process of its own.
 final class RunningCommand: Sendable {
     private final class BundleMarker {}
 
     private let process = Process()
+    private let input = Pipe()
     private let ended: Task<CommandResult, Never>
-    private let lines: LineLog
+    let output: StreamLog
+    let errors: StreamLog
 
     /// The product, which is built beside the tests.
     static var executable: URL {
@@ -19,27 +20,29 @@ final class RunningCommand: Sendable {
     }
 
     init(_ arguments: [String], by program: URL = executable, environment: [String: String]) throws {
-        let (output, errors, lines) = (Pipe(), Pipe(), LineLog())
-        self.lines = lines
+        let (outputPipe, errorsPipe) = (Pipe(), Pipe())
         process.executableURL = program
         process.arguments = arguments
         process.environment = environment
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
-        process.standardError = errors
+        process.standardInput = input
+        process.standardOutput = outputPipe
+        process.standardError = errorsPipe
         let (exits, exit) = AsyncStream<Int32>.makeStream()
         process.terminationHandler = { process in
             exit.yield(process.terminationReason == .exit ? process.terminationStatus : 128 + process.terminationStatus)
             exit.finish()
         }
         try process.run()
-        let (outputEnd, errorsEnd) = (output.fileHandleForReading, errors.fileHandleForReading)
-        Thread.detachNewThread { lines.read(errorsEnd) }
+        let (output, errors) = (
+            StreamLog(outputPipe.fileHandleForReading), StreamLog(errorsPipe.fileHandleForReading)
+        )
+        (self.output, self.errors) = (output, errors)
         ended = Task {
-            let bytes = await Self.all(of: outputEnd)
-            await lines.waitForEnd()
+            await output.waitForEnd()
+            await errors.waitForEnd()
             let status = await exits.first { _ in true } ?? -1
-            return CommandResult(status: status, output: bytes, errors: lines.all)
+            return CommandResult(
+                status: status, output: output.bytes, errors: errors.text.split(separator: "\n").map(String.init))
         }
     }
 
@@ -48,17 +51,20 @@ final class RunningCommand: Sendable {
     /// The result, once the process has ended.
     var result: CommandResult { get async { await ended.value } }
 
-    /// Waits for a line of standard error; nil where the process ended without it.
-    func line(where condition: @escaping @Sendable (String) -> Bool) async -> String? { await lines.first(where: condition) }
+    var processIdentifier: Int32 { process.processIdentifier }
+
+    /// The first whole line of standard error for which the condition holds; nil where the process ends without it.
+    func line(where condition: @escaping @Sendable (Substring) -> Bool) async -> String? {
+        let find = { @Sendable (text: String) in
+            text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().first(where: condition)
+        }
+        _ = await errors.wait { find($0) != nil }
+        return find(errors.text).map(String.init)
+    }
+
+    /// Writes to standard input.
+    func type(_ text: String) throws { try input.fileHandleForWriting.write(contentsOf: Data(text.utf8)) }
 
     /// Sends a signal.
     func signal(_ number: Int32) { kill(process.processIdentifier, number) }
-
-    var processIdentifier: Int32 { process.processIdentifier }
-
-    private static func all(of handle: FileHandle) async -> [UInt8] {
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(returning: Array(handle.readDataToEndOfFile())) }
-        }
-    }
 }

@@ -29,7 +29,8 @@ final class TemporaryFolder: Sendable {
     func files() -> [String] {
         (FileManager.default.enumerator(atPath: path)?.allObjects as? [String] ?? []).filter { name in
             var isFolder: ObjCBool = false
-            return unsafe FileManager.default.fileExists(atPath: path + "/" + name, isDirectory: &isFolder) && !isFolder.boolValue
+            return unsafe FileManager.default.fileExists(atPath: path + "/" + name, isDirectory: &isFolder)
+                && !isFolder.boolValue
         }
     }
 }

@@ -1,0 +1,11 @@
+/// What is known of a resource without reading it: what an answer to HEAD is made from.
+public struct MediaHead: Hashable, Sendable {
+    /// Length, type, validators and range support of the representation.
+    public let information: ContentInformation
+    /// The vault's own name for the representation: strong, and the same for as long as its bytes are.
+    public let entityTag: EntityTag
+    /// Where its bytes lie.
+    public let source: MediaReader.Source
+    /// Whether ranges cannot be given yet: the origin cannot jump and not all is held, or its length is not known.
+    public let isWholeAnswer: Bool
+}

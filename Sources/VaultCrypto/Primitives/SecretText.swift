@@ -1,0 +1,37 @@
+import CSodium
+
+/// Keys written as text, read into locked memory without a detour (`sodium_hex2bin`, `sodium_base642bin`).
+package enum SecretText {
+    /// A key of 64 hex digits; nil where the text is anything else.
+    package static func key(hex text: UnsafeRawBufferPointer) throws -> SecretKey? {
+        guard text.count == 2 * SecretKey.byteCount else { return nil }
+        return try unsafe read(text) { output, characters, count in
+            unsafe sodium_hex2bin(output, SecretKey.byteCount, characters, count, nil, nil, nil)
+        }
+    }
+
+    /// A key of 44 base64 characters, padding included; nil where the text is anything else.
+    package static func key(base64 text: UnsafeRawBufferPointer) throws -> SecretKey? {
+        guard text.count == 44 else { return nil }
+        return try unsafe read(text) { output, characters, count in
+            var length = 0
+            let result = unsafe sodium_base642bin(
+                output, SecretKey.byteCount, characters, count, nil, &length, nil, Int32(sodium_base64_VARIANT_ORIGINAL))
+            return length == SecretKey.byteCount ? result : -1
+        }
+    }
+
+    private static func read(
+        _ text: UnsafeRawBufferPointer,
+        _ decode: (UnsafeMutablePointer<UInt8>, UnsafePointer<CChar>, Int) -> Int32
+    ) throws -> SecretKey? {
+        var isRight = false
+        let key = try unsafe SecretKey { buffer in
+            guard let output = buffer.baseAddress, let characters = text.baseAddress else { return }
+            // Both buffers are lent for this call; the output has the 32 bytes that are decoded.
+            isRight = unsafe decode(
+                output.assumingMemoryBound(to: UInt8.self), characters.assumingMemoryBound(to: CChar.self), text.count) == 0
+        }
+        return isRight ? .some(key) : nil
+    }
+}

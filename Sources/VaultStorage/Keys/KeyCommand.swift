@@ -1,0 +1,94 @@
+package import VaultCrypto
+import VaultModel
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// A command that prints the unlock key: any secret manager.
+package enum KeyCommand {
+    /// Runs `command` with the shell and reads the key off its standard output: 32 raw bytes, 64 hex digits or 44
+    /// base64 characters, one line end allowed after the last two. Its standard error is ours. Blocks until it ends.
+    ///
+    /// - Throws: ``VaultError`` with code `wrongKey` where it fails or prints anything else. The message does not repeat
+    ///   the command, which may hold a secret.
+    package static func key(_ command: String) throws -> SecretKey {
+        let output = try unsafe SecretBytes(capacity: 256) { buffer in try unsafe run(command, into: buffer) }
+        return try unsafe output.withBytes { bytes in
+            guard let key = try unsafe key(in: bytes) else {
+                throw VaultError(
+                    .wrongKey,
+                    "the key command printed no key; it must print 32 raw bytes, 64 hex digits or 44 base64 characters")
+            }
+            return key
+        }
+    }
+
+    private static func key(in bytes: UnsafeRawBufferPointer) throws -> SecretKey? {
+        if bytes.count == SecretKey.byteCount { return try unsafe SecretKey(copying: bytes) }
+        let hasLineEnd = unsafe bytes.last == 0x0A
+        let text = unsafe UnsafeRawBufferPointer(rebasing: bytes.dropLast(hasLineEnd ? 1 : 0))
+        if let key = try unsafe SecretText.key(hex: text) { return key }
+        return try unsafe SecretText.key(base64: text)
+    }
+
+    private static func run(_ command: String, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        var ends: [Int32] = [-1, -1]
+        guard unsafe pipe(&ends) == 0 else { throw FileFailure.last("pipe").vaultError("the key command cannot be run") }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        let child: pid_t
+        do {
+            child = try spawn(command, output: ends[1])
+        } catch {
+            close(ends[0])
+            close(ends[1])
+            throw error
+        }
+        close(ends[1])
+        let count = unsafe read(ends[0], into: buffer)
+        close(ends[0])
+        var status: Int32 = 0
+        _ = FileDescriptor.retrying { unsafe waitpid(child, &status, 0) }
+        guard status == 0 else { throw VaultError(.wrongKey, "the key command failed; run it by hand to see why") }
+        return count
+    }
+
+    private static func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        var done = 0
+        while done < buffer.count, let address = buffer.baseAddress {
+            let count = FileDescriptor.retrying {
+                #if canImport(Glibc)
+                unsafe Glibc.read(descriptor, address + done, buffer.count - done)
+                #else
+                unsafe Darwin.read(descriptor, address + done, buffer.count - done)
+                #endif
+            }
+            if count <= 0 { break }
+            done += count
+        }
+        return done
+    }
+
+    private static func spawn(_ command: String, output: Int32) throws -> pid_t {
+        #if canImport(Glibc)
+        var actions = unsafe posix_spawn_file_actions_t()
+        #else
+        var actions: posix_spawn_file_actions_t?
+        #endif
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+        let arguments = ["/bin/sh", "-c", command]
+        // Copies that live until the child has its own.
+        var pointers: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
+        defer { unsafe pointers.forEach { unsafe free($0) } }
+        var child: pid_t = 0
+        let result = unsafe posix_spawn(&child, "/bin/sh", &actions, nil, &pointers, environ)
+        guard result == 0 else {
+            throw VaultError(.wrongKey, "the key command cannot be run: \(unsafe String(cString: strerror(result)))")
+        }
+        return child
+    }
+}

@@ -1,0 +1,80 @@
+#if os(Linux)
+import Foundation
+import MediaVault
+import OriginTestSupport
+import Testing
+
+/// The built executable at a terminal, which `script` (of util-linux) stands in for.
+@Suite struct TerminalSessionTests {
+    private let lab: CommandLab
+
+    init() throws { lab = try CommandLab(hasKeyFile: false) }
+
+    private func atTerminal(_ command: String) throws -> RunningCommand {
+        try lab.startShell("TERM=xterm exec script -qec \"'$mediavault' \(command)\" /dev/null")
+    }
+
+    /// Answers questions as they are asked; gives what stood on the terminal, and the exit code.
+    private func answering(_ command: String, _ answers: [(question: String, answer: String)]) async throws
+        -> CommandResult
+    {
+        let run = try atTerminal(command)
+        for (question, answer) in answers {
+            #expect(await run.output.wait { $0.contains(question) })
+            try run.type(answer)
+        }
+        return await run.result
+    }
+
+    @Test("A new passphrase is asked for twice, unseen, and opens the vault when it is asked for again")
+    func passphrase() async throws {
+        let differ = try await answering("init", [("New passphrase: ", "one\n"), ("The same again: ", "two\n")])
+        #expect(differ.status == 2 && differ.text.contains("the two passphrases differ"))
+        #expect(!differ.text.contains("one") && lab.folder.files().isEmpty)
+        let made = try await answering("init", [("New passphrase: ", "örtchen\n"), ("The same again: ", "örtchen\n")])
+        #expect(made.status == 0 && !made.text.contains("örtchen"))
+        #expect(try await answering("status --json", [("Passphrase: ", "örtchen\n")]).status == 0)
+        #expect(try await answering("status --json", [("Passphrase: ", "ortchen\n")]).status == 3)
+        // init of what is there only opens it.
+        #expect(try await answering("init", [("Passphrase: ", "örtchen\n")]).status == 0)
+    }
+
+    @Test(
+        "Nothing typed is a usage error, and an interrupt the end",
+        arguments: [("\n", 2), ("\u{04}", 2), ("\u{03}", 130)])
+    func nothingTyped(_ answer: String, _ status: Int32) async throws {
+        #expect(try await answering("status", [("Passphrase: ", answer)]).status == status)
+    }
+
+    @Test("The terminal shows what is typed again, whatever ended the question", arguments: ["\n", "\u{03}"])
+    func echoComesBack(_ answer: String) async throws {
+        let run = try lab.startShell(
+            "TERM=xterm exec script -qec \"trap : INT; '$mediavault' status; stty -a\" /dev/null")
+        #expect(await run.output.wait { $0.contains("Passphrase: ") })
+        try run.type(answer)
+        let settings = await run.result.text.split(whereSeparator: \.isWhitespace)
+        #expect(settings.contains("echo"))
+    }
+
+    @Test("fetch redraws one line, which stays when it is done; a dumb terminal gets plain lines") func bar()
+        async throws
+    {
+        let keyed = try CommandLab()
+        try await keyed.run("init")
+        let origin = try ScriptedOrigin(ScriptedResource(length: 1_000_000))
+        let fetch = "\"$mediavault\" fetch"
+        let bar = try await keyed.startShell(
+            "TERM=xterm exec script -qec 'stty cols 70; \(fetch) \(origin.url("/a.mp4").absoluteString)' /dev/null"
+        ).result
+        #expect(bar.status == 0)
+        let drawn = bar.text.split(separator: "\r\u{1B}[K").flatMap { $0.split(separator: "\r\n") }
+        #expect(drawn.last?.contains("100 %  1.0 MB of 1.0 MB") == true && drawn.last?.contains("[====") == true)
+        #expect(drawn.allSatisfy { $0.count < 70 })
+        let dumb = try await keyed.startShell(
+            "TERM=dumb exec script -qec '\(fetch) \(origin.url("/b.mp4").absoluteString)' /dev/null"
+        ).result
+        #expect(dumb.status == 0 && !dumb.text.contains("\u{1B}"))
+        #expect(dumb.text.hasSuffix("mediavault: b.mp4: 100 %, 1.0 MB of 1.0 MB\r\n"))
+    }
+}
+#endif

@@ -1,0 +1,172 @@
+import Foundation
+import GRDB
+import Testing
+import VaultModel
+import VaultTestSupport
+
+@testable import VaultStorage
+
+@Suite("Opening a vault looks at what is unfinished, and at nothing else")
+struct OpeningTests {
+    private static let bytes = SeededGenerator.bytes(200_000, seed: 51)
+
+    @Test("No closed segment is touched, however many there are")
+    func closedSegments() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let resource = try store.addMedia("film", length: 200_000)
+        for number in 0..<200 { _ = try store.store([UInt8(number)], at: Int64(number * 10), of: resource) }
+        try store.close()
+        let disk = vault.simulatedFileSystem()
+        let opened = try vault.open(fileSystem: disk)
+        for operation in [FileOperation.open, .create, .write, .synchronize, .synchronizeDirectory, .remove, .rename] {
+            #expect(disk.count(operation) == 0, "\(operation)")
+        }
+        #expect(try opened.index.resource(resource.id)?.serving?.held.byteCount == 200)
+    }
+
+    /// A vault whose owner went away while it wrote: two blocks committed, more bytes in the file.
+    private static func abandonedSegment(
+        _ change: (any StoredFile, SegmentDescription) throws -> Void = { _, _ in }
+    ) throws -> (vault: TemporaryVault, resource: ResourceID, segment: SegmentID) {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let resource = try store.addMedia("film", length: 200_000)
+        var writer = try store.beginSegment(at: 1000, of: resource)
+        try writer.append(bytes[1000..<80_000])
+        try writer.checkpoint(in: store)
+        try writer.append(bytes[80_000..<110_000])
+        let file = try PosixFileSystem().open(vault.path(of: writer.segment.id), writable: true)
+        try change(file, writer.segment)
+        return (vault, resource.id, writer.segment.id)
+    }
+
+    @Test("An open segment is closed at its last whole block, those included that no commit names (C11, C12)")
+    func recovered() throws {
+        let (vault, resource, id) = try Self.abandonedSegment()
+        let store = try vault.open()
+        let stored = try #require(try store.index.resource(resource))
+        #expect(stored.serving?.held == ByteRanges(1000..<(1000 + 3 * 32_768)))
+        for run in try store.read(stored) {
+            #expect(run.bytes == Array(Self.bytes[Int(run.start)..<(Int(run.start) + run.bytes.count)]))
+        }
+        #expect(try store.index.openSegments().isEmpty)
+        let file = try PosixFileSystem().open(vault.path(of: id), writable: false)
+        #expect(try file.size() == stored.serving?.segments.first?.fileSize)
+    }
+
+    @Test("It is cut before the first block that fails, and after what a power loss tore")
+    func torn() throws {
+        let (vault, resource, id) = try Self.abandonedSegment { file, segment in
+            try file.write([1, 2, 3], at: segment.fileOffset(ofBlock: 2) + 700)
+            try file.write([UInt8](repeating: 9, count: 777), at: segment.fileSize)
+        }
+        let store = try vault.open()
+        let stored = try #require(try store.index.resource(resource))
+        #expect(stored.serving?.held == ByteRanges(1000..<(1000 + 2 * 32_768)))
+        let file = try PosixFileSystem().open(vault.path(of: id), writable: false)
+        #expect(try file.size() == stored.serving?.segments.first?.fileSize)
+    }
+
+    @Test("Of an open segment without a good block nothing is left", arguments: [Int64(40), 100])
+    func nothingGood(offset: Int64) throws {
+        let (vault, resource, id) = try Self.abandonedSegment { file, _ in try file.write([1, 2, 3], at: offset) }
+        let store = try vault.open()
+        #expect(try store.index.resource(resource)?.serving?.held.isEmpty == true)
+        #expect(try store.index.totals().segments == 0)
+        #expect(!PosixFileSystem().exists(vault.path(of: id)))
+    }
+
+    @Test("A recovered segment that cannot be synced is condemned, not asked again")
+    func failedSync() throws {
+        let (vault, resource, id) = try Self.abandonedSegment()
+        let disk = vault.simulatedFileSystem()
+        disk.fail(.synchronize, of: id.hex, with: FileFailure(.other(5), "fdatasync: Input/output error"))
+        let store = try vault.open(fileSystem: disk)
+        #expect(disk.count(.synchronize, of: id.hex) == 1)
+        #expect(try store.index.resource(resource)?.serving?.held.isEmpty == true)
+        #expect(!PosixFileSystem().exists(vault.path(of: id)))
+    }
+
+    @Test("A segment that cannot be opened now keeps its row, and the vault opens")
+    func unreadable() throws {
+        let (vault, resource, id) = try Self.abandonedSegment()
+        let disk = vault.simulatedFileSystem()
+        disk.fail(.open, of: id.hex, with: FileFailure(.notPermitted, "open: Permission denied"))
+        let store = try vault.open(fileSystem: disk)
+        #expect(try store.index.resource(resource)?.serving?.held == ByteRanges(1000..<(1000 + 2 * 32_768)))
+        try store.close()
+        #expect(try vault.open().index.resource(resource)?.serving?.held == ByteRanges(1000..<(1000 + 3 * 32_768)))
+    }
+
+    @Test("A recovered segment whose bytes another one holds by now gives way, and the vault opens")
+    func overlapping() throws {
+        let (vault, resource, id) = try Self.abandonedSegment()
+        // The row of a closed segment over bytes that no commit of the open one names.
+        let start = Int64(1000 + 2 * 32_768)
+        let copy = try vault.openBesideItself()
+        let stored = try #require(try copy.index.resource(resource))
+        let other = try #require(
+            try copy.store(Array(Self.bytes[Int(start)..<(Int(start) + 500)]), at: start, of: stored))
+        try copy.close()
+        let store = try vault.open()
+        let held = try #require(try store.index.resource(resource)?.serving)
+        #expect(held.segments.map(\.id) == [other.id])
+        #expect(!PosixFileSystem().exists(vault.path(of: id)))
+    }
+
+    @Test("Condemned segments of the last owner are finished")
+    func doomed() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let resource = try store.addMedia("film", length: 200_000)
+        let ids = try (0..<300).map { try #require(try store.store([1], at: $0 * 10, of: resource)).id }
+        for id in ids { try store.index.drop(id, doomed: true) }
+        try store.close()
+        let opened = try vault.open()
+        #expect(try opened.index.totals().doomed == 0)
+        #expect(ids.allSatisfy { !PosixFileSystem().exists(vault.path(of: $0)) })
+    }
+
+    @Test("No file is deleted that no row condemned")
+    func stray() throws {
+        let vault = try TemporaryVault()
+        let stray = vault.folder + "/segments/ab/ab00000000000000000000000000abcd"
+        let foreign = vault.folder + "/segments/notes.txt"
+        for path in [stray, foreign] { try PosixFileSystem().create(path).write([1, 2, 3], at: 0) }
+        for _ in 0..<2 {
+            let store = try vault.open()
+            let resource = try store.addMedia("film\(UInt64.random(in: 0 ..< .max))", length: 100)
+            _ = try store.store([1, 2, 3], at: 0, of: resource)
+            try store.close()
+        }
+        #expect(try PosixFileSystem().contents(of: stray) == [1, 2, 3])
+        #expect(try PosixFileSystem().contents(of: foreign) == [1, 2, 3])
+    }
+
+    @Test("A damaged title with an open segment does not keep the others from opening")
+    func damagedTitle() throws {
+        let (vault, resource, id) = try Self.abandonedSegment()
+        let store = try vault.openBesideItself()
+        let other = try store.addMedia("other", length: 100)
+        _ = try store.store([1, 2, 3], at: 0, of: other)
+        try store.index.write { db in
+            try db.execute(sql: "UPDATE resource SET metadata = zeroblob(284) WHERE id = ?", arguments: [resource.data])
+        }
+        try store.close()
+        let opened = try vault.open()
+        #expect(try opened.index.resource(other.id)?.serving?.held == ByteRanges(0..<3))
+        #expect(PosixFileSystem().exists(vault.path(of: id)), "nothing is known about its bytes: nothing is condemned")
+    }
+}
+
+extension TemporaryVault {
+    /// The vault without recovery: as an owner would have it that never went away.
+    fileprivate func openBesideItself() throws -> VaultStore {
+        let disk = simulatedFileSystem()
+        disk.fail(.open, of: "/segments/", lasting: true, with: FileFailure(.notPermitted, "open: Permission denied"))
+        let store = try open(fileSystem: disk)
+        disk.mend()
+        return store
+    }
+}

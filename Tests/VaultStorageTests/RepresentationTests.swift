@@ -1,0 +1,224 @@
+import Foundation
+import GRDB
+import Testing
+import VaultCrypto
+import VaultModel
+import VaultTestSupport
+
+@testable import VaultStorage
+
+@Suite("Ranges of one representation, and of the next")
+struct RepresentationTests {
+    private static let bytes = SeededGenerator.bytes(100_000, seed: 61)
+
+    @Test(
+        "Two segments never hold the same byte: the newer is dropped (C22)",
+        arguments: [0..<100, 0..<1, 40..<60, 99..<200, 50..<150] as [ByteRange])
+    func overlap(range: ByteRange) throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let resource = try store.addMedia("film", length: 100_000)
+        let first = try #require(try store.store(Array(Self.bytes[0..<100]), at: 0, of: resource))
+        let error = #expect(throws: VaultError.self) {
+            _ = try store.store(
+                Array(Self.bytes[Int(range.lowerBound)..<Int(range.upperBound)]), at: range.lowerBound, of: resource)
+        }
+        #expect(error?.code == .integrity)
+        #expect(try store.index.resource(resource.id)?.serving?.segments == [first])
+        #expect(try TemporaryFolder.files(below: vault.folder + "/segments").count == 1)
+    }
+
+    @Test("Neighbours touch without overlapping, and read as one run (C5, C9)")
+    func neighbours() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let resource = try store.addMedia("film", length: 100_000)
+        for start in [200, 0, 100] {
+            _ = try store.store(Array(Self.bytes[start..<(start + 100)]), at: Int64(start), of: resource)
+        }
+        let serving = try #require(try store.index.resource(resource.id)?.serving)
+        #expect(serving.held == ByteRanges(0..<300))
+        #expect(serving.segments.map(\.start) == [0, 100, 200])
+    }
+
+    @Test("A far range is kept, and the missing part can be named (C6)")
+    func farRange() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let resource = try store.addMedia("film", length: 100_000)
+        _ = try store.store(Array(Self.bytes[0..<101]), at: 0, of: resource)
+        _ = try store.store(Array(Self.bytes[150..<201]), at: 150, of: resource)
+        let held = try #require(try store.index.resource(resource.id)?.serving?.held)
+        #expect(held.gaps(in: 0..<201) == [101..<150])
+    }
+
+    @Test("Representations of other titles do not meet (C21)")
+    func titles() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        for name in ["one", "two", "three"] {
+            let resource = try store.addMedia(name, length: 100_000)
+            _ = try store.store(Array(Self.bytes[..<1000]), at: 0, of: resource)
+        }
+        #expect(try store.index.totals().segments == 3)
+        #expect(try store.index.totals().bytes == 3000)
+        let page = try store.index.resources(after: nil, limit: 2)
+        let rest = try store.index.resources(after: page.last?.id, limit: 2)
+        #expect(Set((page + rest).compactMap { $0.resource?.metadata.url }).count == 3)
+        #expect(rest.count == 1)
+    }
+
+    @Test("Where the length is unknown segments are kept, and the length is learnt later (C20, H10)")
+    func unknownLength() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        var resource = try store.addMedia("radio", length: nil, supportsRanges: false)
+        _ = try store.store(Array(Self.bytes[..<5000]), at: 0, of: resource)
+        var information = try #require(try store.index.resource(resource.id)?.serving?.info.information)
+        #expect(information.length == nil)
+        #expect(!information.supportsRanges)
+        information.length = 5000
+        try store.update(information, of: &resource)
+        let stored = try #require(try store.index.resource(resource.id)?.serving)
+        #expect(stored.info.information.length == 5000)
+        #expect(stored.held == ByteRanges(0..<5000), "what is learnt costs no bytes (X6)")
+    }
+
+    @Test("What is known of a title survives as it was, each member as its own type (C20, X8)")
+    func information() throws {
+        let vault = try TemporaryVault()
+        let first = try vault.open()
+        let informations = [
+            ContentInformation(length: nil, type: nil, validators: Validators(), supportsRanges: false),
+            ContentInformation(
+                length: 0, type: "audio/mpeg", validators: Validators(entityTag: EntityTag("W/\"weak\"")),
+                supportsRanges: true),
+            ContentInformation(
+                length: (1 << 53) - 1, type: "video/mp4; codecs=\"ü/\\\"",
+                validators: Validators(
+                    entityTag: EntityTag(strong: "ta'g"), lastModified: "Sat, 21 Nov 2026 10:00:00 GMT"),
+                supportsRanges: true),
+        ]
+        for (number, information) in informations.enumerated() {
+            var resource = try first.addMedia("film\(number)", length: 7)
+            try first.startRepresentation(information, of: &resource)
+            try first.serve(&resource)
+        }
+        try first.close()
+        let again = try vault.open()
+        for (number, information) in informations.enumerated() {
+            let url = "http://origin.example/film\(number)"
+            let id = try #require(vault.keyring.resourceID(cacheKey: Array(url.utf8), locator: again.index.locator))
+            let resource = try #require(try again.index.resource(id))
+            #expect(resource.serving?.info.information == information)
+            #expect(resource.serving?.info.sequence == 2)
+            #expect(resource.metadata.url == url)
+            #expect(resource.metadata.cacheKey == Array(url.utf8))
+        }
+    }
+
+    @Test("A new representation takes over when it is served: then the old one's segments go, files included (H13)")
+    func replaced() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let added = try store.addMedia("film", length: 100_000)
+        let old = try (0..<3).map { number in
+            try #require(try store.store(Array(Self.bytes[..<1000]), at: Int64(number) * 1000, of: added))
+        }
+        var resource = try #require(try store.index.resource(added.id))
+        let previous = try #require(resource.serving)
+        try store.startRepresentation(previous.info.information, of: &resource)
+        #expect(resource.serving?.id != previous.id)
+        #expect(resource.serving?.info.sequence == previous.info.sequence + 1)
+        let new = try #require(try store.store([1, 2, 3], at: 500, of: resource), "new bytes do not meet old ones")
+        let meanwhile = try #require(try store.index.resource(added.id)?.serving)
+        #expect(meanwhile.id == previous.id)
+        #expect(meanwhile.segments == old, "what is held is held until there is something better")
+
+        try store.serve(&resource)
+        for segment in old { #expect(!PosixFileSystem().exists(vault.path(of: segment.id))) }
+        let stored = try #require(try store.index.resource(added.id)?.serving)
+        #expect(stored.id == resource.serving?.id)
+        #expect(stored.segments == [new])
+        #expect(try store.index.totals().segments == 1)
+    }
+
+    @Test("A damaged title is named among the others, which stay readable")
+    func damagedInList() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let ids = try ["one", "two", "three"].map { try store.addMedia($0, length: 1).id }
+        try store.index.write { db in
+            try db.execute(sql: "UPDATE resource SET metadata = zeroblob(284) WHERE id = ?", arguments: [ids[1].data])
+        }
+        let page = try store.index.resources(after: nil, limit: 10)
+        #expect(Set(page.map(\.id)) == Set(ids))
+        #expect(page.filter { $0.resource == nil }.map(\.id) == [ids[1]])
+    }
+
+    @Test("A segment that was being written for the old representation cannot be committed any more (C22)")
+    func lateCommit() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        var resource = try store.addMedia("film", length: 100_000)
+        var writer = try store.beginSegment(at: 0, of: resource)
+        try writer.append(Self.bytes[..<70_000])
+        try store.replaceRepresentation(of: &resource)
+        let error = #expect(throws: VaultError.self) { try writer.checkpoint(in: store) }
+        #expect(error?.code == .changed)
+        try store.expectRefusal(toClose: writer)
+        #expect(try store.index.resource(resource.id)?.serving?.held.isEmpty == true)
+        #expect(try TemporaryFolder.files(below: vault.folder + "/segments").isEmpty)
+    }
+
+    @Test("Bytes without a representation are refused by name, never dropped in silence (X7)")
+    func noRepresentation() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let id = try #require(vault.keyring.resourceID(cacheKey: [1], locator: store.index.locator))
+        let resource = try store.addResource(id, url: "http://origin.example/x", cacheKey: [1], resourceClass: .pinned)
+        #expect(throws: VaultError.self) { _ = try store.beginSegment(at: 0, of: resource) }
+        #expect(try store.index.resource(id)?.resourceClass == .pinned)
+        #expect(throws: VaultError.self, "the same resource twice") {
+            _ = try store.addResource(id, url: "http://origin.example/x", cacheKey: [1], resourceClass: .cache)
+        }
+    }
+
+    @Test("Fetched bytes are counted across sessions, with the commit and without")
+    func counting() throws {
+        let vault = try TemporaryVault()
+        let disk = vault.simulatedFileSystem()
+        let first = try vault.open(fileSystem: disk)
+        let resource = try first.addMedia("film", length: 100_000)
+        first.countFetched(40_000)
+        #expect(try first.bytesFetched() == 40_000)
+        _ = try first.store(Array(Self.bytes[..<40_000]), at: 0, of: resource)
+        first.countFetched(5)
+        try first.close()
+        let second = try vault.open(fileSystem: disk)
+        #expect(try second.bytesFetched() == 40_005)
+        second.countFetched(1000)
+        // A commit that fails takes no count with it.
+        let error = #expect(throws: VaultError.self) { _ = try second.store([1], at: 0, of: resource) }
+        #expect(error?.code == .integrity)
+        #expect(try second.bytesFetched() == 41_005)
+        disk.fail(.synchronize, of: "/segments/", with: FileFailure(.other(5), "fdatasync: Input/output error"))
+        #expect(throws: VaultError.self) { _ = try second.store([1], at: 90_000, of: resource) }
+        try second.flushCounters()
+        #expect(try vault.open(.reader).bytesFetched() == 41_005)
+    }
+
+    @Test("Times of reading are rounded to the hour")
+    func accessed() throws {
+        let vault = try TemporaryVault()
+        let clock = TestClock(at: 1_700_003_599)
+        let store = try vault.open(now: { clock.now })
+        let resource = try store.addMedia("film", length: 1)
+        #expect(resource.accessed == 1_700_003_599 - 1_700_003_599 % 3600)
+        try store.index.touch([resource.id], now: clock.now + 7200)
+        #expect(try store.index.resource(resource.id)?.accessed == resource.accessed + 7200)
+        try store.index.touch([resource.id], now: clock.now)
+        #expect(try store.index.resource(resource.id)?.accessed == resource.accessed + 7200, "never back")
+        #expect(resource.accessed.isMultiple(of: 3600))
+    }
+}
