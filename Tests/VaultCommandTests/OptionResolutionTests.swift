@@ -70,11 +70,12 @@ import VaultService
     struct UnlockCase: Sendable, CustomTestStringConvertible {
         var keyFile: String?
         var passphraseFile: String?
+        var keyCommand: String?
         var variables: [String: String] = [:]
         /// Nil: a usage error.
         var expected: UnlockOptions.Way?
 
-        var testDescription: String { "\(keyFile ?? "–") \(passphraseFile ?? "–") \(variables)" }
+        var testDescription: String { "\(keyFile ?? "–") \(passphraseFile ?? "–") \(keyCommand ?? "–") \(variables)" }
     }
 
     private static let bothVariables = ["MEDIAVAULT_KEY_FILE": "/ek", "MEDIAVAULT_PASSPHRASE_FILE": "/ep"]
@@ -93,11 +94,17 @@ import VaultService
             UnlockCase(variables: bothVariables, expected: nil),
             UnlockCase(keyFile: "/k", passphraseFile: "/p", expected: nil),
             UnlockCase(keyFile: "", expected: nil),
+            UnlockCase(keyCommand: "pass show vault", expected: .keyCommand("pass show vault")),
+            UnlockCase(keyCommand: "c", variables: bothVariables, expected: .keyCommand("c")),
+            UnlockCase(variables: ["MEDIAVAULT_KEY_COMMAND": "c"], expected: .keyCommand("c")),
+            UnlockCase(keyFile: "/k", keyCommand: "c", expected: nil),
+            UnlockCase(keyCommand: "", expected: nil),
         ])
     func unlock(_ example: UnlockCase) {
         var options = UnlockOptions()
         options.keyFile = example.keyFile
         options.passphraseFile = example.passphraseFile
+        options.keyCommand = example.keyCommand
         let surroundings = Self.surroundings(example.variables)
         if let expected = example.expected {
             #expect((try? options.way(in: surroundings)) == expected)

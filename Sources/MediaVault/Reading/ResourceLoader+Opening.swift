@@ -17,7 +17,7 @@ extension ResourceLoader {
 
     /// Nil where the representation changed meanwhile.
     private func attemptOpening(_ requested: RequestedRange, _ kind: ReaderState.Kind) async throws -> Opening? {
-        if case .suffix = requested, look({ $0.information?.length }) == nil { try await learnLength() }
+        if needsLength(requested), look({ $0.information?.length }) == nil { try await learnLength() }
         let (known, edition, present) = look { ($0.information, $0.edition, $0.present) }
         let wanted = try known.map { try resolve(requested, $0) } ?? provisional(requested)
         let isCut = try await isCutOff(wanted)
@@ -33,6 +33,12 @@ extension ResourceLoader {
             change { $0.removeReader(id) }
             throw error
         }
+    }
+
+    /// Whether a request cannot be sent on before the length is known: the last bytes, and those past every end.
+    private func needsLength(_ requested: RequestedRange) -> Bool {
+        if case .suffix = requested { return true }
+        return requested.firstByte ?? 0 >= ContentInformation.mostBytes
     }
 
     /// The bytes that a request means, where the representation is known. An origin that cannot jump gives everything.

@@ -39,6 +39,9 @@ package struct VaultLock: ~Copyable, Sendable {
         return VaultError(.owned, "another program\(owner) owns the vault; end it, or wait until it is done")
     }
 
+    // Not by closing alone: a child that is between fork and exec still has the descriptor, and the lock with it.
+    deinit { _ = flock(descriptor.number, LOCK_UN) }
+
     private static func owner(_ number: Int32) -> Int32? {
         var text = Array(repeating: UInt8(0), count: 16)
         let count = unsafe text.withUnsafeMutableBytes { unsafe pread(number, $0.baseAddress, $0.count, 0) }

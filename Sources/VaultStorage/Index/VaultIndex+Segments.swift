@@ -15,7 +15,7 @@ extension VaultIndex {
         }
     }
 
-    /// Records how far a segment is durable, and, within the same transaction, the bytes fetched meanwhile.
+    /// Records how far a segment is durable, and, within the same transaction, how many bytes were ever fetched.
     ///
     /// - Throws: ``VaultError`` with code `integrity` where its good bytes would overlap another segment's, `changed`
     ///   where it was condemned meanwhile.
@@ -32,9 +32,9 @@ extension VaultIndex {
         }
     }
 
-    /// Counts fetched bytes that no segment keeps.
-    package func countFetched(_ bytes: Int64) throws {
-        try write { db in try self.countFetched(bytes, db) }
+    /// Records how many bytes were ever fetched.
+    package func countFetched(_ total: Int64) throws {
+        try write { db in try self.countFetched(total, db) }
     }
 
     private func requireNoOverlap(_ segment: SegmentDescription, _ db: Database) throws {

@@ -133,11 +133,12 @@ package final class VaultIndex: Sendable {
         }
     }
 
-    /// Adds to the count of fetched bytes, within the transaction that stores what was fetched.
-    func countFetched(_ bytes: Int64, _ db: Database) throws {
-        guard bytes > 0, let key = try keyring.indexKey(locator: locator) else { return }
+    /// Raises the count of fetched bytes, within the transaction that stores what was fetched.
+    func countFetched(_ total: Int64, _ db: Database) throws {
+        guard let key = try keyring.indexKey(locator: locator) else { return }
         var settings = try openSettings(try Data.fetchOne(db, sql: "SELECT settings FROM vault") ?? Data())
-        settings.bytesFetched += bytes
+        guard total > settings.bytesFetched else { return }
+        settings.bytesFetched = total
         let sealed = try SealedDocument.seal(
             settings.object, key: key.secret, associatedData: Self.settingsData(keyring.vaultID))
         try db.execute(sql: "UPDATE vault SET settings = ?", arguments: [sealed.data])

@@ -20,8 +20,10 @@ package final class VaultStore: Sendable {
     private let counters = Mutex(Counters())
 
     private struct Counters {
-        /// Bytes fetched that no commit has counted yet.
-        var uncountedBytes: Int64 = 0
+        /// Bytes that origins have sent since the vault was made.
+        var fetched: Int64 = 0
+        /// How many of them the index knows of.
+        var committed: Int64 = 0
         /// Changes that `catalog.backup` does not have yet.
         var changesSinceBackup = 0
         var lastBackup: Int64 = 0
@@ -111,6 +113,8 @@ package final class VaultStore: Sendable {
             let index = try VaultIndex.open(at: path, keyring: keyring, readOnly: false)
             let store = VaultStore(
                 folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: lock, now: now)
+            let fetched = try index.settings().bytesFetched
+            store.counters.withLock { ($0.fetched, $0.committed) = (fetched, fetched) }
             try index.dropFilling()
             try store.finishDoomed()
             try store.recoverOpenSegments()
@@ -277,33 +281,30 @@ package final class VaultStore: Sendable {
 
     /// Counts bytes that an origin sent; they are committed with the next change.
     package func countFetched(_ bytes: Int64) {
-        counters.withLock { $0.uncountedBytes += bytes }
+        counters.withLock { $0.fetched += bytes }
     }
 
     /// Bytes that origins have sent since the vault was made, those not yet committed included.
     package func bytesFetched() throws -> Int64 {
-        try index.settings().bytesFetched + counters.withLock { $0.uncountedBytes }
+        try isOwner ? counters.withLock { $0.fetched } : index.settings().bytesFetched
     }
 
-    /// Lets a commit take along the bytes that none has counted yet; where it fails they stay uncounted.
+    /// Lets a commit take the count along.
     private func countingFetched(_ commit: (Int64) throws -> Void) throws {
-        let bytes = counters.withLock { counters in
-            defer { counters.uncountedBytes = 0 }
-            return counters.uncountedBytes
+        let total = counters.withLock { $0.fetched }
+        try commit(total)
+        counters.withLock { counters in
+            guard total > counters.committed else { return }
+            counters.committed = total
+            // The count rests in a row that the backup holds too.
+            counters.changesSinceBackup += 1
         }
-        do {
-            try commit(bytes)
-        } catch {
-            countFetched(bytes)
-            throw error
-        }
-        // The count rests in a row that the backup holds too.
-        if bytes > 0 { noteChange() }
     }
 
-    /// Commits counted bytes that no segment took along.
+    /// Commits a count that no segment took along.
     package func flushCounters() throws {
-        try countingFetched { if $0 > 0 { try index.countFetched($0) } }
+        let isDue = counters.withLock { $0.fetched > $0.committed }
+        if isDue { try countingFetched { try index.countFetched($0) } }
     }
 
     // MARK: Upkeep

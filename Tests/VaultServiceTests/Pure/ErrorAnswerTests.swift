@@ -38,7 +38,7 @@ struct ErrorAnswerTests {
         "Failures of the vault have a status of their own",
         arguments: [
             (VaultError.Code.lied, 502), (.changed, 502), (.notHeld, 504), (.unreachable, 504), (.closed, 503),
-            (.unsatisfiableRange, 416), (.storage, 500), (.integrity, 500), (.diskFull, 500), (.wrongKey, 500),
+            (.unsatisfiableRange, 416), (.storage, 500), (.integrity, 504), (.diskFull, 500), (.wrongKey, 500),
         ])
     func codes(code: VaultError.Code, status: Int) {
         #expect(ErrorAnswer.answer(to: VaultError(code, "it failed")).status == status)
