@@ -12,7 +12,6 @@ from harness.media import FILMS, LARGE, TITLE
 from harness.nginx_origin import HOST
 
 READER = os.path.join(ROOT, "Tests", "IndependentReader")
-HEADER = ("X-Viewer", "the-header-value-of-a-viewer-4711")
 
 
 def tool(name, *arguments):
@@ -54,15 +53,6 @@ class NothingReadable(VaultCase):
         media = [self.media.path(name) for name in FILMS]
         done = tool("search_plaintext.py", self.vault.folder, "--media", *media,
                     "--strings", self.lines("strings", self.told()), "--secrets", self.vault.key)
-        self.assertEqual(done.returncode, 0, done.stdout[-1500:] + done.stderr[-500:])
-
-    def test_request_headers(self):
-        """Request headers that a title needs reach its origin, and are not readable in the vault (H11)"""
-        vault, origin = type(self).new_vault(), type(self).new_scripted_origin()
-        url = origin.add("film.mp4", size=100_000)
-        vault.result("fetch", url, "--header-file", self.lines("headers", [": ".join(HEADER)]))
-        self.assertEqual({item.fields.get(HEADER[0].lower()) for item in origin.gets("film.mp4")}, {HEADER[1]})
-        done = tool("search_plaintext.py", vault.folder, "--strings", self.lines("values", HEADER))
         self.assertEqual(done.returncode, 0, done.stdout[-1500:] + done.stderr[-500:])
 
     def test_search_finds(self):

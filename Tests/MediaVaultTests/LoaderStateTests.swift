@@ -103,6 +103,20 @@ struct LoaderStateTests {
         #expect(state.fetches[fetch]?.end == 9_000_000 && state.fetches[ahead]?.start == 9_000_000)
     }
 
+    @Test("What still comes from a fetch that was let go is used up to where another one begins (C7, C11)")
+    func lateBytes() {
+        var (state, reader, fetch) = reading()
+        _ = state.received([UInt8](repeating: 1, count: 10_000), by: fetch, now: start)
+        #expect(state.removeReader(reader).cancelled == [fetch])
+        let next = state.addReader(.playback, 15_000..<10_000_000)
+        guard case (.fetch, _) = state.step(next, now: start) else {
+            Issue.record("a fetch that was let go is not waited for")
+            return
+        }
+        #expect(state.received([UInt8](repeating: 1, count: 8_000), by: fetch, now: start).used == 5_000)
+        #expect(state.received([UInt8](repeating: 1, count: 8_000), by: fetch, now: start).used == 0)
+    }
+
     @Test("A failure reaches each reader that waited for it, once (L7, L17)")
     func failure() {
         var (state, reader, fetch) = reading()

@@ -1,0 +1,118 @@
+import VaultModel
+import VaultStorage
+
+// Transfers: begun, taken from, let go and ended.
+extension LoaderState {
+    mutating func letGo(_ ids: [FetchState.ID]) -> Effects {
+        for id in ids { fetches[id]?.isLetGo = true }
+        var effects = Effects()
+        effects.cancelled = ids
+        return effects
+    }
+
+    mutating func addFetch(_ gap: ByteRange, now: ContinuousClock.Instant) -> FetchState.ID {
+        lastID += 1
+        // A fetch that would come here much later stops before: nothing is fetched twice.
+        for (id, fetch) in fetches where fetch.isActive && fetch.remaining.contains(gap.lowerBound) {
+            fetches[id]?.end = gap.lowerBound
+        }
+        fetches[lastID] = FetchState(id: lastID, range: gap, now: now)
+        fetches[lastID]?.isStoring = canStore
+        return lastID
+    }
+
+    /// The head of a fetch's answer is good: bytes up to `end` follow, from byte 0 where `fromZero`.
+    mutating func accept(_ id: FetchState.ID, end: Int64?, fromZero: Bool) -> Effects {
+        var effects = Effects()
+        guard var fetch = fetches[id] else { return effects }
+        if fromZero {
+            fetch.restartAtZero(end: end ?? .max)
+        } else if let end {
+            fetch.end = min(fetch.end, end)
+        }
+        fetch.phase = .flowing
+        fetches[id] = fetch
+        for reader in readers.keys where readers[reader]?.fetch == id {
+            effects.wake(readers[reader]?.signal.raise())
+        }
+        return effects
+    }
+
+    /// Whether a fetch's receiver may go on; nil where it must end.
+    mutating func mayReceive(_ id: FetchState.ID, now: ContinuousClock.Instant) -> Bool? {
+        guard var fetch = fetches[id], fetch.isActive else { return nil }
+        defer { fetches[id] = fetch }
+        fetch.receiverSignal.lower()
+        guard fetch.present < fetch.end else { return nil }
+        fetch.pausedSince = fetch.mayReceive ? nil : fetch.pausedSince ?? now
+        return fetch.mayReceive
+    }
+
+    mutating func waitToReceive(_ id: FetchState.ID, _ waiter: Signal.Waiter) -> Bool {
+        fetches[id]?.receiverSignal.wait(waiter) ?? false
+    }
+
+    mutating func wakeReceiver(_ id: FetchState.ID) -> Effects {
+        var effects = Effects()
+        effects.wake(fetches[id]?.receiverSignal.raise())
+        return effects
+    }
+
+    /// Bytes came.
+    ///
+    /// - Returns: how many of them are used.
+    mutating func received(
+        _ bytes: [UInt8], by id: FetchState.ID, now: ContinuousClock.Instant
+    ) -> (used: Int64, effects: Effects) {
+        var effects = Effects()
+        guard var fetch = fetches[id] else { return (0, effects) }
+        if fetch.isLetGo { fetch.end = endOfLateBytes(of: fetch) }
+        let used = fetch.append(bytes, now: now)
+        hasFetched = true
+        effects.wake(fetch.sealerSignal.raise())
+        let present = fetch.present
+        fetches[id] = fetch
+        for reader in readers.keys where readers[reader]?.fetch == id {
+            if let position = readers[reader]?.position, position < present {
+                effects.wake(readers[reader]?.signal.raise())
+            }
+        }
+        return (used, effects)
+    }
+
+    /// Up to where bytes are used that come from a fetch which was let go: what another fetch brings is not counted twice.
+    func endOfLateBytes(of fetch: FetchState) -> Int64 {
+        fetches.values.reduce(fetch.end) { end, other in
+            guard other.id != fetch.id, other.end > fetch.present else { return end }
+            return min(end, max(other.start, fetch.present))
+        }
+    }
+
+    /// No more bytes come. Readers that waited for them learn why, or plan anew.
+    mutating func receiverEnded(_ id: FetchState.ID, _ failure: FetchFailure?) -> Effects {
+        var effects = Effects()
+        guard var fetch = fetches[id] else { return effects }
+        fetch.phase = .ended
+        effects.wake(fetch.sealerSignal.raise())
+        fetches[id] = fetch
+        for reader in readers.keys where readers[reader]?.fetch == id {
+            if let position = readers[reader]?.position, position >= fetch.present {
+                readers[reader]?.failure = failure
+                readers[reader]?.fetch = nil
+            }
+            effects.wake(readers[reader]?.signal.raise())
+        }
+        return effects
+    }
+
+    /// The fetch is gone: its bytes lie in segments.
+    mutating func remove(_ id: FetchState.ID) -> Effects {
+        var effects = Effects()
+        fetches[id] = nil
+        for reader in readers.keys where readers[reader]?.fetch == id {
+            readers[reader]?.fetch = nil
+            effects.wake(readers[reader]?.signal.raise())
+        }
+        return effects
+    }
+}

@@ -1,0 +1,148 @@
+import VaultModel
+import VaultStorage
+
+// What readers do next, and what their coming and going does to fetches.
+extension LoaderState {
+    /// Adds a reader of `range`; an upper bound of `Int64.max` is "to the end".
+    mutating func addReader(_ kind: ReaderState.Kind, _ range: ByteRange) -> ReaderState.ID {
+        lastID += 1
+        readers[lastID] = ReaderState(
+            kind: kind, edition: edition, position: range.lowerBound,
+            end: min(range.upperBound, information?.length ?? .max))
+        return lastID
+    }
+
+    /// Takes a reader out; a fetch that it was the last to want is cancelled.
+    mutating func removeReader(_ id: ReaderState.ID) -> Effects {
+        var effects = Effects()
+        guard var reader = readers.removeValue(forKey: id) else { return effects }
+        effects.wake(reader.signal.raise())
+        if let fetch = reader.fetch { effects.merge(release(fetch)) }
+        return effects
+    }
+
+    /// The bytes that are there: in segments, or just come.
+    var present: ByteRanges {
+        fetches.values.reduce(into: map.covered) { $0.insert(contentsOf: $1.recent.start..<$1.present) }
+    }
+
+    /// What a reader does next.
+    mutating func step(_ id: ReaderState.ID, now: ContinuousClock.Instant) -> (Step, Effects) {
+        var effects = Effects()
+        guard var reader = readers[id] else { return (.finished, effects) }
+        reader.signal.lower()
+        defer { readers[id] = reader }
+        guard !isClosed else { return (.failed(.final(VaultError(.closed, "the vault was closed; open it again"))), effects) }
+        guard reader.edition == edition else { return (.changed, effects) }
+        if let failure = reader.failure {
+            reader.failure = nil
+            return (.failed(failure), effects)
+        }
+        let (position, end) = (reader.position, reader.end)
+        guard position < end else { return (.finished, effects) }
+
+        if let (fetch, bytes) = recentBytes(at: position, limit: end) {
+            effects.merge(attach(&reader, to: fetch))
+            return (.take(bytes), effects)
+        }
+        let supportsRanges = information?.supportsRanges ?? false
+        let active = fetches.values.filter(\.isActive)
+        // Before the first answer nobody knows what will come: one fetch asks, the others wait.
+        if information == nil, let pioneer = active.first {
+            effects.merge(attach(&reader, to: pioneer.id))
+            return (.wait, effects)
+        }
+        var inFlight = ByteRanges()
+        for fetch in fetches.values {
+            // Bytes that came and are not sealed yet need not be fetched again.
+            inFlight.insert(contentsOf: fetch.recent.start..<fetch.present)
+            if fetch.isActive { inFlight.insert(contentsOf: fetch.near(supportsRanges: supportsRanges)) }
+        }
+        switch LoadPlan.first(of: position..<end, held: map.covered, inFlight: inFlight) {
+        case nil:
+            return (.finished, effects)
+        case .held(let range):
+            guard let (segment, run) = map.segment(at: position) else { return (.wait, effects) }
+            return (.open(segment, run.clamped(to: range)), effects)
+        case .inFlight:
+            guard let fetch = active.first(where: { $0.near(supportsRanges: supportsRanges).contains(position) })
+            else { return (.wait, effects) }
+            effects.merge(attach(&reader, to: fetch.id))
+            return (.wait, effects)
+        case .gap(let gap):
+            guard mode == .online else {
+                return (.hole(at: position, isDamage: map.damaged.contains(position)), effects)
+            }
+            let fetch = addFetch(gap, now: now)
+            effects.merge(attach(&reader, to: fetch))
+            return (.fetch(fetch), effects)
+        }
+    }
+
+    /// A reader begins at byte 0 after all: the origin cannot jump.
+    mutating func rewind(_ id: ReaderState.ID) {
+        let end = information?.length ?? .max
+        readers[id]?.position = 0
+        readers[id]?.end = end
+    }
+
+    /// A reader has had bytes up to `position`.
+    mutating func advance(_ id: ReaderState.ID, to position: Int64) -> Effects {
+        var effects = Effects()
+        guard readers[id] != nil else { return effects }
+        readers[id]?.position = position
+        guard let fetch = readers[id]?.fetch else { return effects }
+        effects.merge(demand(position, of: fetch))
+        return effects
+    }
+
+    /// Begins a reader's wait, unless it was woken meanwhile.
+    mutating func wait(_ id: ReaderState.ID, _ waiter: Signal.Waiter) -> Bool {
+        readers[id]?.signal.wait(waiter) ?? false
+    }
+
+    mutating func wake(_ id: ReaderState.ID) -> Effects {
+        var effects = Effects()
+        effects.wake(readers[id]?.signal.raise())
+        return effects
+    }
+
+    func recentBytes(at position: Int64, limit: Int64) -> (FetchState.ID, ArraySlice<UInt8>)? {
+        for fetch in fetches.values {
+            if let bytes = fetch.recent.bytes(from: position, limit: limit) { return (fetch.id, bytes) }
+        }
+        return nil
+    }
+
+    /// A reader takes its bytes from this fetch now, and no longer from another.
+    mutating func attach(_ reader: inout ReaderState, to fetch: FetchState.ID) -> Effects {
+        var effects = Effects()
+        let old = reader.fetch
+        reader.fetch = fetch
+        effects.merge(demand(reader.position, of: fetch))
+        if let old, old != fetch { effects.merge(release(old, leaving: reader)) }
+        return effects
+    }
+
+    mutating func demand(_ position: Int64, of id: FetchState.ID) -> Effects {
+        var effects = Effects()
+        guard var fetch = fetches[id], position > fetch.demand else { return effects }
+        fetch.demand = position
+        fetch.trim()
+        if fetch.mayReceive { effects.wake(fetch.receiverSignal.raise()) }
+        fetches[id] = fetch
+        return effects
+    }
+
+    /// Cancels a fetch whose last reader has left. The reader that is leaving may still stand in the table.
+    mutating func release(_ id: FetchState.ID, leaving: ReaderState? = nil) -> Effects {
+        var effects = Effects()
+        guard let fetch = fetches[id], fetch.isActive else { return effects }
+        let remaining = readers.values.count { $0.fetch == id } - (leaving == nil ? 0 : 1)
+        if remaining <= 0 {
+            fetches[id]?.isLetGo = true
+            effects.cancelled.append(id)
+        }
+        return effects
+    }
+}

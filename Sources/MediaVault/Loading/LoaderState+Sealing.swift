@@ -1,0 +1,75 @@
+import VaultModel
+import VaultStorage
+
+// What is sealed, and when.
+extension LoaderState {
+    /// What a fetch's sealer does next.
+    enum SealWork {
+        /// Seal these bytes, which begin at this offset.
+        case seal(ArraySlice<UInt8>, at: Int64)
+        /// Close the segment that is being written; what comes next begins another.
+        case close
+        /// Wait until woken.
+        case wait
+        /// Close the segment: nothing comes any more.
+        case finish
+    }
+
+    mutating func sealWork(_ id: FetchState.ID) -> SealWork {
+        guard var fetch = fetches[id] else { return .finish }
+        defer { fetches[id] = fetch }
+        fetch.sealerSignal.lower()
+        guard fetch.isStoring else { return fetch.phase == .ended ? .finish : .wait }
+        if fetch.takenTo < fetch.present {
+            // An origin that cannot jump sends again what is held: that part is passed over.
+            if let (_, run) = map.segment(at: fetch.takenTo) {
+                fetch.takenTo = min(run.upperBound, fetch.present)
+                fetch.sealedTo = fetch.takenTo
+                fetch.trim()
+                return .close
+            }
+            let limit = map.covered.firstHeld(from: fetch.takenTo) ?? .max
+            if let bytes = fetch.recent.bytes(from: fetch.takenTo, limit: limit) {
+                defer { fetch.takenTo += Int64(bytes.count) }
+                return .seal(bytes, at: fetch.takenTo)
+            }
+        }
+        if fetch.phase == .ended { return .finish }
+        guard fetch.wantsFlush else { return .wait }
+        fetch.wantsFlush = false
+        fetch.isDirty = false
+        return .close
+    }
+
+    mutating func waitToSeal(_ id: FetchState.ID, _ waiter: Signal.Waiter) -> Bool {
+        fetches[id]?.sealerSignal.wait(waiter) ?? false
+    }
+
+    /// Blocks of a segment are sealed and can be opened.
+    mutating func sealed(_ segment: SegmentDescription, by id: FetchState.ID) -> Effects {
+        var effects = Effects()
+        map.put(segment)
+        guard var fetch = fetches[id] else { return effects }
+        fetch.sealedTo = max(fetch.sealedTo, segment.range.upperBound)
+        fetch.trim()
+        if fetch.mayReceive { effects.wake(fetch.receiverSignal.raise()) }
+        fetches[id] = fetch
+        return effects
+    }
+
+    /// The store refused: the segment is gone, and the fetch's bytes only pass through from now on.
+    mutating func storeFailed(_ id: FetchState.ID, segment: SegmentID?, _ failure: VaultError) -> Effects {
+        var effects = Effects()
+        // A late block of a representation that is no longer read is no failure of the store.
+        if failure.code != .changed { storeFailure = failure }
+        if let segment { map.remove(segment, isDamaged: false) }
+        guard var fetch = fetches[id] else { return effects }
+        fetch.isStoring = false
+        // Nothing waits for the sealer any more.
+        fetch.sealedTo = fetch.end
+        fetch.trim()
+        effects.wake(fetch.receiverSignal.raise())
+        fetches[id] = fetch
+        return effects
+    }
+}

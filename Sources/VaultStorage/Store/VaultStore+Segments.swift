@@ -1,0 +1,88 @@
+import VaultCrypto
+package import VaultModel
+
+extension VaultStore {
+    /// Begins a segment at an offset of a resource's serving representation: its row first, then its file.
+    package func beginSegment(at start: Int64, of resource: StoredResource) throws -> SegmentWriter {
+        guard let representation = resource.serving, let key = resource.keys[resource.keyNumber] else {
+            throw VaultError(.storage, "a segment needs a representation; open the resource again")
+        }
+        let segment = SegmentDescription(
+            id: try Fresh.identifier("segment id"), representation: representation.id, keyNumber: resource.keyNumber,
+            blockSize: Self.blockSize, start: start, length: 0)
+        try index.begin(segment, now: now())
+        do {
+            let file = try segments.create(segment.id)
+            return try SegmentWriter(segment, resourceKey: key.secret, file: file)
+        } catch {
+            try abandon(segment.id)
+            throw Self.translated(error, "a segment cannot be written")
+        }
+    }
+
+    /// Makes the whole blocks of a growing segment durable and commits them.
+    package func checkpoint(_ writer: inout SegmentWriter) throws {
+        try commit(&writer, closed: false)
+    }
+
+    /// Closes a segment for ever: the short last block sealed, everything durable and committed.
+    ///
+    /// - Returns: the segment, which ends at its last whole block where the short one could not be written; nil where
+    ///   it has no byte and is gone.
+    /// - Throws: ``VaultError`` where it could not be made durable and is condemned.
+    package func close(_ writer: consuming SegmentWriter) throws -> SegmentDescription? {
+        var writer = writer
+        writer.finish()
+        guard writer.segment.length > 0 else {
+            try abandon(writer.segment.id)
+            return nil
+        }
+        try commit(&writer, closed: true)
+        return writer.segment
+    }
+
+    func commit(_ writer: inout SegmentWriter, closed: Bool) throws {
+        let segment = writer.segment
+        do {
+            try writer.synchronize()
+            try segments.synchronizeName(of: segment.id)
+            try countingFetched { try index.commit(segment, closed: closed, fetched: $0) }
+        } catch {
+            // After a failed sync the row goes before anything else can read pages that the disk never got.
+            try abandon(segment.id)
+            throw Self.translated(error, "a segment cannot be made durable")
+        }
+    }
+
+    static func translated(_ error: any Error, _ what: String) -> any Error {
+        (error as? FileFailure)?.vaultError(what) ?? error
+    }
+
+    func abandon(_ id: SegmentID) throws {
+        try index.drop(id, doomed: true)
+        try finishDoomed()
+    }
+
+    /// Opens a segment for reading.
+    ///
+    /// - Throws: ``SegmentFailure``.
+    package func reader(of segment: SegmentDescription, resource: StoredResource) throws -> SegmentReader {
+        guard let key = resource.keys[segment.keyNumber] else { throw SegmentFailure.wrongKey }
+        return try SegmentReader(segment, resourceKey: key.secret, in: segments)
+    }
+
+    /// Acts on what reading a segment failed with: the block, or the whole segment, is a gap from now on. Readers that
+    /// are not the owner only pass it by.
+    package func condemn(_ segment: SegmentDescription, for failure: SegmentFailure) throws {
+        guard isOwner else { return }
+        switch failure {
+        case .badBlock(let block): try index.markBad(segment.id, block: block)
+        case .missing: try index.drop(segment.id, doomed: false)
+        case .foreign, .wrongKey:
+            try index.drop(segment.id, doomed: false)
+            // The row is gone, so the file is never served again; that it could not be moved changes nothing.
+            try? segments.quarantine(segment.id)
+        case .unreadable: break
+        }
+    }
+}

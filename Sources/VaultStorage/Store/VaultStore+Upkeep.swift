@@ -1,0 +1,98 @@
+import Synchronization
+import VaultCrypto
+package import VaultModel
+
+// Counting, backing up, and finishing what an owner before this one left.
+extension VaultStore {
+    /// Counts bytes that an origin sent; they are committed with the next change.
+    package func countFetched(_ bytes: Int64) {
+        counters.withLock { $0.fetched += bytes }
+    }
+
+    /// Bytes that origins have sent since the vault was made, those not yet committed included.
+    package func bytesFetched() throws -> Int64 {
+        let committed = try index.settings().bytesFetched
+        return isOwner ? counters.withLock { $0.fetched } : committed
+    }
+
+    /// Lets a commit take the count along.
+    func countingFetched(_ commit: (Int64) throws -> Void) throws {
+        let total = counters.withLock { $0.fetched }
+        try commit(total)
+        counters.withLock { counters in
+            guard total > counters.committed else { return }
+            counters.committed = total
+            // The count rests in a row that the backup holds too.
+            counters.changesSinceBackup += 1
+        }
+    }
+
+    /// Commits a count that no segment took along.
+    package func flushCounters() throws {
+        let isDue = counters.withLock { $0.fetched > $0.committed }
+        if isDue { try countingFetched { try index.countFetched($0) } }
+    }
+
+    /// Notes that resources were read in this hour.
+    package func touch(_ ids: [ResourceID]) throws {
+        if isOwner, !ids.isEmpty { try index.touch(ids, now: now()) }
+    }
+
+    func noteChange() { counters.withLock { $0.changesSinceBackup += 1 } }
+
+    /// Backs the catalog up where it is 10 minutes or 1 000 changes behind.
+    package func backUpCatalogIfDue() throws {
+        let isDue = counters.withLock { counters in
+            counters.changesSinceBackup >= 1000
+                || (counters.changesSinceBackup > 0 && now() - counters.lastBackup >= 600)
+        }
+        if isDue { try backUpCatalog() }
+    }
+
+    /// Writes `catalog.backup` anew.
+    package func backUpCatalog() throws {
+        let changes = counters.withLock { $0.changesSinceBackup }
+        try CatalogBackup.write(index, vault: folder, fileSystem: fileSystem)
+        counters.withLock { counters in
+            counters.changesSinceBackup -= changes
+            counters.lastBackup = now()
+        }
+    }
+
+    /// Removes the files of condemned segments, and then their names from the list. What cannot be removed stays on it
+    /// for the next time: it is no reason to refuse a vault or to stop playing.
+    func finishDoomed() throws {
+        while true {
+            let doomed = try index.doomedSegments(limit: 256)
+            let gone = doomed.filter { id in (try? segments.remove(id)) != nil }
+                .filter { id in (try? segments.synchronizeName(of: id)) != nil }
+            if gone.isEmpty { return }
+            try index.forgetDoomed(gone)
+        }
+    }
+
+    /// Closes the segments that the last owner left open, at the last block that opens. One that cannot be recovered
+    /// is no reason to refuse the vault.
+    func recoverOpenSegments() throws {
+        for (segment, resource) in try index.openSegments() {
+            // Where the resource does not open nothing is known about the bytes, and nothing is condemned.
+            guard let key = (try? index.resource(resource))?.keys[segment.keyNumber] else { continue }
+            switch try SegmentRecovery.recover(segment, resourceKey: key.secret, in: segments) {
+            case .recovered(let recovered): try closeRecovered(recovered)
+            case .lost: try abandon(segment.id)
+            case .unreadable: break
+            }
+        }
+    }
+
+    func closeRecovered(_ segment: SegmentDescription) throws {
+        do {
+            try index.commit(segment, closed: true, fetched: 0)
+        } catch let error as VaultError where error.code == .integrity {
+            // Another segment holds these bytes by now.
+            try abandon(segment.id)
+        } catch let error as VaultError where error.code == .diskFull {
+            // It stays open, as far as it was committed, for the next owner: a full disk can still be read.
+        }
+    }
+}
