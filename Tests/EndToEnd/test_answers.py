@@ -13,7 +13,8 @@ class Answers(VaultCase):
     @classmethod
     def prepare(cls):
         cls.origin, cls.vault = cls.new_origin(), cls.served_vault()
-        cls.media.path(NAME)
+        for name in (NAME, "tone.mp3"):
+            cls.media.path(name)
         cls.size = cls.media.size(NAME)
         cls.address = cls.vault.address(cls.origin.url(NAME))
         cls.whole = client.get(cls.address)
