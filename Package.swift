@@ -69,34 +69,35 @@ let package = Package(
             dependencies: ["CProcess", "MediaVault", "VaultModel", "VaultService", arguments, logging],
             swiftSettings: settings),
 
-        // Test support is no product: scripted origins, simulated disks.
+        // Test support is no product: seeded numbers, scripted origins, simulated disks.
+        .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: settings),
         .target(
             name: "OriginTestSupport", dependencies: ["VaultModel"], path: "Tests/OriginTestSupport",
             swiftSettings: settings),
         .target(
             name: "VaultTestSupport",
-            dependencies: ["VaultModel", "VaultCrypto", "VaultStorage"],
+            dependencies: ["SeededRandom", "VaultModel", "VaultCrypto", "VaultStorage"],
             path: "Tests/VaultTestSupport", swiftSettings: settings),
         .executableTarget(
             name: "open-held-ranges", dependencies: ["CSodium", "MediaVault", "VaultCrypto", "VaultModel", "VaultStorage"],
             path: "Tests/Benchmarks/OpenHeldRanges", swiftSettings: settings),
-        .testTarget(name: "VaultModelTests", dependencies: ["VaultModel"], swiftSettings: settings),
+        .testTarget(name: "VaultModelTests", dependencies: ["SeededRandom", "VaultModel"], swiftSettings: settings),
         .testTarget(name: "VaultManifestTests", dependencies: ["VaultManifest", "VaultModel"], swiftSettings: settings),
         .testTarget(
-            name: "VaultCryptoTests", dependencies: ["VaultCrypto", "VaultModel", "VaultTestSupport", crypto],
+            name: "VaultCryptoTests", dependencies: ["SeededRandom", "VaultCrypto", "VaultModel", crypto],
             resources: [.copy("Vectors")], swiftSettings: settings),
         .testTarget(
             name: "VaultStorageTests",
-            dependencies: ["VaultStorage", "VaultCrypto", "VaultModel", "VaultTestSupport", grdb],
+            dependencies: ["SeededRandom", "VaultStorage", "VaultCrypto", "VaultModel", "VaultTestSupport", grdb],
             swiftSettings: settings),
         .testTarget(
-            name: "VaultFetchTests", dependencies: ["CCurl", "VaultFetch", "VaultModel", "OriginTestSupport"],
+            name: "VaultFetchTests", dependencies: ["CCurl", "SeededRandom", "VaultFetch", "VaultModel", "OriginTestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "MediaVaultTests",
             dependencies: [
-                "MediaVault", "VaultStorage", "VaultCrypto", "VaultFetch", "VaultModel", "OriginTestSupport",
-                "VaultTestSupport", crypto,
+                "MediaVault", "SeededRandom", "VaultStorage", "VaultCrypto", "VaultFetch", "VaultModel",
+                "OriginTestSupport", crypto,
             ],
             resources: [.copy("GoldenVault")], swiftSettings: settings),
         .testTarget(

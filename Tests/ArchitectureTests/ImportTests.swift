@@ -21,7 +21,8 @@ struct ImportTests {
             "ServiceLifecycle", "UnixSignals", "Synchronization", "Foundation", "Glibc", "Musl", "Darwin",
         ],
         "VaultCommand": [
-            "VaultModel", "MediaVault", "VaultService", "CProcess", "ArgumentParser", "Logging", "Synchronization", "Dispatch",
+            "VaultModel", "MediaVault", "VaultService", "CProcess", "ArgumentParser", "Logging", "Synchronization",
+            "Dispatch",
             "Foundation", "Glibc", "Darwin",
         ],
     ]
@@ -29,7 +30,9 @@ struct ImportTests {
     private static let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Sources")
 
-    @Test("Each target imports only what stands above it, and each C library has one target", arguments: allowed.keys.sorted())
+    @Test(
+        "Each target imports only what stands above it, and each C library has one target",
+        arguments: allowed.keys.sorted())
     func imports(target: String) throws {
         let files = try Self.swiftFiles(of: target)
         #expect(!files.isEmpty, "the target has sources, or this test proves nothing")
@@ -43,7 +46,9 @@ struct ImportTests {
 
     @Test("Every folder of Sources is a target that these rules know")
     func allTargetsAreKnown() throws {
-        let folders = try FileManager.default.contentsOfDirectory(atPath: Self.sources.path).filter { !$0.hasPrefix("C") }
+        let folders = try FileManager.default.contentsOfDirectory(atPath: Self.sources.path).filter {
+            !$0.hasPrefix("C")
+        }
         #expect(Set(folders) == Set(Self.allowed.keys))
     }
 
@@ -67,7 +72,8 @@ struct ImportTests {
         let kinds: Set<Substring> = ["struct", "class", "enum", "func", "protocol", "typealias", "var", "let"]
         return try String(contentsOf: file, encoding: .utf8).split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")
-            guard let index = words.firstIndex(of: "import"), words[..<index].allSatisfy({ $0.first == "@" || accessLevels.contains($0) })
+            guard let index = words.firstIndex(of: "import"),
+                words[..<index].allSatisfy({ $0.first == "@" || accessLevels.contains($0) })
             else { return nil }
             let rest = words[(index + 1)...].drop { kinds.contains($0) }
             return rest.first.map { String($0.prefix { $0 != "." }) }

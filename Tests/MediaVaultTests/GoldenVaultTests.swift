@@ -57,7 +57,9 @@ struct GoldenVaultTests {
         return try JSONDecoder().decode(Expected.self, from: data).resources
     }
 
-    @Test("A vault made by another implementation opens byte for byte, by key and by passphrase", arguments: ["key", "passphrase"], [VaultOptions.Access.reader, .owner])
+    @Test(
+        "A vault made by another implementation opens byte for byte, by key and by passphrase",
+        arguments: ["key", "passphrase"], [VaultOptions.Access.reader, .owner])
     func opens(with secret: String, access: VaultOptions.Access) async throws {
         let copy = try copy()
         let place = VaultPlace(folder: copy.path + "/vault", keyring: copy.path + "/keyring.json")
@@ -88,7 +90,9 @@ struct GoldenVaultTests {
 
     private func read(_ vault: Vault, _ url: MediaURL, _ range: ByteRange) async throws -> [UInt8] {
         var bytes: [UInt8] = []
-        for try await chunk in try await vault.read(url, range: .closed(first: range.lowerBound, last: range.upperBound - 1)) {
+        for try await chunk in try await vault.read(
+            url, range: .closed(first: range.lowerBound, last: range.upperBound - 1))
+        {
             bytes += chunk
         }
         return bytes

@@ -11,8 +11,12 @@ struct LoadPlanTests {
 
     @Test("What is in flight is waited for, and what is held counts before it")
     func inFlight() {
-        let pieces = LoadPlan.pieces(of: 10..<100, held: ByteRanges([20..<30, 45..<50]), inFlight: ByteRanges([25..<60]))
-        #expect(pieces == [.gap(10..<20), .held(20..<30), .inFlight(30..<45), .held(45..<50), .inFlight(50..<60), .gap(60..<100)])
+        let pieces = LoadPlan.pieces(
+            of: 10..<100, held: ByteRanges([20..<30, 45..<50]), inFlight: ByteRanges([25..<60]))
+        #expect(
+            pieces == [
+                .gap(10..<20), .held(20..<30), .inFlight(30..<45), .held(45..<50), .inFlight(50..<60), .gap(60..<100),
+            ])
     }
 
     @Test("In a small universe every plan covers its request exactly once, and only missing bytes are gaps (C7, C10)")
@@ -38,7 +42,8 @@ struct LoadPlanTests {
             #expect(piece.range.lowerBound == position && !piece.range.isEmpty)
             for offset in piece.range {
                 let expected: LoadPlan.Piece =
-                    held.contains(offset) ? .held(piece.range) : inFlight.contains(offset) ? .inFlight(piece.range) : .gap(piece.range)
+                    held.contains(offset)
+                    ? .held(piece.range) : inFlight.contains(offset) ? .inFlight(piece.range) : .gap(piece.range)
                 #expect(piece == expected, "request \(request), held \(held), in flight \(inFlight)")
             }
             position = piece.range.upperBound

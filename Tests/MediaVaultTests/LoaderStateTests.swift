@@ -4,7 +4,7 @@ import VaultModel
 @testable import MediaVault
 
 /// The loader's decisions, without a socket, a file or a clock of the machine's.
-@Suite("Loader state")
+@Suite("Loader state: one value, changed by one at a time (L14)")
 struct LoaderStateTests {
     private let start = ContinuousClock.now
 
@@ -13,7 +13,8 @@ struct LoaderStateTests {
         var state = LoaderState(mode: .online)
         _ = state.learn(
             ContentInformation(
-                length: length, type: nil, validators: Validators(entityTag: EntityTag(strong: "1")), supportsRanges: true))
+                length: length, type: nil, validators: Validators(entityTag: EntityTag(strong: "1")),
+                supportsRanges: true))
         let reader = state.addReader(.playback, 0..<length)
         guard case (.fetch(let fetch), _) = state.step(reader, now: start) else {
             Issue.record("a reader of a gap starts a fetch")

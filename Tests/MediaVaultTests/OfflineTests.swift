@@ -15,7 +15,9 @@ struct OfflineTests {
         return fixture
     }
 
-    @Test("Held ranges play, a range ends before the hole, a hole is a clear error at its byte", arguments: [VaultMode.offline, .online])
+    @Test(
+        "Held ranges play, a range ends before the hole, a hole is a clear error at its byte",
+        arguments: [VaultMode.offline, .online])
     func partial(mode: VaultMode) async throws {
         let fixture = try await partlyHeld()
         let vault = try await fixture.open(mode: mode)

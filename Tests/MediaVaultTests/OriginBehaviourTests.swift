@@ -86,7 +86,9 @@ struct OriginBehaviourTests {
         await vault.close()
     }
 
-    @Test("Nothing, one byte, and whole numbers of blocks are all read and held exactly", arguments: [0, 1, 32_767, 32_768, 32_769, 65_536])
+    @Test(
+        "Nothing, one byte, and whole numbers of blocks are all read and held exactly",
+        arguments: [0, 1, 32_767, 32_768, 32_769, 65_536])
     func sizes(length: Int64) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let vault = try await fixture.open()
@@ -117,7 +119,8 @@ struct OriginBehaviourTests {
     func refused(status: Int) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 100))
         fixture.origin.answer { _ in
-            ScriptedAnswer(status, fields: ["Content-Length": "5", "Retry-After": "7"], body: [.bytes(Array("error".utf8))])
+            ScriptedAnswer(
+                status, fields: ["Content-Length": "5", "Retry-After": "7"], body: [.bytes(Array("error".utf8))])
         }
         let vault = try await fixture.open()
         let error = await #expect(throws: VaultError.self) { try await vault.read(fixture.url) }
@@ -140,7 +143,9 @@ struct OriginBehaviourTests {
         await vault.close()
     }
 
-    @Test("What a resource is can be asked without a byte of it, once, and even where HEAD is refused (H1, H12, L4, L5)", arguments: [true, false])
+    @Test(
+        "What a resource is can be asked without a byte of it, once, and even where HEAD is refused (H1, H12, L4, L5)",
+        arguments: [true, false])
     func information(allowsHead: Bool) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 70_000, contentType: "video/webm"))
         fixture.origin.answer { [resource = fixture.resource] request in

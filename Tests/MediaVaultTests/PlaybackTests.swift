@@ -1,5 +1,6 @@
 import MediaVault
 import OriginTestSupport
+import SeededRandom
 import Testing
 
 @Suite("Playback")
@@ -64,7 +65,8 @@ struct PlaybackTests {
         await vault.close()
     }
 
-    @Test("The player's pattern of probe, open-ended request, cancel and seek fetches no byte twice (L10, L11, L15, C11)")
+    @Test(
+        "The player's pattern of probe, open-ended request, cancel and seek fetches no byte twice (L10, L11, L15, C11)")
     func playersPattern() async throws {
         let total: Int64 = 6_000_000
         let fixture = try await VaultFixture(ScriptedResource(length: total))
@@ -114,7 +116,7 @@ struct PlaybackTests {
     func randomSeeks() async throws {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")
-        var random = SplitMix(state: seed)
+        var random = SeededGenerator(seed: seed)
         let length: Int64 = 5_000_000
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let vault = try await fixture.open()
@@ -157,18 +159,5 @@ struct PlaybackTests {
         while let bytes = try await player.next() { position += Int64(bytes.count) }
         #expect(try await vault.status().bytesFetched == 8_000_000)
         await vault.close()
-    }
-}
-
-/// A seeded generator, so that a failing run can be had again.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-        return word ^ word >> 31
     }
 }

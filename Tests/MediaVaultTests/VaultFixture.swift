@@ -52,6 +52,12 @@ final class VaultFixture: Sendable {
     /// The ranges the index says are held.
     func held(_ vault: Vault) async throws -> [ByteRange] { try await vault.summary(of: url)?.held ?? [] }
 
+    /// The files of all segments.
+    var segmentFiles: [URL] {
+        FileManager.default.enumerator(at: URL(filePath: place.folder + "/segments"), includingPropertiesForKeys: nil)?
+            .compactMap { $0 as? URL }.filter { !$0.hasDirectoryPath } ?? []
+    }
+
     /// Body bytes that the origin has put on the wire.
     var bytesSent: Int64 { origin.exchanges.reduce(0) { $0 + $1.bodyBytesSent } }
 

@@ -1,3 +1,4 @@
+import SeededRandom
 import Testing
 
 @testable import VaultCrypto
@@ -96,7 +97,7 @@ struct JSONParserTests {
     func property() throws {
         let seed = UInt64.random(in: 0 ... .max)
         print("JSONParserTests.property: seed \(seed)")
-        var generator = SplitMix(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let pieces = [
             "{", "}", "[", "]", ":", ",", "\"", "\"a\"", "\"b\"", "1", "0", "true", "null", " ", "\\", "\\u00e9",
             "\\ud83d", "\\ude00", "é", "\u{0}", "-", "e",

@@ -1,3 +1,4 @@
+import SeededRandom
 import Testing
 import VaultModel
 
@@ -37,7 +38,7 @@ struct KeyringDamageTests {
     func property() throws {
         let seed = UInt64.random(in: 0 ... .max)
         print("KeyringDamageTests.property: seed \(seed)")
-        var generator = SplitMix(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let fixture = try KeyringFixture()
         let original = try JSONParser.parse(fixture.file)
         for _ in 0..<3000 {

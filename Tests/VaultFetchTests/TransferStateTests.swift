@@ -1,3 +1,4 @@
+import SeededRandom
 import Testing
 import VaultModel
 
@@ -165,7 +166,7 @@ struct TransferStateTests {
 
     @Test("In any order of events each waiter comes out once, and bytes in order", arguments: 0..<200 as Range<UInt64>)
     func anyOrder(_ seed: UInt64) {
-        var random = SplitMix(state: seed)
+        var random = SeededGenerator(seed: seed)
         var state = Self.receiving(limit: 64)
         var (sent, got, nextWaiter): (UInt8, [UInt8], Int) = (0, [], 0)
         var parked: [Int] = []
@@ -195,17 +196,5 @@ struct TransferStateTests {
         while let more = Self.bytes(state.takeBytes()) { got += more }
         #expect(woken == parked, "seed \(seed)")
         #expect(got == (0..<got.count).map { UInt8(truncatingIfNeeded: $0) }, "seed \(seed)")
-    }
-}
-
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-        return word ^ word >> 31
     }
 }

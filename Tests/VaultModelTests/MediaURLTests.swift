@@ -1,3 +1,4 @@
+import SeededRandom
 import Testing
 import VaultModel
 
@@ -180,7 +181,7 @@ struct MediaURLTests {
     func property() {
         let seed = UInt64.random(in: 0 ... .max)
         print("MediaURLTests.property: seed \(seed)")
-        var generator = SplitMix(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let pieces = [
             "a", "B", "/", "/", ".", "..", "%", "%2", "%41", "%7e", "%2F", "%25", "?", "#", "@", ":", "80", "[", "]",
             "::1", "é", "\u{301}", "~",

@@ -1,3 +1,4 @@
+import SeededRandom
 import Synchronization
 import Testing
 import VaultCrypto
@@ -6,7 +7,7 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("Power loss costs what was not synced, and nothing else")
+@Suite("Power loss costs what was not synced, and nothing else: a second file system behind the same protocol (C19)")
 struct PowerLossTests {
     /// What the vault must still hold, as far as the store has said so.
     private final class Promises: Sendable {

@@ -1,3 +1,5 @@
+import SeededRandom
+
 /// Decides what of the unsynced reached the disk before the power went. One seed, one outcome.
 ///
 /// How much gets through differs between seeds: nothing, everything, half of it, nearly all of it.

@@ -3,11 +3,13 @@ import VaultModel
 /// A download into the vault: begins when it is iterated, goes on where an earlier one stopped, ends when everything is
 /// held. Leaving the loop, or cancelling its task, stops it; bytes that came are kept.
 public struct Download: AsyncSequence, Sendable {
+    /// How far it is, told ten times a second at most.
     public typealias Element = DownloadProgress
 
     let vault: Vault
     let url: MediaURL
 
+    /// Begins the download. The iterator throws ``VaultError`` where it cannot go on.
     public func makeAsyncIterator() -> AsyncThrowingStream<DownloadProgress, any Error>.Iterator {
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: DownloadProgress.self, bufferingPolicy: .bufferingNewest(1))

@@ -80,7 +80,9 @@ extension Vault {
     private static func progress(_ loader: ResourceLoader, _ position: Int64) -> DownloadProgress {
         loader.look { state in
             var held = state.map.covered
-            for fetch in state.fetches.values where fetch.isStoring { held.insert(contentsOf: fetch.start..<fetch.present) }
+            for fetch in state.fetches.values where fetch.isStoring {
+                held.insert(contentsOf: fetch.start..<fetch.present)
+            }
             return DownloadProgress(
                 held: held.byteCount, total: state.information?.length, type: state.information?.type,
                 manifest: ManifestDetection.kind(type: state.information?.type, path: loader.url.path))

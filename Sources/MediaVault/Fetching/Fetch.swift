@@ -41,7 +41,8 @@ struct Fetch {
             if failure.kind == .unreachable { loader.noteContact(isReachable: false) }
             return .origin(failure)
         } catch {
-            return .final(error as? VaultError ?? VaultError(.storage, "a fetch failed for an unknown reason: \(error)"))
+            return .final(
+                error as? VaultError ?? VaultError(.storage, "a fetch failed for an unknown reason: \(error)"))
         }
     }
 
@@ -119,7 +120,8 @@ struct Fetch {
             loader.change { $0.accept(id, end: 0, fromZero: true) }
             return
         }
-        var error = VaultError(.unsatisfiableRange, "the range begins at or past the end of the resource; ask for one within it")
+        var error = VaultError(
+            .unsatisfiableRange, "the range begins at or past the end of the resource; ask for one within it")
         error.length = total
         throw error
     }

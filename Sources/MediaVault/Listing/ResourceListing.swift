@@ -2,11 +2,13 @@ import VaultStorage
 
 /// The resources of a vault, read a page at a time: none is held in memory longer than its page.
 public struct ResourceListing: AsyncSequence, Sendable {
+    /// One resource.
     public typealias Element = ResourceSummary
 
     let store: VaultStore
     let pool: BlockingPool
 
+    /// A walk from the first resource on.
     public func makeAsyncIterator() -> Iterator { Iterator(store: store, pool: pool) }
 
     /// Walks through the resources.
@@ -36,7 +38,8 @@ public struct ResourceListing: AsyncSequence, Sendable {
             defer { damagedCount = 0 }
             throw VaultError(
                 .integrity,
-                "\(damagedCount) resources are not listed: their rows fail their tags; restore index.sqlite from a copy")
+                "\(damagedCount) resources are not listed: their rows fail their tags; restore index.sqlite from a copy"
+            )
         }
 
         private mutating func turnPage() async throws {

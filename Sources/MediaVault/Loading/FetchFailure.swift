@@ -15,10 +15,12 @@ enum FetchFailure: Error, Sendable {
             var error: VaultError
             switch failure.kind {
             case .unreachable:
-                error = VaultError(.unreachable, "\(url.authority) cannot be reached: \(failure.reason); try again later")
+                error = VaultError(
+                    .unreachable, "\(url.authority) cannot be reached: \(failure.reason); try again later")
             case .interrupted:
                 error = VaultError(
-                    .unreachable, "\(url.authority) broke off its answer: \(failure.reason); try again, it goes on where it stopped")
+                    .unreachable,
+                    "\(url.authority) broke off its answer: \(failure.reason); try again, it goes on where it stopped")
             case .lied:
                 error = VaultError(.lied, "\(url.authority) gave an answer that cannot be used: \(failure.reason)")
             case .refused(let status, let retryAfter):

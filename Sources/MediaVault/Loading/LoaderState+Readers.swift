@@ -32,7 +32,9 @@ extension LoaderState {
         guard var reader = readers[id] else { return (.finished, effects) }
         reader.signal.lower()
         defer { readers[id] = reader }
-        guard !isClosed else { return (.failed(.final(VaultError(.closed, "the vault was closed; open it again"))), effects) }
+        guard !isClosed else {
+            return (.failed(.final(VaultError(.closed, "the vault was closed; open it again"))), effects)
+        }
         guard reader.edition == edition else { return (.changed, effects) }
         if let failure = reader.failure {
             reader.failure = nil

@@ -188,7 +188,8 @@ final class ResourceLoader: Sendable {
         response.cancel()
         let known = look { $0.information }
         let verdict = try ResponseCheck.judge(
-            response.head, asked: request, known: known.map { KnownRepresentation(validators: $0.validators, length: $0.length) })
+            response.head, asked: request,
+            known: known.map { KnownRepresentation(validators: $0.validators, length: $0.length) })
         let information = ResponseCheck.information(of: response.head, asked: request, content: verdict.content)
         switch verdict {
         case .current: if let known { return known }

@@ -6,7 +6,9 @@ import VaultStorage
 /// One consumer at a time. Letting go of it ends its share of what is being fetched; bytes that came are kept. Nothing is
 /// read ahead of what is asked for but a bounded window, however large the media.
 public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
+    /// Bytes, at most ``chunkBytes`` of them.
     public typealias Element = [UInt8]
+    /// The reader itself.
     public typealias AsyncIterator = MediaReader
 
     /// Where the bytes asked for lay when the reader was opened.
@@ -89,7 +91,8 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
             guard let position, let end = range?.upperBound ?? .some(.max), position < end else { return nil }
             switch loader.step(id) {
             case .finished: return nil
-            case .take(let bytes): return advance(Array(bytes.prefix(Int(Swift.min(end - position, Int64(Self.chunkBytes))))))
+            case .take(let bytes):
+                return advance(Array(bytes.prefix(Int(Swift.min(end - position, Int64(Self.chunkBytes))))))
             case .open(let segment, let run):
                 let wanted = run.clamped(to: position..<Swift.min(end, chunkEnd(position, segment)))
                 if let bytes = try await open(wanted, of: segment) { return advance(bytes) }

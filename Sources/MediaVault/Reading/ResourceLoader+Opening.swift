@@ -47,7 +47,8 @@ extension ResourceLoader {
         guard let length = information.length else { return provisional(requested) }
         guard let range = requested.resolved(length: length) else {
             var error = VaultError(
-                .unsatisfiableRange, "the range lies outside the \(length) bytes of the resource; ask for one within them")
+                .unsatisfiableRange,
+                "the range lies outside the \(length) bytes of the resource; ask for one within them")
             error.length = length
             throw error
         }

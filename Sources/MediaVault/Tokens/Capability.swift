@@ -31,7 +31,8 @@ struct Capability: Hashable {
     /// Reads the spelling that ``text`` writes, and no other.
     init?(_ text: some StringProtocol) {
         let fields = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard fields.count == 4, let expiry = DecimalNumber.exact(fields[0]), let depth = DecimalNumber.exact(fields[1]),
+        guard fields.count == 4, let expiry = DecimalNumber.exact(fields[0]),
+            let depth = DecimalNumber.exact(fields[1]),
             depth <= 1024, let kind = Kind(rawValue: String(fields[2])),
             let mac = Base64.decodeFromURL(String(fields[3])), mac.count == Self.macByteCount
         else { return nil }

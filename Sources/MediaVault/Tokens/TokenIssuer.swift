@@ -55,7 +55,8 @@ public struct TokenIssuer: Sendable {
             url.path + (url.query.map { "?\($0)" } ?? "") == "/" + parts[5],
             let prefix = Capability.prefix(of: url.path, depth: capability.depth)
         else { return nil }
-        let right = mac(expiry: capability.expiry, depth: capability.depth, kind: capability.kind, url: url, prefix: prefix)
+        let right = mac(
+            expiry: capability.expiry, depth: capability.depth, kind: capability.kind, url: url, prefix: prefix)
         guard ConstantTime.areEqual(right, capability.mac), capability.expiry > now else { return nil }
         return url
     }

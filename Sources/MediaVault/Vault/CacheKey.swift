@@ -12,7 +12,8 @@ enum CacheKey {
         let credentials = userInfo.contains(":") ? userInfo : userInfo + ":"
         let identity = Array("Basic \(Base64.encode(Array(credentials.utf8)))".utf8)
         guard let principal = keyring.principal(identity, locator: locator) else {
-            throw VaultError(.foreignKeyring, "the keyring lacks the key that names this vault's resources; use the newer one")
+            throw VaultError(
+                .foreignKeyring, "the keyring lacks the key that names this vault's resources; use the newer one")
         }
         return canonical + [0] + principal
     }

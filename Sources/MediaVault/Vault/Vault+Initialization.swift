@@ -17,7 +17,9 @@ extension Vault {
         let hasKeyring = files.exists(place.keyring)
         guard hasKeyring || !hasVault else {
             throw VaultError(
-                .noVault, "there is a vault at \(place.folder), but no keyring at \(place.keyring); name the one it was made with")
+                .noVault,
+                "there is a vault at \(place.folder), but no keyring at \(place.keyring); name the one it was made with"
+            )
         }
         for path in [place.keyring, place.folder + "/index"] { try makeFolders(above: path, files) }
         let keyFileMade = try makeKeyFile(unlock, hasKeyring: hasKeyring, files)

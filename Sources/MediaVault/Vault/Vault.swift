@@ -44,7 +44,9 @@ public final class Vault: Sendable {
         self.unlockRestsWithVault = unlockRestsWithVault
         mode = options.access == .reader ? .offline : options.mode
         pool = .shared
-        ownOrigin = options.origin == nil ? CurlOrigin(configuration: CurlConfiguration(userAgent: "MediaVault/\(Self.version)")) : nil
+        ownOrigin =
+            options.origin == nil
+            ? CurlOrigin(configuration: CurlConfiguration(userAgent: "MediaVault/\(Self.version)")) : nil
         origin = options.origin ?? ownOrigin ?? UnreachableOrigin()
     }
 
@@ -61,14 +63,16 @@ public final class Vault: Sendable {
     ) async throws -> Vault {
         let vault = try await BlockingPool.shared.run {
             guard VaultStore.exists(at: place.folder) else {
-                throw VaultError(.noVault, "there is no vault at \(place.folder); make one with init, or name its folder")
+                throw VaultError(
+                    .noVault, "there is no vault at \(place.folder); make one with init, or name its folder")
             }
             let secret = try unlock.secret()
             let keyring = try KeyringReader.unlock(KeyringFile.read(place.keyring), with: secret)
             let store = try VaultStore.open(
                 at: place.folder, keyring: keyring, access: options.access == .owner ? .owner : .reader)
             return Vault(
-                store: store, options: options, unlockRestsWithVault: UnlockPlace.rests(unlock.path, with: place.folder))
+                store: store, options: options, unlockRestsWithVault: UnlockPlace.rests(unlock.path, with: place.folder)
+            )
         }
         if options.access == .owner { vault.beginUpkeep() }
         return vault
@@ -135,7 +139,8 @@ public final class Vault: Sendable {
         }
         let cacheKey = try CacheKey.bytes(for: url, keyring: store.keyring, locator: store.index.locator)
         guard let id = store.keyring.resourceID(cacheKey: cacheKey, locator: store.index.locator) else {
-            throw VaultError(.foreignKeyring, "the keyring lacks the key that names this vault's resources; use the newer one")
+            throw VaultError(
+                .foreignKeyring, "the keyring lacks the key that names this vault's resources; use the newer one")
         }
         let loader = loaders.withLock { loaders in
             var entry =
@@ -167,7 +172,9 @@ public final class Vault: Sendable {
         let store = store
         return try await pool.run {
             let cacheKey = try CacheKey.bytes(for: url, keyring: store.keyring, locator: store.index.locator)
-            guard let id = store.keyring.resourceID(cacheKey: cacheKey, locator: store.index.locator) else { return nil }
+            guard let id = store.keyring.resourceID(cacheKey: cacheKey, locator: store.index.locator) else {
+                return nil
+            }
             return try store.index.resource(id).map { ResourceSummary($0) }
         }
     }

@@ -15,6 +15,7 @@ public struct VaultOptions: Sendable {
     /// Where remote bytes come from; nil is libcurl.
     public var origin: (any Origin)?
 
+    /// An owner that fetches what is missing with libcurl, unless told otherwise.
     public init(access: Access = .owner, mode: VaultMode = .online, origin: (any Origin)? = nil) {
         self.access = access
         self.mode = mode

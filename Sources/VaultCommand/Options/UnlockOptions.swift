@@ -34,7 +34,8 @@ struct UnlockOptions: ParsableArguments {
     /// The way meant: what the options name, else what the environment names, else a prompt.
     func way(in surroundings: Surroundings = .current) throws -> Way {
         let options = try Self.ways(
-            [("--key-file", keyFile), ("--passphrase-file", passphraseFile), ("--key-command", keyCommand)], surroundings)
+            [("--key-file", keyFile), ("--passphrase-file", passphraseFile), ("--key-command", keyCommand)],
+            surroundings)
         if let way = options { return way }
         let variables = ["MEDIAVAULT_KEY_FILE", "MEDIAVAULT_PASSPHRASE_FILE", "MEDIAVAULT_KEY_COMMAND"]
         return try Self.ways(variables.map { ($0, surroundings[$0]) }, surroundings) ?? .prompt

@@ -7,7 +7,8 @@ enum PassphrasePrompt {
     static func ask(isNew: Bool) async throws -> Passphrase {
         guard Terminal.shared.canAsk else {
             throw UsageError(
-                "nothing opens the keyring; name --key-file, --passphrase-file or --key-command, or run this at a terminal")
+                "nothing opens the keyring; name --key-file, --passphrase-file or --key-command, or run this at a terminal"
+            )
         }
         return try await Terminal.shared.blocking { terminal in
             // Both lines are typed straight into locked memory; only the first is kept.

@@ -46,7 +46,8 @@ package enum Argon2id {
                 guard result == 0 else {
                     throw VaultError(
                         .storage,
-                        "opening the passphrase needs \(cost.memLimit >> 20) MiB of memory, which there is not; free some")
+                        "opening the passphrase needs \(cost.memLimit >> 20) MiB of memory, which there is not; free some"
+                    )
                 }
             }
         }

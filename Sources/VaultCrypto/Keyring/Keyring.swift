@@ -38,7 +38,9 @@ package final class Keyring: Sendable {
             return SharedKey(key)
         }
         var locators: [Int: SharedKey] = [:]
-        for locator in document.locators { locators[Int(locator.number)] = try open(locator.key, .locator, locator.number) }
+        for locator in document.locators {
+            locators[Int(locator.number)] = try open(locator.key, .locator, locator.number)
+        }
         self.locators = locators
         tokenKey = try open(document.tokenKey, .token)
         var generations: [Int: SharedKey] = [:]

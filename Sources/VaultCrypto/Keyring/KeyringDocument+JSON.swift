@@ -27,7 +27,9 @@ extension KeyringDocument {
         guard !locators.isEmpty, Set(locators.map(\.number)).count == locators.count else {
             throw .init(name: "locators")
         }
-        guard slots.count <= Self.mostSlots, Set(slots.map(\.number)).count == slots.count else { throw .init(name: "slots") }
+        guard slots.count <= Self.mostSlots, Set(slots.map(\.number)).count == slots.count else {
+            throw .init(name: "slots")
+        }
     }
 
     /// The file's bytes: canonical JSON with checksum and authenticator, and one line end.

@@ -12,7 +12,8 @@ package struct SecretBytes: ~Copyable, Sendable {
     package init(capacity: Int, filledBy fill: (UnsafeMutableRawBufferPointer) throws -> Int) throws {
         try Sodium.start()
         guard let address = unsafe sodium_malloc(capacity) else {
-            throw VaultError(.storage, "there is no memory left for secrets; end other programs or raise the memory limit")
+            throw VaultError(
+                .storage, "there is no memory left for secrets; end other programs or raise the memory limit")
         }
         let count: Int
         do {

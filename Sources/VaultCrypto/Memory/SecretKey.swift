@@ -29,7 +29,9 @@ package struct SecretKey: ~Copyable, Sendable {
     /// A second owner of the same key.
     package borrowing func duplicate() throws -> SecretKey {
         let source = slot
-        return try unsafe SecretKey { unsafe $0.copyMemory(from: UnsafeRawBufferPointer(start: source.address, count: Self.byteCount)) }
+        return try unsafe SecretKey {
+            unsafe $0.copyMemory(from: UnsafeRawBufferPointer(start: source.address, count: Self.byteCount))
+        }
     }
 
     deinit { KeyArena.shared.release(slot) }

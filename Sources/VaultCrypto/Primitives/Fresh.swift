@@ -35,11 +35,13 @@ package enum Fresh {
     private static func message(_ context: StaticString) -> [UInt8] {
         var bytes: [UInt8] = []
         context.withUTF8Buffer { unsafe bytes.append(contentsOf: $0) }  // A static string's bytes live for ever.
-        for clock in [CLOCK_REALTIME, CLOCK_MONOTONIC] { bytes += LittleEndian.bytes(UInt64(clock_gettime_nsec(clock))) }
+        for clock in [CLOCK_REALTIME, CLOCK_MONOTONIC] {
+            bytes += LittleEndian.bytes(UInt64(nanoseconds(clock)))
+        }
         return bytes
     }
 
-    private static func clock_gettime_nsec(_ clock: clockid_t) -> UInt64 {
+    private static func nanoseconds(_ clock: clockid_t) -> UInt64 {
         var time = timespec()
         unsafe clock_gettime(clock, &time)
         return UInt64(bitPattern: Int64(time.tv_sec)) &* 1_000_000_000 &+ UInt64(bitPattern: Int64(time.tv_nsec))

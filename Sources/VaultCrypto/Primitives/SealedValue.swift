@@ -18,7 +18,9 @@ package enum SealedValue {
         _ secret: borrowing SecretKey, key: borrowing SecretKey, associatedData: [UInt8]
     ) throws -> [UInt8] {
         try unsafe secret.withBytes { bytes in
-            try unsafe seal(UnsafeRawBufferPointer(start: bytes, count: SecretKey.byteCount), key: key, associatedData: associatedData)
+            try unsafe seal(
+                UnsafeRawBufferPointer(start: bytes, count: SecretKey.byteCount), key: key,
+                associatedData: associatedData)
         }
     }
 

@@ -16,7 +16,8 @@ package enum SecretText {
         return try unsafe read(text) { output, characters, count in
             var length = 0
             let result = unsafe sodium_base642bin(
-                output, SecretKey.byteCount, characters, count, nil, &length, nil, Int32(sodium_base64_VARIANT_ORIGINAL))
+                output, SecretKey.byteCount, characters, count, nil, &length, nil, Int32(sodium_base64_VARIANT_ORIGINAL)
+            )
             return length == SecretKey.byteCount ? result : -1
         }
     }
@@ -29,8 +30,10 @@ package enum SecretText {
         let key = try unsafe SecretKey { buffer in
             guard let output = buffer.baseAddress, let characters = text.baseAddress else { return }
             // Both buffers are lent for this call; the output has the 32 bytes that are decoded.
-            isRight = unsafe decode(
-                output.assumingMemoryBound(to: UInt8.self), characters.assumingMemoryBound(to: CChar.self), text.count) == 0
+            isRight =
+                unsafe decode(
+                    output.assumingMemoryBound(to: UInt8.self), characters.assumingMemoryBound(to: CChar.self),
+                    text.count) == 0
         }
         return isRight ? .some(key) : nil
     }

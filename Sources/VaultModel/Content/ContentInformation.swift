@@ -12,6 +12,7 @@ public struct ContentInformation: Hashable, Sendable {
     /// Whether the origin answers range requests, proved by a real 206.
     public var supportsRanges: Bool
 
+    /// Facts as an origin gave them.
     public init(length: Int64?, type: String?, validators: Validators, supportsRanges: Bool) {
         self.length = length
         self.type = type

@@ -25,6 +25,7 @@ public struct SegmentDescription: Hashable, Sendable {
     /// The number of plaintext bytes it holds.
     public var length: Int64
 
+    /// A segment of these facts; see ``isPossible``.
     public init(
         id: SegmentID, representation: RepresentationID, keyNumber: Int, blockSize: Int, start: Int64, length: Int64
     ) {

@@ -5,6 +5,7 @@ public struct Validators: Hashable, Sendable {
     /// The `Last-Modified` value, byte for byte as the origin sent it.
     public var lastModified: String?
 
+    /// What an origin sent of the two.
     public init(entityTag: EntityTag? = nil, lastModified: String? = nil) {
         self.entityTag = entityTag
         self.lastModified = lastModified

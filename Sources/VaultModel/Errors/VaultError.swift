@@ -74,6 +74,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The representation's length, for ``Code/unsatisfiableRange``, where it is known.
     public var length: Int64?
 
+    /// `message` is one sentence without a full stop, and holds nothing secret.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message

@@ -58,9 +58,11 @@ public struct MediaURL: Hashable, Sendable, CustomStringConvertible {
     /// The URL without its query and without credentials: for messages and logs.
     public var description: String { "\(scheme)://\(authority)\(path)" + (query == nil ? "" : "?…") }
 
+    /// Whether both ask the same origin for the same target with the same credentials.
     public static func == (one: MediaURL, other: MediaURL) -> Bool {
         one.absoluteString == other.absoluteString && one.userInfo == other.userInfo
     }
 
+    /// Hashes what is compared, the credentials left out.
     public func hash(into hasher: inout Hasher) { hasher.combine(absoluteString) }
 }

@@ -17,6 +17,7 @@ public struct OriginFailure: Error, Hashable, Sendable, CustomStringConvertible 
     /// What happened, in a few words without a full stop: `connection refused`.
     public let reason: String
 
+    /// `reason` is a few words without a full stop, and holds nothing secret.
     public init(_ kind: Kind, _ reason: String) {
         self.kind = kind
         self.reason = reason

@@ -5,6 +5,7 @@ public struct OriginHead: Sendable {
     /// The header fields.
     public var fields: HeaderFields
 
+    /// A head of these parts.
     public init(status: Int, fields: HeaderFields) {
         self.status = status
         self.fields = fields

@@ -21,6 +21,7 @@ public struct OriginRequest: Sendable {
     /// Further request fields, such as `Authorization`. They hold no control characters.
     public var fields: HeaderFields
 
+    /// Asks for everything, unless a range is named.
     public init(
         url: MediaURL, method: Method = .get, first: Int64? = nil, end: Int64? = nil, ifRange: String? = nil,
         fields: HeaderFields = HeaderFields()

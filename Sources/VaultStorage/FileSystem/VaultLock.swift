@@ -34,7 +34,9 @@ package struct VaultLock: ~Copyable, Sendable {
 
     /// Why `flock` has just refused.
     private static func refusal(_ number: Int32) -> VaultError {
-        guard errno == EWOULDBLOCK else { return FileFailure.last("flock").vaultError("the vault's lock cannot be taken") }
+        guard errno == EWOULDBLOCK else {
+            return FileFailure.last("flock").vaultError("the vault's lock cannot be taken")
+        }
         let owner = owner(number).map { " (process \($0))" } ?? ""
         return VaultError(.owned, "another program\(owner) owns the vault; end it, or wait until it is done")
     }

@@ -15,7 +15,8 @@ enum IndexError {
 
     /// A row holds what this version never wrote.
     static var damaged: VaultError {
-        VaultError(.integrity, "a row of the index fails its tag; remove the resource, or restore index.sqlite from a copy")
+        VaultError(
+            .integrity, "a row of the index fails its tag; remove the resource, or restore index.sqlite from a copy")
     }
 
     private static func vaultError(_ error: DatabaseError) -> VaultError {

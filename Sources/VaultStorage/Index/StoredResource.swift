@@ -47,7 +47,9 @@ extension SegmentDescription {
     /// The bytes of the segment that are still good: its range without its bad blocks.
     package func effectiveRanges(badBlocks: Set<Int>) -> ByteRanges {
         var ranges = ByteRanges(range)
-        for block in badBlocks where (0..<blockCount).contains(block) { ranges.remove(contentsOf: range(ofBlock: block)) }
+        for block in badBlocks where (0..<blockCount).contains(block) {
+            ranges.remove(contentsOf: range(ofBlock: block))
+        }
         return ranges
     }
 }

@@ -76,7 +76,8 @@ extension VaultIndex {
             guard let key = try keyring.unwrap(wrapped, resource: id, number: number, generation: generation) else {
                 throw VaultError(
                     .integrity,
-                    "the key of a resource does not open under generation \(generation) of this keyring; restore the keyring or remove the resource")
+                    "the key of a resource does not open under generation \(generation) of this keyring; restore the keyring or remove the resource"
+                )
             }
             keys[number] = key
             if number == current { currentGeneration = generation }
@@ -87,9 +88,10 @@ extension VaultIndex {
     private func representation(
         _ id: RepresentationID, of resource: ResourceID, key: borrowing SecretKey, _ db: Database
     ) throws -> StoredRepresentation? {
-        guard let sealed = try Data.fetchOne(
-            db, sql: "SELECT info FROM representation WHERE id = ? AND resource = ?",
-            arguments: [id.data, resource.data])
+        guard
+            let sealed = try Data.fetchOne(
+                db, sql: "SELECT info FROM representation WHERE id = ? AND resource = ?",
+                arguments: [id.data, resource.data])
         else { return nil }
         guard
             let object = SealedDocument.open(
@@ -102,12 +104,15 @@ extension VaultIndex {
         ).compactMap { Self.segment($0) }
         var badBlocks: [SegmentID: Set<Int>] = [:]
         let bad = try Row.fetchAll(
-            db, sql: """
+            db,
+            sql: """
                 SELECT badBlock.segment, badBlock.block FROM badBlock JOIN segment ON segment.id = badBlock.segment
                 WHERE segment.representation = ?
                 """, arguments: [id.data])
         for row in bad {
-            if let id = SegmentID(try row.column("segment")) { badBlocks[id, default: []].insert(try row.column("block")) }
+            if let id = SegmentID(try row.column("segment")) {
+                badBlocks[id, default: []].insert(try row.column("block"))
+            }
         }
         return StoredRepresentation(id: id, info: info, segments: segments, badBlocks: badBlocks)
     }

@@ -39,7 +39,8 @@ extension VaultIndex {
 
     private func requireNoOverlap(_ segment: SegmentDescription, _ db: Database) throws {
         let neighbours = try Row.fetchAll(
-            db, sql: """
+            db,
+            sql: """
                 SELECT * FROM segment
                 WHERE representation = ? AND id <> ? AND start > ? AND start < ? AND start + length > ?
                 """,
@@ -49,7 +50,8 @@ extension VaultIndex {
             ])
         for neighbour in neighbours.compactMap({ Self.segment($0) }) {
             let bad = Set(
-                try Int.fetchAll(db, sql: "SELECT block FROM badBlock WHERE segment = ?", arguments: [neighbour.id.data]))
+                try Int.fetchAll(
+                    db, sql: "SELECT block FROM badBlock WHERE segment = ?", arguments: [neighbour.id.data]))
             let good = neighbour.effectiveRanges(badBlocks: bad)
             guard good.overlaps(with: segment.range).isEmpty else {
                 throw VaultError(.integrity, "two segments would hold the same bytes; the newer one is dropped")
@@ -61,12 +63,14 @@ extension VaultIndex {
     package func openSegments() throws -> [(segment: SegmentDescription, resource: ResourceID)] {
         try read { db in
             let rows = try Row.fetchAll(
-                db, sql: """
+                db,
+                sql: """
                     SELECT segment.*, representation.resource AS resource FROM segment
                     JOIN representation ON representation.id = segment.representation WHERE segment.state = 'open'
                     """)
             return rows.compactMap { row in
-                guard let segment = Self.segment(row), let resource = (try? row.column("resource")).flatMap({ ResourceID($0) })
+                guard let segment = Self.segment(row),
+                    let resource = (try? row.column("resource")).flatMap({ ResourceID($0) })
                 else { return nil }
                 return (segment, resource)
             }

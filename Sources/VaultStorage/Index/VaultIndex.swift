@@ -91,7 +91,8 @@ package final class VaultIndex: Sendable {
             throw VaultError(.integrity, "the index has lost its first row; restore index.sqlite from a copy")
         }
         guard (try row.column("id") as Data) == keyring.vaultID.data else {
-            throw VaultError(.foreignKeyring, "the keyring belongs to another vault; name the one this vault was made with")
+            throw VaultError(
+                .foreignKeyring, "the keyring belongs to another vault; name the one this vault was made with")
         }
         guard (try row.column("keyringRevision") as Int64) <= keyring.revision else {
             throw VaultError(

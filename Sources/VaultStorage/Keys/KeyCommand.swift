@@ -36,7 +36,9 @@ package enum KeyCommand {
 
     private static func run(_ command: String, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         var ends: [Int32] = [-1, -1]
-        guard unsafe pipe(&ends) == 0 else { throw FileFailure.last("pipe").vaultError("the key command cannot be run") }
+        guard unsafe pipe(&ends) == 0 else {
+            throw FileFailure.last("pipe").vaultError("the key command cannot be run")
+        }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         let child: pid_t
         do {
@@ -83,7 +85,7 @@ package enum KeyCommand {
         let arguments = ["/bin/sh", "-c", command]
         // Copies that live until the child has its own.
         var pointers: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
-        defer { unsafe pointers.forEach { unsafe free($0) } }
+        defer { for unsafe pointer in unsafe pointers { unsafe free(pointer) } }
         var child: pid_t = 0
         let result = unsafe posix_spawn(&child, "/bin/sh", &actions, nil, &pointers, environ)
         guard result == 0 else {

@@ -18,7 +18,9 @@ package enum KeyFile {
         let key = try unsafe SecretKey { buffer in
             guard try unsafe read(descriptor, into: buffer) == buffer.count else { throw wrongSize(path) }
         }
-        let more = try unsafe withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { unsafe try read(descriptor, into: $0) }
+        let more = try unsafe withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) {
+            unsafe try read(descriptor, into: $0)
+        }
         guard more == 0 else { throw wrongSize(path) }
         return key
     }
@@ -29,7 +31,8 @@ package enum KeyFile {
         let bytes = try unsafe SecretBytes(capacity: 4096) { buffer in
             let count = try unsafe read(descriptor, into: buffer)
             guard count < buffer.count else {
-                throw VaultError(.looseKeyFile, "the passphrase file \(path) is larger than a passphrase; name the right file")
+                throw VaultError(
+                    .looseKeyFile, "the passphrase file \(path) is larger than a passphrase; name the right file")
             }
             return count
         }

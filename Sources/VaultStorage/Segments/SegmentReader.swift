@@ -66,7 +66,10 @@ package final class SegmentReader: Sendable {
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: Int(range.length)) { buffer, count in
             do throws(SegmentFailure) {
                 // The array's own storage, as many bytes as the range has.
-                try unsafe open(range, of: segment, into: UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<Int(range.length)]))
+                try unsafe open(
+                    range, of: segment,
+                    into: UnsafeMutableRawBufferPointer(
+                        rebasing: UnsafeMutableRawBufferPointer(buffer)[..<Int(range.length)]))
                 count = Int(range.length)
             } catch {
                 failure = error
@@ -81,8 +84,11 @@ package final class SegmentReader: Sendable {
         _ output: UnsafeMutableRawBufferPointer
     ) throws(SegmentFailure) {
         let offset = segment.fileOffset(ofBlock: blocks.lowerBound)
-        let sealedSize = blocks.reduce(0) { $0 + Int(segment.range(ofBlock: $1).length) + SegmentDescription.tagByteCount }
-        try unsafe withUnsafeTemporaryAllocation(byteCount: sealedSize, alignment: 16) { sealed throws(SegmentFailure) in
+        let sealedSize = blocks.reduce(0) {
+            $0 + Int(segment.range(ofBlock: $1).length) + SegmentDescription.tagByteCount
+        }
+        try unsafe withUnsafeTemporaryAllocation(byteCount: sealedSize, alignment: 16) {
+            sealed throws(SegmentFailure) in
             let count: Int
             do throws(FileFailure) {
                 count = try unsafe file.read(into: sealed, at: offset)
@@ -113,7 +119,8 @@ package final class SegmentReader: Sendable {
         return unsafe withUnsafeTemporaryAllocation(byteCount: Int(plain.length), alignment: 16) { whole in
             guard unsafe key.open(sealed, block: block, into: whole) else { return false }
             let skipped = Int(part.lowerBound - plain.lowerBound)
-            unsafe target.copyMemory(from: UnsafeRawBufferPointer(rebasing: whole[skipped..<(skipped + Int(part.length))]))
+            unsafe target.copyMemory(
+                from: UnsafeRawBufferPointer(rebasing: whole[skipped..<(skipped + Int(part.length))]))
             return true
         }
     }

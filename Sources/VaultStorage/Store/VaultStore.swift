@@ -62,7 +62,8 @@ package final class VaultStore: Sendable {
             try fileSystem.createDirectory(folder)
             let lock = try VaultLock(folder: folder)
             guard !exists(at: folder, fileSystem: fileSystem) else {
-                throw VaultError(.invalidArgument, "there is a vault at \(folder) already; open it, or name another folder")
+                throw VaultError(
+                    .invalidArgument, "there is a vault at \(folder) already; open it, or name another folder")
             }
             try FolderSegmentStore(vault: folder, fileSystem: fileSystem).prepare()
             // Under a temporary name until it is whole: a vault that was half made is none.
@@ -105,7 +106,8 @@ package final class VaultStore: Sendable {
         switch access {
         case .reader:
             let index = try VaultIndex.open(at: path, keyring: keyring, readOnly: true)
-            return VaultStore(folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: nil, now: now)
+            return VaultStore(
+                folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: nil, now: now)
         case .owner:
             let lock = try VaultLock(folder: folder)
             // An owner that closed the index left no log.

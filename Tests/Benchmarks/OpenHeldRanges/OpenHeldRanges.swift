@@ -27,10 +27,14 @@ struct OpenHeldRanges {
             // The first round warms the page cache.
             if round > 0 { ratios.append(bareTime / libraryTime) }
             let rate = { (time: Double) in String(format: "%.2f GB/s", Double(mebibytes << 20) / time / 1e9) }
-            print("round \(round): bare \(rate(bareTime)), library \(rate(libraryTime)), ratio \(String(format: "%.3f", bareTime / libraryTime))")
+            print(
+                "round \(round): bare \(rate(bareTime)), library \(rate(libraryTime)), ratio \(String(format: "%.3f", bareTime / libraryTime))"
+            )
         }
         ratios.sort()
-        print("figure: library / bare pread + libsodium, median of \(rounds) = \(String(format: "%.3f", ratios[ratios.count / 2])) (>= 0.92)")
+        print(
+            "figure: library / bare pread + libsodium, median of \(rounds) = \(String(format: "%.3f", ratios[ratios.count / 2])) (>= 0.92)"
+        )
         await vault.close()
     }
 
@@ -39,7 +43,8 @@ struct OpenHeldRanges {
         let place = VaultPlace(folder: folder + "/vault", keyring: folder + "/keyring.json")
         let unlock = Unlock.keyFile(path: folder + "/key")
         _ = try await Vault.initialize(place, unlock: unlock)
-        let vault = try await Vault.open(place, unlock: unlock, options: VaultOptions(origin: HeldOrigin(length: bytes)))
+        let vault = try await Vault.open(
+            place, unlock: unlock, options: VaultOptions(origin: HeldOrigin(length: bytes)))
         for try await _ in vault.download(try MediaURL(HeldOrigin.url)) {}
         return vault
     }

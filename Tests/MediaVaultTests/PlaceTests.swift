@@ -1,0 +1,61 @@
+import Foundation
+import MediaVault
+import OriginTestSupport
+import Testing
+
+@Suite("Places and names")
+struct PlaceTests {
+    @Test("A vault lies where it is told, and two of them know nothing of each other (C17)")
+    func places() async throws {
+        let one = try await VaultFixture(ScriptedResource(length: 50_000))
+        let other = try await VaultFixture(ScriptedResource(length: 50_000))
+        let first = try await one.open()
+        _ = try await one.read(first)
+        let second = try await other.open()
+        #expect(try await second.summary(of: one.url) == nil)
+        #expect(one.segmentFiles.count == 1 && other.segmentFiles.isEmpty)
+        await first.close()
+        await second.close()
+    }
+
+    @Test("The keyring of another vault is refused by name")
+    func foreignKeyring() async throws {
+        let one = try await VaultFixture(ScriptedResource(length: 1))
+        let other = try await VaultFixture(ScriptedResource(length: 1))
+        let mixed = VaultPlace(folder: one.place.folder, keyring: other.place.keyring)
+        let error = await #expect(throws: VaultError.self) { try await Vault.open(mixed, unlock: other.unlock) }
+        #expect(error?.code == .foreignKeyring)
+        let wrong = await #expect(throws: VaultError.self) { try await Vault.open(one.place, unlock: other.unlock) }
+        #expect(wrong?.code == .wrongKey)
+    }
+
+    @Test("Making a vault twice touches nothing that is there")
+    func initializedTwice() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 70_000))
+        let vault = try await fixture.open()
+        _ = try await fixture.read(vault)
+        await vault.close()
+        let keyring = try Data(contentsOf: URL(filePath: fixture.place.keyring))
+        let report = try await Vault.initialize(fixture.place, unlock: fixture.unlock)
+        #expect(!report.vaultMade && !report.keyringMade && !report.keyFileMade && report.unlockRestsWithVault)
+        #expect(try Data(contentsOf: URL(filePath: fixture.place.keyring)) == keyring)
+        let again = try await fixture.open(.reader)
+        #expect(try await fixture.held(again) == [0..<70_000])
+        await again.close()
+    }
+
+    @Test("Two spellings of one URL are one resource; credentials make another (C18, lesson 11)")
+    func spellings() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 60_000))
+        let vault = try await fixture.open()
+        _ = try await fixture.read(vault)
+        let base = "127.0.0.1:\(fixture.origin.port)"
+        for text in ["HTTP://\(base)/a/../film.mp4", "http://\(base)/%66ilm.mp4#t=1", "http://\(base)/film.mp4?"] {
+            #expect(try await vault.summary(of: MediaURL(text))?.isComplete == true, "\(text)")
+        }
+        for text in ["http://me:secret@\(base)/film.mp4", "http://\(base)/film.mp4?a", "http://\(base)/film%2Emp5"] {
+            #expect(try await vault.summary(of: MediaURL(text)) == nil, "\(text)")
+        }
+        await vault.close()
+    }
+}
