@@ -79,7 +79,7 @@ struct DeliveryTests {
         #expect(server.exchanges.map(\.connection) == [0, 0])
     }
 
-    @Test("Informational answers are skipped and trailers ignored")
+    @Test("Informational answers are passed over and trailers ignored")
     func informational() async throws {
         let server = try ScriptedOrigin { _ in
             .raw(

@@ -32,7 +32,7 @@ struct HeadParserTests {
         #expect(try Self.heads(text).map(\.status) == [200])
     }
 
-    @Test("Informational answers are skipped and trailers ignored")
+    @Test("Informational answers are passed over and trailers ignored")
     func informational() throws {
         let heads = try Self.heads(
             "HTTP/1.1 100 Continue\r\nX: 1\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nA: 1\r\n\r\n"

@@ -14,12 +14,13 @@ final class ResourceLoader: Sendable {
     let pool: BlockingPool
     private let contact = OriginContact()
     private let guarded: Mutex<Guarded>
-    private let loading: Task<Void, any Error>
+    private let loading: Task<StoredRepresentation?, any Error>
 
     private struct Guarded {
         var state: LoaderState
         var tasks: [FetchState.ID: Task<Void, Never>] = [:]
         var settling: [Signal.Waiter] = []
+        var isLoaded = false
     }
 
     init(
@@ -38,11 +39,11 @@ final class ResourceLoader: Sendable {
 
     /// Returns once what the index says is taken over.
     func ready() async throws {
-        try await loading.value
+        let serving = try await loading.value
         guarded.withLock { guarded in
-            if guarded.state.information == nil, guarded.state.edition == 0, let serving = record.serving {
-                guarded.state.load(serving)
-            }
+            guard !guarded.isLoaded else { return }
+            guarded.isLoaded = true
+            if let serving { guarded.state.load(serving) }
         }
     }
 

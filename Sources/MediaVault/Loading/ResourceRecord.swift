@@ -3,15 +3,16 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// What the store keeps of one resource, changed by one caller at a time. Every call may block: only on the pool.
+/// What the store keeps of one resource, changed by one caller at a time. Calls that throw may block: only on the pool.
 final class ResourceRecord: Sendable {
     let id: ResourceID
     private let url: MediaURL
     private let cacheKey: [UInt8]
     private let store: VaultStore
+    /// Held while the store works.
     private let stored = Mutex<StoredResource?>(nil)
-    /// The name of a representation that the store refused: its bytes only pass through.
-    private let transient = Mutex<RepresentationID?>(nil)
+    /// The name of the representation that is read, the store's or one that it refused. Apart, so that asking never waits.
+    private let name = Mutex<RepresentationID?>(nil)
 
     init(id: ResourceID, url: MediaURL, cacheKey: [UInt8], store: VaultStore) {
         self.id = id
@@ -20,36 +21,36 @@ final class ResourceRecord: Sendable {
         self.store = store
     }
 
-    /// The representation that is read, where the store has one.
-    var serving: StoredRepresentation? { stored.withLock { $0?.serving } }
-
     /// The strong tag of the representation that is read.
-    var entityTag: EntityTag? {
-        (transient.withLock { $0 } ?? serving?.id).map { EntityTag(strong: $0.hex) }
-    }
+    var entityTag: EntityTag? { name.withLock { $0 }.map { EntityTag(strong: $0.hex) } }
 
     /// Reads what the index says.
-    func load() throws {
+    ///
+    /// - Returns: the representation that is read, where the store has one.
+    func load() throws -> StoredRepresentation? {
         let resource = try store.index.resource(id)
         stored.withLock { $0 = resource }
+        name.withLock { $0 = resource?.serving?.id }
+        return resource?.serving
     }
 
     /// A new representation begins; the resource itself is added where the vault has not seen it.
     func begin(_ information: ContentInformation) throws {
-        try stored.withLock { stored in
+        let begun = try stored.withLock { stored in
             var resource =
                 try stored
                 ?? store.addResource(id, url: url.absoluteString, cacheKey: cacheKey, resourceClass: .cache)
             try store.startRepresentation(information, of: &resource)
             stored = resource
+            return resource.serving?.id
         }
-        transient.withLock { $0 = nil }
+        name.withLock { $0 = begun }
     }
 
     /// The representation that is read is none of the store's.
     func passThrough() throws {
         let id: RepresentationID = try Fresh.identifier("representation id")
-        transient.withLock { $0 = id }
+        name.withLock { $0 = id }
     }
 
     /// Bytes of the representation are durable: from now on it is the one that is read after a restart too.
