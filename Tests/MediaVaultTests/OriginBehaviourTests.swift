@@ -164,4 +164,92 @@ struct OriginBehaviourTests {
         #expect(try await vault.status().bytesFetched == 70_000)
         await vault.close()
     }
+
+    @Test("An origin that answers ranges without saying so gives the range asked for (H2)")
+    func silentAboutRanges() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 300_000))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            answer.set("Accept-Ranges", nil)
+            return answer
+        }
+        let vault = try await fixture.open()
+        #expect(try await vault.information(for: fixture.url).supportsRanges == false, "HEAD alone proves nothing")
+        let reader = try await vault.read(fixture.url, range: .closed(first: 100_000, last: 109_999))
+        #expect(reader.range == 100_000..<110_000 && !reader.isWholeAnswer)
+        var bytes: [UInt8] = []
+        for try await chunk in reader { bytes += chunk }
+        #expect(bytes == fixture.media.bytes(100_000..<110_000))
+        await vault.close()
+    }
+
+    @Test("A short first request of an origin without ranges gives all that was promised (H10, L11)")
+    func probeWithoutRanges() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 400_000, supportsRanges: false))
+        let vault = try await fixture.open()
+        let reader = try await vault.read(fixture.url, range: .closed(first: 0, last: 1))
+        #expect(reader.isWholeAnswer && reader.range == 0..<400_000)
+        var position: Int64 = 0
+        while let bytes = try await reader.next() {
+            #expect(fixture.media.matches(bytes, at: position))
+            position += Int64(bytes.count)
+        }
+        #expect(position == 400_000)
+        await vault.close()
+    }
+
+    @Test("After a change nothing of the old content answers, wherever its transfer stood (C22)")
+    func oldTransferIsDropped() async throws {
+        let gate = Gate()
+        let fixture = try await VaultFixture(ScriptedResource(length: 900_000))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            answer.insert(.hold(gate), at: 100_000)
+            return answer
+        }
+        let vault = try await fixture.open()
+        let old = try await vault.read(fixture.url)
+        var count: Int64 = 0
+        while count < 100_000, let bytes = try await old.next() { count += Int64(bytes.count) }
+        let newer = ScriptedResource(seed: 2, length: 900_000, entityTag: "\"v2\"")
+        fixture.origin.answer { newer.answer(to: $0) }
+        for range in [RequestedRange.from(800_000), .closed(first: 0, last: 199_999), .whole] {
+            let reader = try await vault.read(fixture.url, range: range)
+            var position = reader.range?.lowerBound ?? 0
+            while let bytes = try await reader.next() {
+                #expect(newer.media.matches(bytes, at: position), "at \(position)")
+                position += Int64(bytes.count)
+            }
+        }
+        await #expect(throws: VaultError.self) { while try await old.next() != nil {} }
+        await vault.close()
+        let again = try await fixture.open(.reader)
+        #expect(try await fixture.held(again) == [0..<900_000])
+        var position: Int64 = 0
+        for try await bytes in try await again.read(fixture.url) {
+            #expect(newer.media.matches(bytes, at: position), "at \(position)")
+            position += Int64(bytes.count)
+        }
+        await again.close()
+    }
+
+    @Test("A body that ends before the length that is known is taken up a few times, not for ever")
+    func shortWithoutRanges() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 100_000, supportsRanges: false))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            guard request.method == "GET" else { return answer }
+            answer.body = [.media(resource.media, 0..<60_000)]
+            answer.sendInChunks()
+            return answer
+        }
+        let vault = try await fixture.open()
+        #expect(try await vault.information(for: fixture.url).length == 100_000)
+        let error = await #expect(throws: VaultError.self) {
+            for try await _ in try await vault.read(fixture.url) {}
+        }
+        #expect(error?.code == .unreachable)
+        #expect(fixture.origin.exchanges.count < 10)
+        await vault.close()
+    }
 }

@@ -12,21 +12,23 @@ extension Vault {
         defer { withExtendedLifetime(lease) {} }
         let opening = try await loader.open(.whole, kind: .download)
         let record = loader.record
-        try await loader.pool.run { try record.becomeDownload() }
+        var fetches: Set<FetchState.ID> = []
         do {
-            try await walk(loader, opening, progress)
+            try await loader.pool.run { try record.becomeDownload() }
+            try await walk(loader, opening, &fetches, progress)
         } catch {
             loader.change { $0.removeReader(opening.reader) }
-            await loader.settle()
+            await loader.settle(fetches)
             throw error
         }
         loader.change { $0.removeReader(opening.reader) }
-        await loader.settle()
+        await loader.settle(fetches)
         try finish(loader, progress)
     }
 
     private func walk(
-        _ loader: ResourceLoader, _ opening: Opening, _ progress: @Sendable (DownloadProgress) -> Void
+        _ loader: ResourceLoader, _ opening: Opening, _ fetches: inout Set<FetchState.ID>,
+        _ progress: @Sendable (DownloadProgress) -> Void
     ) async throws {
         var position = opening.range?.lowerBound ?? 0
         var failures = 0
@@ -36,7 +38,9 @@ extension Vault {
                 progress(Self.progress(loader, position))
                 lastTold = .now
             }
-            switch loader.step(opening.reader) {
+            let step = loader.step(opening.reader)
+            if let fetch = loader.look({ $0.readers[opening.reader]?.fetch }) { fetches.insert(fetch) }
+            switch step {
             case .finished: return
             case .take(let bytes):
                 position += Int64(bytes.count)

@@ -54,7 +54,7 @@ struct Fetch {
     private func makeRequest() -> OriginRequest? {
         loader.look { state in
             guard let fetch = state.fetches[id], fetch.isActive else { return nil }
-            let isCut = fetch.end < min(.max, state.information?.length ?? .max)
+            let isCut = fetch.end < state.information?.length ?? .max
             return OriginRequest(
                 url: loader.url, first: fetch.start, end: isCut ? fetch.end : nil,
                 ifRange: state.information?.validators.ifRange)
@@ -83,6 +83,19 @@ struct Fetch {
 
     /// Believes the answer's head only after it was checked, and tells the loader what it says.
     private func accept(_ head: OriginHead, asked: OriginRequest) async throws {
+        // One answer at a time is taken in, so that two first ones, or two that bring one change, are not two changes.
+        let content = try await loader.answers.exclusively { try await takeIn(head, asked: asked) }
+        let representation = loader.record.representation
+        switch content {
+        case .partial(let range, _):
+            loader.change { $0.accept(id, end: range.upperBound, fromZero: false, of: representation) }
+        case .whole(let length):
+            loader.change { $0.accept(id, end: length ?? $0.information?.length, fromZero: true, of: representation) }
+        case .unsatisfiable(let total): try refuse(total)
+        }
+    }
+
+    private func takeIn(_ head: OriginHead, asked: OriginRequest) async throws -> ResponseContent {
         let known = loader.look { $0.information }
         let verdict = try ResponseCheck.judge(
             head, asked: asked, known: known.map { KnownRepresentation(validators: $0.validators, length: $0.length) })
@@ -98,20 +111,15 @@ struct Fetch {
             }
             try await loader.begin(information, keeping: id)
         }
-        switch verdict.content {
-        case .partial(let range, _): loader.change { $0.accept(id, end: range.upperBound, fromZero: false) }
-        case .whole(let length): loader.change { $0.accept(id, end: length, fromZero: true) }
-        case .unsatisfiable(let total): try refuse(total)
-        }
+        return verdict.content
     }
 
     private func learn(
         _ news: ContentInformation, _ content: ResponseContent, _ known: ContentInformation
     ) async throws {
         var information = known
-        if case .unsatisfiable = content { return }
         information.length = known.length ?? news.length
-        information.supportsRanges = news.supportsRanges
+        if case .unsatisfiable = content {} else { information.supportsRanges = news.supportsRanges }
         if information != known { try await loader.learn(information) }
     }
 

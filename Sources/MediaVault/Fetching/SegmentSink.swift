@@ -49,7 +49,7 @@ final class SegmentSink {
         writing = nil
         if let segment {
             loader.change { $0.sealed(segment, by: fetch) }
-            try loader.record.serve()
+            try loader.record.serve(segment.representation)
         }
         guard segment?.range.upperBound ?? end == end else {
             throw VaultError(.diskFull, "the last block of a segment could not be written; make room and try again")
@@ -69,7 +69,10 @@ final class SegmentSink {
     }
 
     private func begin(at offset: Int64) throws {
-        let begun = try loader.record.beginSegment(at: offset)
+        guard let representation = loader.look({ $0.fetches[fetch]?.representation }) else {
+            throw VaultError(.changed, "the content changed while it was stored; open it again")
+        }
+        let begun = try loader.record.beginSegment(at: offset, of: representation)
         writing = begun.segment.id
         writer = consume begun
         committed = 0
@@ -80,7 +83,7 @@ final class SegmentSink {
         guard let length = writer?.segment.length, length > committed else { return }
         guard length - committed >= Self.checkpointBytes || .now - lastCommit >= Self.checkpointTime else { return }
         try writer?.checkpoint(in: loader.store)
-        try loader.record.serve()
+        if let representation = writer?.segment.representation { try loader.record.serve(representation) }
         committed = length
         lastCommit = .now
     }

@@ -21,6 +21,8 @@ struct FetchState {
     /// One past the last byte wanted; `Int64.max` is "to an end nobody knows". Others may cut it shorter.
     var end: Int64
     var phase = Phase.asking
+    /// The representation that the answer's bytes belong to; nil before the head, and where the store has none.
+    var representation: RepresentationID?
     /// The last bytes that came.
     private(set) var recent: RecentBytes
     /// Up to here the sealer has taken bytes.
@@ -84,7 +86,7 @@ struct FetchState {
 
     /// Whether the receiver may take bytes from the network.
     var mayReceive: Bool {
-        present < demand + Self.window && (!isStoring || present - sealedTo < Self.mostUnsealed)
+        present - Self.window < demand && (!isStoring || present - sealedTo < Self.mostUnsealed)
     }
 
     /// The origin sends from byte 0 whatever was asked for.

@@ -3,10 +3,23 @@ import VaultStorage
 
 // Transfers: begun, taken from, let go and ended.
 extension LoaderState {
+    /// Ends transfers; what they brought is kept.
     mutating func letGo(_ ids: [FetchState.ID]) -> Effects {
         for id in ids { fetches[id]?.isLetGo = true }
         var effects = Effects()
         effects.cancelled = ids
+        return effects
+    }
+
+    /// Takes fetches of an earlier representation out at once: nothing they bring is used any more.
+    mutating func abandon(_ ids: [FetchState.ID]) -> Effects {
+        var effects = Effects()
+        effects.cancelled = ids
+        for id in ids {
+            guard var fetch = fetches.removeValue(forKey: id) else { continue }
+            effects.wake(fetch.receiverSignal.raise())
+            effects.wake(fetch.sealerSignal.raise())
+        }
         return effects
     }
 
@@ -22,9 +35,12 @@ extension LoaderState {
     }
 
     /// The head of a fetch's answer is good: bytes up to `end` follow, from byte 0 where `fromZero`.
-    mutating func accept(_ id: FetchState.ID, end: Int64?, fromZero: Bool) -> Effects {
+    mutating func accept(
+        _ id: FetchState.ID, end: Int64?, fromZero: Bool, of representation: RepresentationID? = nil
+    ) -> Effects {
         var effects = Effects()
         guard var fetch = fetches[id] else { return effects }
+        fetch.representation = representation
         if fromZero {
             fetch.restartAtZero(end: end ?? .max)
         } else if let end {

@@ -64,7 +64,7 @@ extension LoaderState {
         case nil:
             return (.finished, effects)
         case .held(let range):
-            guard let (segment, run) = map.segment(at: position) else { return (.wait, effects) }
+            guard let (segment, run) = map.segment(at: position) else { return (.changed, effects) }
             return (.open(segment, run.clamped(to: range)), effects)
         case .inFlight:
             guard let fetch = active.first(where: { $0.near(supportsRanges: supportsRanges).contains(position) })
@@ -81,10 +81,10 @@ extension LoaderState {
         }
     }
 
-    /// A reader begins at byte 0 after all: the origin cannot jump.
-    mutating func rewind(_ id: ReaderState.ID) {
-        let end = information?.length ?? .max
-        readers[id]?.position = 0
+    /// A reader gets what its answer promises: another range than it asked for, where the origin cannot jump.
+    mutating func place(_ id: ReaderState.ID, _ range: ByteRange) {
+        let end = min(range.upperBound, information?.length ?? .max)
+        readers[id]?.position = range.lowerBound
         readers[id]?.end = end
     }
 

@@ -48,8 +48,9 @@ extension LoaderState {
     /// Blocks of a segment are sealed and can be opened.
     mutating func sealed(_ segment: SegmentDescription, by id: FetchState.ID) -> Effects {
         var effects = Effects()
-        map.put(segment)
+        // A fetch that was abandoned writes for a representation that is no longer read.
         guard var fetch = fetches[id] else { return effects }
+        map.put(segment)
         fetch.sealedTo = max(fetch.sealedTo, segment.range.upperBound)
         fetch.trim()
         if fetch.mayReceive { effects.wake(fetch.receiverSignal.raise()) }

@@ -68,7 +68,7 @@ struct LoaderState {
         self.information = information
         map = SegmentMap()
         if !isFirst { edition += 1 }
-        effects.merge(letGo(fetches.keys.filter { $0 != keeping }))
+        effects.merge(abandon(fetches.keys.filter { $0 != keeping }))
         for id in readers.keys {
             setEnd(of: id)
             effects.wake(readers[id]?.signal.raise())
@@ -82,15 +82,17 @@ struct LoaderState {
         information = nil
         map = SegmentMap()
         edition += 1
-        effects.merge(letGo(Array(fetches.keys)))
+        effects.merge(abandon(Array(fetches.keys)))
         for id in readers.keys { effects.wake(readers[id]?.signal.raise()) }
         return effects
     }
 
-    /// The vault closes: readers end with an error, and none is served any more.
+    /// The vault closes: readers end with an error, none is served any more, and what has come is still sealed.
     mutating func close() -> Effects {
         isClosed = true
-        return forget()
+        var effects = letGo(Array(fetches.keys))
+        for id in readers.keys { effects.wake(readers[id]?.signal.raise()) }
+        return effects
     }
 
     /// More has become known of the representation: its length, or that its origin cannot jump.

@@ -12,6 +12,8 @@ final class ResourceLoader: Sendable {
     let store: VaultStore
     let origin: any Origin
     let pool: BlockingPool
+    /// Lets one answer's head at a time be taken in.
+    let answers = Turnstile()
     private let contact = OriginContact()
     private let guarded: Mutex<Guarded>
     private let loading: Task<StoredRepresentation?, any Error>
@@ -19,8 +21,21 @@ final class ResourceLoader: Sendable {
     private struct Guarded {
         var state: LoaderState
         var tasks: [FetchState.ID: Task<Void, Never>] = [:]
-        var settling: [Signal.Waiter] = []
+        /// Fetches that ended before their task was noted.
+        var ended: Set<FetchState.ID> = []
+        var settling: [Settling] = []
         var isLoaded = false
+        var isBroken = false
+    }
+
+    /// Somebody who waits for fetches to be over: for some, or for all.
+    private struct Settling {
+        let fetches: Set<FetchState.ID>?
+        let waiter: Signal.Waiter
+
+        func isOver(_ running: some Collection<FetchState.ID>) -> Bool {
+            fetches.map { $0.isDisjoint(with: running) } ?? running.isEmpty
+        }
     }
 
     init(
@@ -39,7 +54,13 @@ final class ResourceLoader: Sendable {
 
     /// Returns once what the index says is taken over.
     func ready() async throws {
-        let serving = try await loading.value
+        let serving: StoredRepresentation?
+        do {
+            serving = try await loading.value
+        } catch {
+            guarded.withLock { $0.isBroken = true }
+            throw error
+        }
         guarded.withLock { guarded in
             guard !guarded.isLoaded else { return }
             guarded.isLoaded = true
@@ -78,7 +99,13 @@ final class ResourceLoader: Sendable {
     }
 
     /// Whether nobody reads and nothing is being fetched.
-    var isIdle: Bool { look { $0.readers.isEmpty && $0.fetches.isEmpty } }
+    var isIdle: Bool { guarded.withLock { $0.state.readers.isEmpty && $0.state.fetches.isEmpty && $0.tasks.isEmpty } }
+
+    /// Whether the index could not be read: the next who asks begins with another loader.
+    var isBroken: Bool { guarded.withLock { $0.isBroken } }
+
+    /// Whether nothing is fetched.
+    var isOffline: Bool { look { $0.mode == .offline } }
 
     // MARK: Readers
 
@@ -121,36 +148,44 @@ final class ResourceLoader: Sendable {
             await fetch.run()
             ended(id)
         }
-        // The fetch may have been let go between the decision and this line: its receiver looks before it asks.
-        guarded.withLock { if $0.state.fetches[id] != nil { $0.tasks[id] = task } }
+        // It may have ended, or been let go, between the decision and this line.
+        let isUnwanted = guarded.withLock { guarded in
+            guard !guarded.ended.contains(id) else {
+                guarded.ended.remove(id)
+                return false
+            }
+            guarded.tasks[id] = task
+            return guarded.state.fetches[id]?.isLetGo ?? true
+        }
+        if isUnwanted { task.cancel() }
     }
 
     private func ended(_ id: FetchState.ID) {
         let settled = guarded.withLock { guarded in
-            guarded.tasks[id] = nil
-            guard guarded.tasks.isEmpty else { return [Signal.Waiter]() }
-            defer { guarded.settling = [] }
-            return guarded.settling
+            if guarded.tasks.removeValue(forKey: id) == nil { guarded.ended.insert(id) }
+            let running = guarded.tasks.keys
+            let settled = guarded.settling.filter { $0.isOver(running) }
+            guarded.settling.removeAll { $0.isOver(running) }
+            return settled
         }
-        for waiter in settled { waiter.resume() }
+        for settling in settled { settling.waiter.resume() }
     }
 
-    /// Returns once no fetch runs and everything that came is sealed and committed.
-    func settle() async {
+    /// Returns once none of these fetches runs, or none at all, and everything they brought is sealed and committed.
+    func settle(_ fetches: Set<FetchState.ID>? = nil) async {
         await withCheckedContinuation { waiter in
-            let isSettled = guarded.withLock { guarded in
-                if !guarded.tasks.isEmpty { guarded.settling.append(waiter) }
-                return guarded.tasks.isEmpty
+            let settling = Settling(fetches: fetches, waiter: waiter)
+            let isOver = guarded.withLock { guarded in
+                let isOver = settling.isOver(guarded.tasks.keys)
+                if !isOver { guarded.settling.append(settling) }
+                return isOver
             }
-            if isSettled { waiter.resume() }
+            if isOver { waiter.resume() }
         }
     }
 
-    /// Ends every fetch, keeping what came, and every reader.
-    func close() async {
-        change { $0.close() }
-        await settle()
-    }
+    /// Ends every fetch, keeping what came, and every reader. ``settle(_:)`` says when it is done.
+    func close() { change { $0.close() } }
 
     // MARK: Origin
 
@@ -187,11 +222,15 @@ final class ResourceLoader: Sendable {
         let request = OriginRequest(url: url, method: .head)
         let response = try await origin.send(request)
         response.cancel()
+        return try await answers.exclusively { try await takeIn(response.head, asked: request) }
+    }
+
+    private func takeIn(_ head: OriginHead, asked request: OriginRequest) async throws -> ContentInformation {
         let known = look { $0.information }
         let verdict = try ResponseCheck.judge(
-            response.head, asked: request,
+            head, asked: request,
             known: known.map { KnownRepresentation(validators: $0.validators, length: $0.length) })
-        let information = ResponseCheck.information(of: response.head, asked: request, content: verdict.content)
+        let information = ResponseCheck.information(of: head, asked: request, content: verdict.content)
         switch verdict {
         case .current: if let known { return known }
         case .changed: break

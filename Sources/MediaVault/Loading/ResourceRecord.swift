@@ -40,6 +40,7 @@ final class ResourceRecord: Sendable {
             var resource =
                 try stored
                 ?? store.addResource(id, url: url.absoluteString, cacheKey: cacheKey, resourceClass: .cache)
+            stored = resource
             try store.startRepresentation(information, of: &resource)
             stored = resource
             return resource.serving?.id
@@ -53,10 +54,10 @@ final class ResourceRecord: Sendable {
         name.withLock { $0 = id }
     }
 
-    /// Bytes of the representation are durable: from now on it is the one that is read after a restart too.
-    func serve() throws {
+    /// Bytes of a representation are durable: if it is the newest, it is from now on read after a restart too.
+    func serve(_ representation: RepresentationID) throws {
         try stored.withLock { stored in
-            guard var resource = stored else { return }
+            guard var resource = stored, resource.serving?.id == representation else { return }
             try store.serve(&resource)
             stored = resource
         }
@@ -64,8 +65,10 @@ final class ResourceRecord: Sendable {
 
     /// More has become known of the representation.
     func learn(_ information: ContentInformation) throws {
+        let read = name.withLock { $0 }
         try stored.withLock { stored in
-            guard var resource = stored else { return }
+            // What the store refused is not written over what it has.
+            guard var resource = stored, resource.serving?.id == read else { return }
             try store.update(information, of: &resource)
             stored = resource
         }
@@ -77,10 +80,15 @@ final class ResourceRecord: Sendable {
         try store.setClass(.download, of: resource.id)
     }
 
-    /// Begins a segment.
-    func beginSegment(at start: Int64) throws -> SegmentWriter {
-        guard let resource = stored.withLock({ $0 }) else {
-            throw VaultError(.storage, "a segment needs a resource; open it again")
+    /// The name of the representation that is read.
+    var representation: RepresentationID? { name.withLock { $0 } }
+
+    /// Begins a segment of a representation.
+    ///
+    /// - Throws: ``VaultError`` with code `changed` where it is no longer the newest.
+    func beginSegment(at start: Int64, of representation: RepresentationID) throws -> SegmentWriter {
+        guard let resource = stored.withLock({ $0 }), resource.serving?.id == representation else {
+            throw VaultError(.changed, "the content changed while it was stored; open it again")
         }
         return try store.beginSegment(at: start, of: resource)
     }

@@ -132,6 +132,9 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
             }
             if kept?.id != segment.id { progress.withLock { $0.segment = (segment.id, reader) } }
             return bytes
+        } catch SegmentFailure.unreadable(let failure) where loader.isOffline {
+            // The bytes are there, and nothing can stand in for them.
+            throw failure.vaultError("a segment cannot be read")
         } catch let failure as SegmentFailure {
             await loader.condemn(segment, for: failure)
             return nil

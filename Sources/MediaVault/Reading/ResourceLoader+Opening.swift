@@ -24,11 +24,13 @@ extension ResourceLoader {
         guard look({ $0.edition == edition }) else { return nil }
         let id = change { ($0.addReader(kind, wanted), Effects()) }
         do {
-            guard try await reachFirstByte(id, wanted.lowerBound, isCut) else {
-                change { $0.removeReader(id) }
-                return nil
+            if try await reachFirstByte(id, wanted.lowerBound, isCut),
+                let opening = try finish(id, requested, present, isCut: isCut)
+            {
+                return opening
             }
-            return try finish(id, requested, present, isCut: isCut)
+            change { $0.removeReader(id) }
+            return nil
         } catch {
             change { $0.removeReader(id) }
             throw error
@@ -121,9 +123,10 @@ extension ResourceLoader {
         let isWhole = answersWhole(requested, information)
         // What the first answer said decides: where it gives no ranges, the reader begins at byte 0.
         let range = isWhole ? information.length.map { 0..<$0 } : try resolve(requested, information)
-        if isWhole, look({ ($0.readers[id]?.position ?? 0) > 0 }) {
-            change { ($0.rewind(id), Effects()) }
-        }
+        let promised = range ?? 0..<Int64.max
+        // The origin can jump after all, though the reader began at byte 0: it is opened anew.
+        guard isWhole || look({ $0.readers[id]?.position == promised.lowerBound }) else { return nil }
+        change { ($0.place(id, promised), Effects()) }
         var given = range
         if isCut, requested != .whole, let wanted = range {
             let run = look { $0.present.run(at: wanted.lowerBound) }

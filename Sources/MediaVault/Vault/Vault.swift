@@ -86,7 +86,9 @@ public final class Vault: Sendable {
         }
         guard !wasClosed else { return }
         upkeep.withLock { $0?.cancel() }
-        for loader in loaders.withLock({ $0.values.map(\.loader) }) { await loader.close() }
+        let loaders = loaders.withLock { $0.values.map(\.loader) }
+        for loader in loaders { loader.close() }
+        for loader in loaders { await loader.settle() }
         let (store, visited) = (store, visits.withLock { $0.take() })
         // Everything that matters is committed already; what is left would be done by the next owner.
         try? await pool.run {
@@ -143,11 +145,11 @@ public final class Vault: Sendable {
                 .foreignKeyring, "the keyring lacks the key that names this vault's resources; use the newer one")
         }
         let loader = loaders.withLock { loaders in
-            var entry =
-                loaders[id]
+            var entry = loaders[id].flatMap { $0.loader.isBroken ? nil : $0 }
                 ?? Entry(
                     loader: ResourceLoader(
-                        url: url, id: id, cacheKey: cacheKey, store: store, origin: origin, mode: mode, pool: pool))
+                        url: url, id: id, cacheKey: cacheKey, store: store, origin: origin, mode: mode, pool: pool),
+                    uses: loaders[id]?.uses ?? 0)
             entry.uses += 1
             loaders[id] = entry
             return entry.loader

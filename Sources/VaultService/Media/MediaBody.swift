@@ -30,6 +30,8 @@ struct MediaBody: Sendable {
                 // The write of a cancelled task may drop its bytes without a word.
                 try Task.checkCancellation()
             }
+            // A reader that was cancelled has ended, too.
+            try Task.checkCancellation()
             guard length == nil || length == sent else { throw WrongLength() }
         } catch {
             reader.cancel()
