@@ -150,12 +150,12 @@ struct LoaderStateTests {
     @Test(
         "Trying again is for answers that broke off, and ends",
         arguments: [
-            (OriginFailure.Kind.interrupted, 1, false, Duration.zero), (.interrupted, 2, true, .milliseconds(250)),
-            (.interrupted, 5, true, .seconds(2)), (.interrupted, 6, true, nil), (.unreachable, 1, false, nil),
-            (.unreachable, 1, true, .zero), (.lied, 1, true, nil), (.refused(status: 503, retryAfter: 1), 1, true, nil),
-        ] as [(OriginFailure.Kind, Int, Bool, Duration?)])
-    func retry(kind: OriginFailure.Kind, tries: Int, hasBegun: Bool, delay: Duration?) {
+            (OriginFailure.Kind.interrupted, 1, Duration.zero), (.interrupted, 2, .milliseconds(250)),
+            (.interrupted, 5, .seconds(2)), (.interrupted, 6, nil),
+            (.unreachable, 1, .zero), (.lied, 1, nil), (.refused(status: 503, retryAfter: 1), 1, nil),
+        ] as [(OriginFailure.Kind, Int, Duration?)])
+    func retry(kind: OriginFailure.Kind, tries: Int, delay: Duration?) {
         let failure = FetchFailure.origin(OriginFailure(kind, "reason"))
-        #expect(RetryPolicy.delay(after: failure, tries: tries, hasBegun: hasBegun) == delay)
+        #expect(RetryPolicy.delay(after: failure, tries: tries) == delay)
     }
 }

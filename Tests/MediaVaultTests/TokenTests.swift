@@ -62,6 +62,17 @@ struct TokenTests {
         }
     }
 
+    @Test("Only the whole admin token is one")
+    func adminToken() async throws {
+        let issuer = try await issuer()
+        let token = issuer.adminToken
+        #expect(token.count == 43 && issuer.isAdminToken(token))
+        for wrong in ["", String(token.dropLast()), token + "A", token.lowercased() + " ", String(token.reversed())] {
+            #expect(!issuer.isAdminToken(wrong))
+        }
+        #expect(try await !self.issuer().isAdminToken(token), "another vault's is another")
+    }
+
     @Test("What is not http or https is not taken over (L1, L3)", arguments: ["file:///a", "ftp://a/b", "a.mp4", "data:,x"])
     func otherSchemes(text: String) {
         let error = #expect(throws: VaultError.self) { try MediaURL(text) }

@@ -35,7 +35,7 @@ extension Vault {
         var lastTold: ContinuousClock.Instant?
         while true {
             if lastTold.map({ .now - $0 >= Self.interval }) ?? true {
-                progress(Self.progress(loader, position))
+                progress(Self.progress(loader))
                 lastTold = .now
             }
             let step = loader.step(opening.reader)
@@ -54,7 +54,7 @@ extension Vault {
             case .hole(_, let isDamage): throw MediaReader.hole(at: position, isDamage: isDamage)
             case .failed(let failure):
                 failures += 1
-                guard let delay = RetryPolicy.delay(after: failure, tries: failures, hasBegun: true) else {
+                guard let delay = RetryPolicy.delay(after: failure, tries: failures) else {
                     throw failure.vaultError(for: url(of: loader), at: position)
                 }
                 try await Task.sleep(for: delay)
@@ -68,7 +68,7 @@ extension Vault {
             (state.map.covered.gaps(in: 0..<(state.information?.length ?? 0)), state.storeFailure)
         }
         guard let first = missing.first else {
-            progress(Self.progress(loader, 0))
+            progress(Self.progress(loader))
             return
         }
         let count = missing.reduce(0) { $0 + $1.length }
@@ -81,7 +81,7 @@ extension Vault {
 
     private func url(of loader: ResourceLoader) -> MediaURL { loader.url }
 
-    private static func progress(_ loader: ResourceLoader, _ position: Int64) -> DownloadProgress {
+    private static func progress(_ loader: ResourceLoader) -> DownloadProgress {
         loader.look { state in
             var held = state.map.covered
             for fetch in state.fetches.values where fetch.isStoring {

@@ -1,18 +1,16 @@
 import VaultModel
 
-/// When a reader asks again after a fetch failed.
+/// When a reader that has begun asks again after a fetch failed; one that has not is told at once.
 enum RetryPolicy {
     /// How long to wait before the next try; nil where trying again does not help, or was tried long enough.
     ///
     /// - Parameters:
     ///   - failure: what the last try ended with.
     ///   - tries: failures in a row without a byte between them, this one included.
-    ///   - hasBegun: whether the reader has had bytes already; one that has not is told at once.
-    static func delay(after failure: FetchFailure, tries: Int, hasBegun: Bool) -> Duration? {
+    static func delay(after failure: FetchFailure, tries: Int) -> Duration? {
         guard case .origin(let failure) = failure else { return nil }
         switch failure.kind {
         case .lied, .refused: return nil
-        case .unreachable where !hasBegun: return nil
         case .unreachable, .interrupted:
             // An answer that breaks off after it gave bytes is taken up at once.
             guard tries <= mostTries else { return nil }

@@ -142,11 +142,11 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
     }
 
     private func waitAfter(_ failure: FetchFailure, _ position: Int64) async throws {
-        let (tries, hasBegun) = progress.withLock { progress in
+        let tries = progress.withLock { progress in
             progress.failures += 1
-            return (progress.failures, true)
+            return progress.failures
         }
-        guard let delay = RetryPolicy.delay(after: failure, tries: tries, hasBegun: hasBegun) else {
+        guard let delay = RetryPolicy.delay(after: failure, tries: tries) else {
             throw failure.vaultError(for: loader.url, at: position)
         }
         try await Task.sleep(for: delay)

@@ -61,6 +61,11 @@ public struct TokenIssuer: Sendable {
         return url
     }
 
+    /// Whether a text is the admin token, found out in a time that does not depend on how much of it is right.
+    public func isAdminToken(_ text: String) -> Bool {
+        ConstantTime.areEqual(Array(text.utf8), Array(adminToken.utf8))
+    }
+
     /// What the administration interface asks for.
     public var adminToken: String {
         Base64.encodeForURL(keyring.token(.admin, LittleEndian.bytes(UInt64(keyring.tokenEpoch))))

@@ -44,10 +44,12 @@ public final class Vault: Sendable {
         self.unlockRestsWithVault = unlockRestsWithVault
         mode = options.access == .reader ? .offline : options.mode
         pool = .shared
-        ownOrigin =
-            options.origin == nil
-            ? CurlOrigin(configuration: CurlConfiguration(userAgent: "MediaVault/\(Self.version)")) : nil
-        origin = options.origin ?? ownOrigin ?? UnreachableOrigin()
+        if let origin = options.origin {
+            (self.origin, ownOrigin) = (origin, nil)
+        } else {
+            let curl = CurlOrigin(configuration: CurlConfiguration(userAgent: "MediaVault/\(Self.version)"))
+            (origin, ownOrigin) = (curl, curl)
+        }
     }
 
     // MARK: Opening and closing
@@ -219,18 +221,15 @@ public final class Vault: Sendable {
             }
         }
         let (store, visited) = (store, visits.withLock { $0.take() })
-        // Upkeep that fails is tried again in a second.
-        try? await pool.run {
-            try store.touch(visited)
-            try store.flushCounters()
-            try store.backUpCatalogIfDue()
+        do {
+            try await pool.run {
+                try store.touch(visited)
+                try store.flushCounters()
+                try store.backUpCatalogIfDue()
+            }
+        } catch {
+            // Upkeep that fails is tried again in a second.
+            visits.withLock { $0.putBack(visited) }
         }
-    }
-}
-
-/// Stands in where there is no transport.
-private struct UnreachableOrigin: Origin {
-    func send(_ request: OriginRequest) async throws -> any OriginResponse {
-        throw OriginFailure(.unreachable, "there is no transport")
     }
 }

@@ -39,7 +39,7 @@ struct ServiceResponder: HTTPResponder {
         let target = request.head.path ?? ""
         let route = Route(target: target)
         guard route != .unknown else { return short(ErrorAnswer.notFound) }
-        if route == .status, !AdminToken(vault.tokens.adminToken).isCarried(by: request.headers[.authorization]) {
+        if route == .status, !(BearerToken.read(request.headers[.authorization]).map(vault.tokens.isAdminToken) ?? false) {
             return short(ErrorAnswer.notFound)
         }
         guard isHead || request.method == .get else { return short(ErrorAnswer.methodNotAllowed) }

@@ -1,0 +1,16 @@
+import Testing
+
+@testable import VaultService
+
+@Suite("Bearer tokens")
+struct BearerTokenTests {
+    @Test(
+        "A token is read off a bearer's field alone",
+        arguments: [
+            ("Bearer s3cret", "s3cret"), ("bearer s3cret", "s3cret"), ("Bearer  s3cret ", "s3cret"), ("Bearer ", ""),
+            ("Bearer", nil), ("s3cret", nil), ("Basic s3cret", nil), ("", nil), (nil, nil),
+        ] as [(String?, String?)])
+    func read(field: String?, token: String?) {
+        #expect(BearerToken.read(field) == token)
+    }
+}
