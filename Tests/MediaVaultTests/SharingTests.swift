@@ -77,7 +77,8 @@ struct SharingTests {
         let vault = try await fixture.open()
         let reader = try await vault.read(fixture.url)
         await fixture.origin.wait { $0.first?.phase == .blocked }
-        #expect(try await vault.status().bytesFetched < 1 << 20, "little more than the window has come into the process")
+        #expect(
+            try await vault.status().bytesFetched < 1 << 20, "little more than the window has come into the process")
         #expect(fixture.bytesSent < 16 << 20, "the rest stands in the sockets' buffers")
         reader.cancel()
         await vault.close()

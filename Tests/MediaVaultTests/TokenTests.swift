@@ -28,7 +28,8 @@ struct TokenTests {
     @Test("An address opens the folder of its URL and what lies below, and nothing else")
     func scope() async throws {
         let issuer = try await issuer()
-        let capability = issuer.capability(for: try MediaURL("https://a.example/films/one/index.m3u8"), expires: now + 9)
+        let capability = issuer.capability(
+            for: try MediaURL("https://a.example/films/one/index.m3u8"), expires: now + 9)
         let inside = ["films/one/seg1.ts", "films/one/sub/x", "films/one/", "films/one/index.m3u8?t=1", "films/one//x"]
         for path in inside {
             #expect(issuer.url(ofTarget: "/media/\(capability)/https/a.example/\(path)", now: now) != nil, "\(path)")
@@ -53,7 +54,8 @@ struct TokenTests {
         let changes = [
             [String(now + 99), fields[1], fields[2], fields[3]], [fields[0], "0", fields[2], fields[3]],
             [fields[0], fields[1], "d", fields[3]], [fields[0], fields[1], fields[2], String(fields[3].reversed())],
-            [fields[0], fields[1], fields[2], String(fields[3].dropLast())], ["0" + fields[0], fields[1], fields[2], fields[3]],
+            [fields[0], fields[1], fields[2], String(fields[3].dropLast())],
+            ["0" + fields[0], fields[1], fields[2], fields[3]],
             [fields[0], fields[1], fields[2], fields[3], ""],
         ]
         for change in changes {
@@ -73,7 +75,9 @@ struct TokenTests {
         #expect(try await !self.issuer().isAdminToken(token), "another vault's is another")
     }
 
-    @Test("What is not http or https is not taken over (L1, L3)", arguments: ["file:///a", "ftp://a/b", "a.mp4", "data:,x"])
+    @Test(
+        "What is not http or https is not taken over (L1, L3)",
+        arguments: ["file:///a", "ftp://a/b", "a.mp4", "data:,x"])
     func otherSchemes(text: String) {
         let error = #expect(throws: VaultError.self) { try MediaURL(text) }
         #expect(error?.code == .invalidURL)

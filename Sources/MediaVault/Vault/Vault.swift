@@ -147,7 +147,8 @@ public final class Vault: Sendable {
                 .foreignKeyring, "the keyring lacks the key that names this vault's resources; use the newer one")
         }
         let loader = loaders.withLock { loaders in
-            var entry = loaders[id].flatMap { $0.loader.isBroken ? nil : $0 }
+            var entry =
+                loaders[id].flatMap { $0.loader.isBroken ? nil : $0 }
                 ?? Entry(
                     loader: ResourceLoader(
                         url: url, id: id, cacheKey: cacheKey, store: store, origin: origin, mode: mode, pool: pool),

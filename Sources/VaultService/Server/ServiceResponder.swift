@@ -39,7 +39,9 @@ struct ServiceResponder: HTTPResponder {
         let target = request.head.path ?? ""
         let route = Route(target: target)
         guard route != .unknown else { return short(ErrorAnswer.notFound) }
-        if route == .status, !(BearerToken.read(request.headers[.authorization]).map(vault.tokens.isAdminToken) ?? false) {
+        if route == .status,
+            !(BearerToken.read(request.headers[.authorization]).map(vault.tokens.isAdminToken) ?? false)
+        {
             return short(ErrorAnswer.notFound)
         }
         guard isHead || request.method == .get else { return short(ErrorAnswer.methodNotAllowed) }
