@@ -85,7 +85,7 @@ package enum KeyCommand {
         let arguments = ["/bin/sh", "-c", command]
         // Copies that live until the child has its own.
         var pointers: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
-        defer { for unsafepointer in unsafe pointers { unsafe free(pointer) } }
+        defer { while let pointer = unsafe pointers.popLast() { unsafe free(pointer) } }
         var child: pid_t = 0
         let result = unsafe posix_spawn(&child, "/bin/sh", &actions, nil, &pointers, environ)
         guard result == 0 else {
