@@ -15,7 +15,7 @@ struct LoaderStateTests {
             ContentInformation(
                 length: length, type: nil, validators: Validators(entityTag: EntityTag(strong: "1")),
                 supportsRanges: true))
-        let reader = state.addReader(.playback, 0..<length)
+        let reader = state.addReader(0..<length)
         guard case (.fetch(let fetch), _) = state.step(reader, now: start) else {
             Issue.record("a reader of a gap starts a fetch")
             return (state, reader, 0)
@@ -84,7 +84,7 @@ struct LoaderStateTests {
     @Test("A fetch whose last reader leaves is cancelled; one that another reader still wants is not (L10, L18, X16)")
     func leaving() {
         var (state, reader, fetch) = reading()
-        let other = state.addReader(.playback, 0..<100_000)
+        let other = state.addReader(0..<100_000)
         guard case (.wait, _) = state.step(other, now: start) else {
             Issue.record("the second reader waits for the first one's fetch")
             return
@@ -96,7 +96,7 @@ struct LoaderStateTests {
     @Test("A reader far ahead starts its own fetch, and the one behind stops where that began (C7)")
     func cut() {
         var (state, _, fetch) = reading()
-        let seek = state.addReader(.playback, 9_000_000..<10_000_000)
+        let seek = state.addReader(9_000_000..<10_000_000)
         guard case (.fetch(let ahead), _) = state.step(seek, now: start) else {
             Issue.record("a seek does not wait for a transfer far behind it")
             return
@@ -109,7 +109,7 @@ struct LoaderStateTests {
         var (state, reader, fetch) = reading()
         _ = state.received([UInt8](repeating: 1, count: 10_000), by: fetch, now: start)
         #expect(state.removeReader(reader).cancelled == [fetch])
-        let next = state.addReader(.playback, 15_000..<10_000_000)
+        let next = state.addReader(15_000..<10_000_000)
         guard case (.fetch, _) = state.step(next, now: start) else {
             Issue.record("a fetch that was let go is not waited for")
             return
@@ -140,7 +140,7 @@ struct LoaderStateTests {
     func offline() {
         var state = LoaderState(mode: .offline)
         _ = state.learn(ContentInformation(length: 10, type: nil, validators: Validators(), supportsRanges: true))
-        let reader = state.addReader(.playback, 4..<10)
+        let reader = state.addReader(4..<10)
         guard case (.hole(at: 4, isDamage: false), _) = state.step(reader, now: start) else {
             Issue.record("a gap offline is a hole")
             return

@@ -10,7 +10,7 @@ extension Vault {
     func fill(_ url: MediaURL, progress: @Sendable (DownloadProgress) -> Void) async throws {
         let (loader, lease) = try use(url)
         defer { withExtendedLifetime(lease) {} }
-        let opening = try await loader.open(.whole, kind: .download)
+        let opening = try await loader.open(.whole)
         let record = loader.record
         var fetches: Set<FetchState.ID> = []
         do {

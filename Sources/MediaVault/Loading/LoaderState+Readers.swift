@@ -4,10 +4,10 @@ import VaultStorage
 // What readers do next, and what their coming and going does to fetches.
 extension LoaderState {
     /// Adds a reader of `range`; an upper bound of `Int64.max` is "to the end".
-    mutating func addReader(_ kind: ReaderState.Kind, _ range: ByteRange) -> ReaderState.ID {
+    mutating func addReader(_ range: ByteRange) -> ReaderState.ID {
         lastID += 1
         readers[lastID] = ReaderState(
-            kind: kind, edition: edition, position: range.lowerBound,
+            edition: edition, position: range.lowerBound,
             end: min(range.upperBound, information?.length ?? .max))
         return lastID
     }

@@ -5,15 +5,6 @@ struct ReaderState {
     /// Names one reader of a loader.
     typealias ID = Int
 
-    /// What the reader does with its bytes.
-    enum Kind {
-        /// Hands them on.
-        case playback
-        /// Wants them held; never opens what is.
-        case download
-    }
-
-    let kind: Kind
     /// Which representation it reads: they are counted.
     var edition: Int
     /// The next byte it wants.

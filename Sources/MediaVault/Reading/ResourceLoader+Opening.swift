@@ -6,23 +6,23 @@ extension ResourceLoader {
     /// Adds a reader for a request, and returns once length and type are known and its first byte is there.
     ///
     /// - Throws: ``VaultError``; `CancellationError`.
-    func open(_ requested: RequestedRange, kind: ReaderState.Kind = .playback) async throws -> Opening {
+    func open(_ requested: RequestedRange) async throws -> Opening {
         try await ready()
         // A representation that changes while it is opened is opened anew; one that changes each time is given up.
         for _ in 0..<3 {
-            if let opening = try await attemptOpening(requested, kind) { return opening }
+            if let opening = try await attemptOpening(requested) { return opening }
         }
         throw MediaReader.changed(url, requested.firstByte ?? 0)
     }
 
     /// Nil where the representation changed meanwhile.
-    private func attemptOpening(_ requested: RequestedRange, _ kind: ReaderState.Kind) async throws -> Opening? {
+    private func attemptOpening(_ requested: RequestedRange) async throws -> Opening? {
         if needsLength(requested), look({ $0.information?.length }) == nil { try await learnLength() }
         let (known, edition, present) = look { ($0.information, $0.edition, $0.present) }
         let wanted = try known.map { try resolve(requested, $0) } ?? provisional(requested)
         let isCut = try await isCutOff(wanted)
         guard look({ $0.edition == edition }) else { return nil }
-        let id = change { ($0.addReader(kind, wanted), Effects()) }
+        let id = change { ($0.addReader(wanted), Effects()) }
         do {
             if try await reachFirstByte(id, wanted.lowerBound, isCut),
                 let opening = try finish(id, requested, present, isCut: isCut)
