@@ -14,6 +14,7 @@ package final class Gate: Sendable {
         var ends: [Int32] = [-1, -1]
         let result = unsafe pipe(&ends)
         precondition(result == 0, "no descriptors for a pipe are left")
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         descriptor = ends[0]
         writeEnd = Mutex(ends[1])
     }

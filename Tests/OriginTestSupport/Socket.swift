@@ -4,7 +4,11 @@ import Foundation
 final class Socket: Sendable {
     let descriptor: Int32
 
-    init(_ descriptor: Int32) { self.descriptor = descriptor }
+    init(_ descriptor: Int32) {
+        self.descriptor = descriptor
+        // A command that another test starts meanwhile must not hold the connection open.
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    }
 
     deinit { close(descriptor) }
 
@@ -13,7 +17,7 @@ final class Socket: Sendable {
         #if canImport(Darwin)
         let socket = Socket(Darwin.socket(AF_INET, SOCK_STREAM, 0))
         #else
-        let socket = Socket(Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+        let socket = Socket(Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
         #endif
         socket.set(SO_REUSEADDR, 1)
         var address = sockaddr_in()

@@ -15,8 +15,10 @@ final class RawClient: Sendable {
         #if canImport(Darwin)
         descriptor = socket(AF_INET, SOCK_STREAM, 0)
         #else
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         #endif
+        // A command that another test starts meanwhile must not hold the connection open when this side closes it.
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         // A test that waits for what never comes fails in place of hanging.
         var limit = timeval(tv_sec: 20, tv_usec: 0)
         _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
