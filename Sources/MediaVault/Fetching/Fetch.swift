@@ -84,14 +84,19 @@ struct Fetch {
     /// Believes the answer's head only after it was checked, and tells the loader what it says.
     private func accept(_ head: OriginHead, asked: OriginRequest) async throws {
         // One answer at a time is taken in, so that two first ones, or two that bring one change, are not two changes.
-        let content = try await loader.answers.exclusively { try await takeIn(head, asked: asked) }
-        let representation = loader.record.representation
-        switch content {
-        case .partial(let range, _):
-            loader.change { $0.accept(id, end: range.upperBound, fromZero: false, of: representation) }
-        case .whole(let length):
-            loader.change { $0.accept(id, end: length ?? $0.information?.length, fromZero: true, of: representation) }
-        case .unsatisfiable(let total): try refuse(total)
+        // Which representation the bytes belong to is noted before the next one may begin another.
+        try await loader.answers.exclusively {
+            let content = try await takeIn(head, asked: asked)
+            let representation = loader.record.representation
+            switch content {
+            case .partial(let range, _):
+                loader.change { $0.accept(id, end: range.upperBound, fromZero: false, of: representation) }
+            case .whole(let length):
+                loader.change {
+                    $0.accept(id, end: length ?? $0.information?.length, fromZero: true, of: representation)
+                }
+            case .unsatisfiable(let total): try refuse(total)
+            }
         }
     }
 

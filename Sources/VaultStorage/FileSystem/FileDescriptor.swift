@@ -15,7 +15,29 @@ package struct FileDescriptor: ~Copyable, Sendable {
         self.number = number
     }
 
+    /// Takes over a descriptor that is open.
+    init(owning number: Int32) { self.number = number }
+
     deinit { close(number) }
+
+    /// Reads from where the descriptor stands until the buffer is full or there is no more; returns the bytes read.
+    borrowing func read(into buffer: UnsafeMutableRawBufferPointer) throws(FileFailure) -> Int {
+        var done = 0
+        let number = number
+        while done < buffer.count, let address = buffer.baseAddress {
+            let count = Self.retrying {
+                #if canImport(Glibc)
+                unsafe Glibc.read(number, address + done, buffer.count - done)
+                #else
+                unsafe Darwin.read(number, address + done, buffer.count - done)
+                #endif
+            }
+            guard count >= 0 else { throw .last("read") }
+            if count == 0 { break }
+            done += count
+        }
+        return done
+    }
 
     /// Calls again while a signal interrupts.
     static func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {

@@ -40,37 +40,19 @@ package enum KeyCommand {
             throw FileFailure.last("pipe").vaultError("the key command cannot be run")
         }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        let child: pid_t
-        do {
-            child = try spawn(command, output: ends[1])
-        } catch {
-            close(ends[0])
-            close(ends[1])
-            throw error
-        }
-        close(ends[1])
-        let count = unsafe read(ends[0], into: buffer)
-        close(ends[0])
+        let reading = FileDescriptor(owning: ends[0])
+        let writing = FileDescriptor(owning: ends[1])
+        let child = try spawn(command, output: writing.number)
+        // The end of what the child prints shows only when nobody else can print.
+        _ = consume writing
+        // What cannot be read is no key.
+        let count = (try? unsafe reading.read(into: buffer)) ?? 0
+        // A child that prints on must not wait for us.
+        _ = consume reading
         var status: Int32 = 0
         _ = FileDescriptor.retrying { unsafe waitpid(child, &status, 0) }
         guard status == 0 else { throw VaultError(.wrongKey, "the key command failed; run it by hand to see why") }
         return count
-    }
-
-    private static func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        var done = 0
-        while done < buffer.count, let address = buffer.baseAddress {
-            let count = FileDescriptor.retrying {
-                #if canImport(Glibc)
-                unsafe Glibc.read(descriptor, address + done, buffer.count - done)
-                #else
-                unsafe Darwin.read(descriptor, address + done, buffer.count - done)
-                #endif
-            }
-            if count <= 0 { break }
-            done += count
-        }
-        return done
     }
 
     private static func spawn(_ command: String, output: Int32) throws -> pid_t {

@@ -94,21 +94,11 @@ package enum KeyFile {
     private static func read(
         _ descriptor: borrowing FileDescriptor, into buffer: UnsafeMutableRawBufferPointer
     ) throws -> Int {
-        var done = 0
-        while done < buffer.count, let address = buffer.baseAddress {
-            let number = descriptor.number
-            let count = FileDescriptor.retrying {
-                #if canImport(Glibc)
-                unsafe Glibc.read(number, address + done, buffer.count - done)
-                #else
-                unsafe Darwin.read(number, address + done, buffer.count - done)
-                #endif
-            }
-            guard count >= 0 else { throw FileFailure.last("read").vaultError("a key file cannot be read") }
-            if count == 0 { break }
-            done += count
+        do throws(FileFailure) {
+            return try unsafe descriptor.read(into: buffer)
+        } catch {
+            throw error.vaultError("a key file cannot be read")
         }
-        return done
     }
 
     private static func wrongSize(_ path: String) -> VaultError {
