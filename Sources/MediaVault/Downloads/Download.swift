@@ -7,16 +7,16 @@ public struct Download: AsyncSequence, Sendable {
     public typealias Element = DownloadProgress
 
     let vault: Vault
-    let url: MediaURL
+    let reference: MediaReference
 
     /// Begins the download. The iterator throws ``VaultError`` where it cannot go on.
     public func makeAsyncIterator() -> AsyncThrowingStream<DownloadProgress, any Error>.Iterator {
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: DownloadProgress.self, bufferingPolicy: .bufferingNewest(1))
-        let (vault, url) = (vault, url)
+        let (vault, reference) = (vault, reference)
         let task = Task {
             do {
-                try await vault.fill(url) { continuation.yield($0) }
+                try await vault.fill(reference) { continuation.yield($0) }
                 continuation.finish()
             } catch {
                 continuation.finish(throwing: error)

@@ -7,8 +7,8 @@ extension Vault {
     private static let interval: Duration = .milliseconds(100)
 
     /// Fetches what is missing of a resource; returns when all of it is durable.
-    func fill(_ url: MediaURL, progress: @Sendable (DownloadProgress) -> Void) async throws {
-        let (loader, lease) = try use(url)
+    func fill(_ reference: MediaReference, progress: @Sendable (DownloadProgress) -> Void) async throws {
+        let (loader, lease) = try use(reference)
         defer { withExtendedLifetime(lease) {} }
         let opening = try await loader.open(.whole)
         let record = loader.record

@@ -105,8 +105,8 @@ public final class Vault: Sendable {
     /// Finds out what a resource is, asking its origin where the vault does not know.
     ///
     /// - Throws: ``VaultError`` with code `notHeld` where the vault does not know and may not ask, else as ``read(_:range:)``.
-    public func information(for url: MediaURL) async throws -> ContentInformation {
-        let (loader, lease) = try use(url)
+    public func information(for reference: MediaReference) async throws -> ContentInformation {
+        let (loader, lease) = try use(reference)
         defer { withExtendedLifetime(lease) {} }
         return try await loader.learnInformation()
     }
@@ -114,8 +114,8 @@ public final class Vault: Sendable {
     /// What is known of a resource without reading it, its origin asked where the vault does not know: for HEAD.
     ///
     /// - Throws: as ``information(for:)``.
-    public func head(of url: MediaURL) async throws -> MediaHead {
-        let (loader, lease) = try use(url)
+    public func head(of reference: MediaReference) async throws -> MediaHead {
+        let (loader, lease) = try use(reference)
         defer { withExtendedLifetime(lease) {} }
         return try await loader.head()
     }
@@ -126,38 +126,45 @@ public final class Vault: Sendable {
     ///
     /// - Throws: ``VaultError``: `notHeld` (offline, the first byte is missing), `unreachable`, `refused` (with
     ///   `originStatus`), `lied`, `unsatisfiableRange` (with `length` where it is known), `integrity`, `closed`.
-    public func read(_ url: MediaURL, range: RequestedRange = .whole) async throws -> MediaReader {
-        let (loader, lease) = try use(url)
+    public func read(_ reference: MediaReference, range: RequestedRange = .whole) async throws -> MediaReader {
+        let (loader, lease) = try use(reference)
         let reader = MediaReader(try await loader.open(range), loader: loader, lease: lease)
         visits.withLock { $0.note(loader.record.id, hour: WallClock.now() / 3600) }
         return reader
     }
 
     /// Fetches what is missing of a resource; its bytes are kept before those of what was merely played.
-    public func download(_ url: MediaURL) -> Download { Download(vault: self, url: url) }
+    public func download(_ reference: MediaReference) -> Download { Download(vault: self, reference: reference) }
 
     /// The loader of a resource: one for each, however many use it.
-    func use(_ url: MediaURL) throws -> (ResourceLoader, LoaderLease) {
+    func use(_ reference: MediaReference) throws -> (ResourceLoader, LoaderLease) {
         guard !isClosed.withLock({ $0 }) else {
             throw VaultError(.closed, "the vault was closed; open it again")
         }
-        let cacheKey = try CacheKey.bytes(for: url, keyring: store.keyring, locator: store.index.locator)
-        guard let id = store.keyring.resourceID(cacheKey: cacheKey, locator: store.index.locator) else {
-            throw VaultError(
-                .foreignKeyring, "the keyring lacks the key that names this vault's resources; use the newer one")
-        }
+        let (id, cacheKey) = try name(reference)
         let loader = loaders.withLock { loaders in
             var entry =
                 loaders[id].flatMap { $0.loader.isBroken ? nil : $0 }
                 ?? Entry(
                     loader: ResourceLoader(
-                        url: url, id: id, cacheKey: cacheKey, store: store, origin: origin, mode: mode, pool: pool),
+                        url: reference.url, id: id, cacheKey: cacheKey, store: store, origin: origin, mode: mode, pool: pool),
                     uses: loaders[id]?.uses ?? 0)
             entry.uses += 1
             loaders[id] = entry
             return entry.loader
         }
         return (loader, LoaderLease { [weak self] in self?.release(id) })
+    }
+
+    /// The id of a resource, and what it is the hash of.
+    func name(_ reference: MediaReference) throws -> (id: ResourceID, cacheKey: [UInt8]) {
+        let (keyring, locator) = (store.keyring, store.index.locator)
+        let cacheKey = try CacheKey.bytes(for: reference, keyring: keyring, locator: locator)
+        guard let id = keyring.resourceID(cacheKey: cacheKey, locator: locator) else {
+            throw VaultError(
+                .foreignKeyring, "the keyring lacks the key that names this vault's resources; use the newer one")
+        }
+        return (id, cacheKey)
     }
 
     private func release(_ id: ResourceID) {
@@ -173,14 +180,11 @@ public final class Vault: Sendable {
     public func resources() -> ResourceListing { ResourceListing(store: store, pool: pool) }
 
     /// What the vault holds of a resource; nil where it has never seen it.
-    public func summary(of url: MediaURL) async throws -> ResourceSummary? {
+    public func summary(of reference: MediaReference) async throws -> ResourceSummary? {
         let store = store
+        let id = try name(reference).id
         return try await pool.run {
-            let cacheKey = try CacheKey.bytes(for: url, keyring: store.keyring, locator: store.index.locator)
-            guard let id = store.keyring.resourceID(cacheKey: cacheKey, locator: store.index.locator) else {
-                return nil
-            }
-            return try store.index.resource(id).map { ResourceSummary($0) }
+            try store.index.resource(id).map { ResourceSummary($0) }
         }
     }
 

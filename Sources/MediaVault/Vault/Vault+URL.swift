@@ -1,0 +1,21 @@
+// The same for resources that a URL alone names.
+extension Vault {
+    /// ``information(for:)-(MediaReference)`` of the resource that a URL names.
+    public func information(for url: MediaURL) async throws -> ContentInformation {
+        try await information(for: MediaReference(url))
+    }
+
+    /// ``head(of:)-(MediaReference)`` of the resource that a URL names.
+    public func head(of url: MediaURL) async throws -> MediaHead { try await head(of: MediaReference(url)) }
+
+    /// ``read(_:range:)-(MediaReference,_)`` of the resource that a URL names.
+    public func read(_ url: MediaURL, range: RequestedRange = .whole) async throws -> MediaReader {
+        try await read(MediaReference(url), range: range)
+    }
+
+    /// ``download(_:)-(MediaReference)`` of the resource that a URL names.
+    public func download(_ url: MediaURL) -> Download { download(MediaReference(url)) }
+
+    /// ``summary(of:)-(MediaReference)`` of the resource that a URL names.
+    public func summary(of url: MediaURL) async throws -> ResourceSummary? { try await summary(of: MediaReference(url)) }
+}
