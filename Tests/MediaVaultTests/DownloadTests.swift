@@ -62,6 +62,85 @@ struct DownloadTests {
         await again.close()
     }
 
+    @Test("Several connections share what is missing, and each byte is fetched once (C7)", arguments: [2, 5, 16])
+    func connections(count: Int) async throws {
+        let length: Int64 = 60 << 20
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        let vault = try await fixture.open()
+        _ = try await fixture.read(vault, .closed(first: 20_000_000, last: 20_999_999))
+        for try await _ in vault.download(fixture.url, options: DownloadOptions(connections: count)) {}
+        #expect(try await fixture.held(vault) == [0..<length])
+        #expect(try await vault.status().bytesFetched == length)
+        #expect(fixture.bytesSent == length && Set(fixture.ranges).count == fixture.ranges.count)
+        #expect(Set(fixture.origin.exchanges.map(\.connection)).count > 1, "they went side by side")
+        #expect(try await fixture.read(vault) == 0..<length)
+        await vault.close()
+    }
+
+    @Test("An origin that cannot jump is asked once, however many connections are allowed (H10)")
+    func connectionsWithoutRanges() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 20_000_000, supportsRanges: false))
+        let vault = try await fixture.open()
+        for try await _ in vault.download(fixture.url, options: DownloadOptions(connections: 8)) {}
+        #expect(fixture.origin.exchanges.count == 1 && fixture.bytesSent == 20_000_000)
+        #expect(try await fixture.held(vault) == [0..<20_000_000])
+        await vault.close()
+    }
+
+    @Test("A download with a limit brings everything, and no byte twice")
+    func limited() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 400_000))
+        let vault = try await fixture.open()
+        let options = DownloadOptions(connections: 2, bytesPerSecond: 2_000_000)
+        for try await _ in vault.download(fixture.url, options: options) {}
+        #expect(try await fixture.held(vault) == [0..<400_000] && fixture.bytesSent == 400_000)
+        await vault.close()
+    }
+
+    @Test("A representation that changes under a download is downloaded anew, and the two are never mixed (C22)")
+    func changing() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 30 << 20))
+        let newer = ScriptedResource(seed: 2, length: 25 << 20, entityTag: "\"v2\"")
+        fixture.origin.answer { [resource = fixture.resource] request in
+            // The old one breaks off, and the new one stands in its place.
+            guard request.ifRange == nil, request.range == "bytes=0-" else { return newer.answer(to: request) }
+            var answer = resource.answer(to: request)
+            answer.cut(at: 9_000_000, by: .close)
+            return answer
+        }
+        let vault = try await fixture.open()
+        for try await _ in vault.download(fixture.url) {}
+        let summary = try #require(try await vault.summary(of: fixture.url))
+        #expect(summary.isComplete && summary.size == 25 << 20)
+        var position: Int64 = 0
+        for try await bytes in try await vault.read(fixture.url) {
+            #expect(newer.media.matches(bytes, at: position))
+            position += Int64(bytes.count)
+        }
+        #expect(position == 25 << 20)
+        await vault.close()
+    }
+
+    @Test("A player has its place at once while the film is downloaded (L11)")
+    func playerFirst() async throws {
+        let gate = Gate()
+        let fixture = try await VaultFixture(ScriptedResource(length: 4_000_000))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            if request.range == "bytes=0-" { answer.insert(.hold(gate), at: 200_000) }
+            return answer
+        }
+        let vault = try await fixture.open()
+        async let downloaded: Void = { for try await _ in vault.download(fixture.url) {} }()
+        await fixture.origin.wait { $0.first?.phase == .held }
+        #expect(try await fixture.read(vault, .closed(first: 3_000_000, last: 3_099_999)) == 3_000_000..<3_100_000)
+        gate.open()
+        try await downloaded
+        #expect(try await fixture.held(vault) == [0..<4_000_000])
+        #expect(try await vault.status().bytesFetched == 4_000_000)
+        await vault.close()
+    }
+
     @Test("A playlist is known for what it is")
     func playlist() async throws {
         let fixture = try await VaultFixture(

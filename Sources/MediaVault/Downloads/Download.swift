@@ -8,15 +8,16 @@ public struct Download: AsyncSequence, Sendable {
 
     let vault: Vault
     let reference: MediaReference
+    let options: DownloadOptions
 
     /// Begins the download. The iterator throws ``VaultError`` where it cannot go on.
     public func makeAsyncIterator() -> AsyncThrowingStream<DownloadProgress, any Error>.Iterator {
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: DownloadProgress.self, bufferingPolicy: .bufferingNewest(1))
-        let (vault, reference) = (vault, reference)
+        let (vault, reference, options) = (vault, reference, options)
         let task = Task {
             do {
-                try await vault.fill(reference) { continuation.yield($0) }
+                try await vault.fill(reference, options) { continuation.yield($0) }
                 continuation.finish()
             } catch {
                 continuation.finish(throwing: error)

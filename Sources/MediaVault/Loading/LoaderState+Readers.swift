@@ -51,7 +51,7 @@ extension LoaderState {
         let active = fetches.values.filter(\.isActive)
         // Before the first answer nobody knows what will come: one fetch asks, the others wait.
         if information == nil, let pioneer = active.first {
-            effects.merge(attach(&reader, to: pioneer.id))
+            effects.merge(attach(&reader, to: pioneer.id, isDemanding: false))
             return (.wait, effects)
         }
         var inFlight = ByteRanges()
@@ -117,11 +117,14 @@ extension LoaderState {
     }
 
     /// A reader takes its bytes from this fetch now, and no longer from another.
-    mutating func attach(_ reader: inout ReaderState, to fetch: FetchState.ID) -> Effects {
+    ///
+    /// - Parameter isDemanding: whether the fetch shall run to where the reader is; not before the first answer, which
+    ///   the reader may be far from.
+    mutating func attach(_ reader: inout ReaderState, to fetch: FetchState.ID, isDemanding: Bool = true) -> Effects {
         var effects = Effects()
         let old = reader.fetch
         reader.fetch = fetch
-        effects.merge(demand(reader.position, of: fetch))
+        if isDemanding { effects.merge(demand(reader.position, of: fetch)) }
         if let old, old != fetch { effects.merge(release(old, leaving: reader)) }
         return effects
     }

@@ -12,6 +12,7 @@ final class ResourceLoader: Sendable {
     let store: VaultStore
     let origin: any Origin
     let pool: BlockingPool
+    let precedence: PlayerPrecedence
     /// Lets one answer's head at a time be taken in.
     let answers = Turnstile()
     private let contact = OriginContact()
@@ -40,12 +41,13 @@ final class ResourceLoader: Sendable {
 
     init(
         url: MediaURL, id: ResourceID, cacheKey: [UInt8], store: VaultStore, origin: any Origin, mode: VaultMode,
-        pool: BlockingPool
+        pool: BlockingPool, precedence: PlayerPrecedence
     ) {
         self.url = url
         self.store = store
         self.origin = origin
         self.pool = pool
+        self.precedence = precedence
         let record = ResourceRecord(id: id, url: url, cacheKey: cacheKey, store: store)
         self.record = record
         guarded = Mutex(Guarded(state: LoaderState(mode: mode)))

@@ -108,7 +108,7 @@ extension ResourceLoader {
             }
             switch step(id) {
             case .take, .open, .finished: return true
-            case .wait, .fetch: try await waitForWake(id)
+            case .wait, .fetch: try await precedence.waiting { try await waitForWake(id) }
             case .changed: return false
             case .hole(_, let isDamage): throw MediaReader.hole(at: position, isDamage: isDamage)
             case .failed(let failure): throw failure.vaultError(for: url, at: position)

@@ -13,8 +13,10 @@ extension Vault {
         try await read(MediaReference(url), range: range)
     }
 
-    /// ``download(_:)-(MediaReference)`` of the resource that a URL names.
-    public func download(_ url: MediaURL) -> Download { download(MediaReference(url)) }
+    /// ``download(_:options:)-(MediaReference,_)`` of the resource that a URL names.
+    public func download(_ url: MediaURL, options: DownloadOptions = DownloadOptions()) -> Download {
+        download(MediaReference(url), options: options)
+    }
 
     /// ``summary(of:)-(MediaReference)`` of the resource that a URL names.
     public func summary(of url: MediaURL) async throws -> ResourceSummary? { try await summary(of: MediaReference(url)) }

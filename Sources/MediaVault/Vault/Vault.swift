@@ -18,6 +18,7 @@ public final class Vault: Sendable {
     private let ownOrigin: CurlOrigin?
     private let mode: VaultMode
     private let pool: BlockingPool
+    private let precedence = PlayerPrecedence()
     private let unlockRestsWithVault: Bool
     private let loaders = Mutex<[ResourceID: Entry]>([:])
     private let upkeep = Mutex<Task<Void, Never>?>(nil)
@@ -133,9 +134,6 @@ public final class Vault: Sendable {
         return reader
     }
 
-    /// Fetches what is missing of a resource; its bytes are kept before those of what was merely played.
-    public func download(_ reference: MediaReference) -> Download { Download(vault: self, reference: reference) }
-
     /// The loader of a resource: one for each, however many use it.
     func use(_ reference: MediaReference) throws -> (ResourceLoader, LoaderLease) {
         guard !isClosed.withLock({ $0 }) else {
@@ -147,7 +145,7 @@ public final class Vault: Sendable {
                 loaders[id].flatMap { $0.loader.isBroken ? nil : $0 }
                 ?? Entry(
                     loader: ResourceLoader(
-                        url: reference.url, id: id, cacheKey: cacheKey, store: store, origin: origin, mode: mode, pool: pool),
+                        url: reference.url, id: id, cacheKey: cacheKey, store: store, origin: origin, mode: mode, pool: pool, precedence: precedence),
                     uses: loaders[id]?.uses ?? 0)
             entry.uses += 1
             loaders[id] = entry

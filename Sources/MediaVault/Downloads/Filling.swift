@@ -1,0 +1,181 @@
+import Synchronization
+import VaultManifest
+import VaultModel
+
+/// One download at work: lanes, each a reader, that take what is missing piece by piece, side by side.
+final class Filling: Sendable {
+    private let loader: ResourceLoader
+    private let options: DownloadOptions
+    private let tell: @Sendable (DownloadProgress) -> Void
+    private let work = Mutex(Work())
+
+    private struct Work {
+        /// What no lane has taken yet, in ascending order.
+        var pieces: ArraySlice<ByteRange> = []
+        /// Every fetch that a lane took bytes from.
+        var fetches: Set<FetchState.ID> = []
+        /// What was held before: it costs the origin nothing.
+        var heldBefore = ByteRanges()
+        var rate: RateLimit?
+        var lastTold: ContinuousClock.Instant?
+    }
+
+    /// How often progress is told.
+    private static let interval: Duration = .milliseconds(100)
+    /// How often a representation that changes under the download is begun anew.
+    private static let mostBeginnings = 3
+
+    init(_ loader: ResourceLoader, _ options: DownloadOptions, tell: @escaping @Sendable (DownloadProgress) -> Void) {
+        self.loader = loader
+        self.options = options
+        self.tell = tell
+        work.withLock { $0.rate = options.bytesPerSecond.map { RateLimit(bytesPerSecond: $0, now: .now) } }
+    }
+
+    /// Fetches what is missing; returns when all of it is durable.
+    func run() async throws {
+        for _ in 1..<Self.mostBeginnings {
+            do {
+                return try await fill()
+            } catch let error as VaultError where error.code == .changed {
+                // What came of the old representation goes when the new one is there.
+            }
+        }
+        try await fill()
+    }
+
+    private func fill() async throws {
+        let isShared = options.connections > 1
+        let opening = try await loader.open(isShared ? .closed(first: 0, last: DownloadPlan.leastPiece - 1) : .whole)
+        let first = Lane(reader: opening.reader, position: opening.range?.lowerBound ?? 0)
+        do {
+            let record = loader.record
+            try await loader.pool.run { try record.becomeDownload() }
+            share(beyond: opening)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await self.run(first) }
+                if isShared { for _ in 1..<options.connections { group.addTask { try await self.run(nil) } } }
+                try await group.waitForAll()
+            }
+        } catch {
+            await loader.settle(work.withLock(\.fetches))
+            throw error
+        }
+        await loader.settle(work.withLock(\.fetches))
+        try finish()
+    }
+
+    /// Plans what the first reader does not bring.
+    private func share(beyond opening: Opening) {
+        let (held, length) = loader.look { ($0.map.covered, $0.information?.length) }
+        let begun = opening.range?.upperBound ?? .max
+        let missing = length.map { begun < $0 ? held.gaps(in: begun..<$0) : [] } ?? []
+        work.withLock { work in
+            work.heldBefore = held
+            work.pieces = DownloadPlan.pieces(of: missing, connections: options.connections)[...]
+        }
+    }
+
+    // MARK: Lanes
+
+    /// One reader of the download, and where it is.
+    private struct Lane {
+        let reader: ReaderState.ID
+        var position: Int64
+    }
+
+    /// Takes pieces until none is left.
+    private func run(_ first: Lane?) async throws {
+        var next = first
+        while let lane = next ?? takePiece() {
+            next = nil
+            defer { loader.change { $0.removeReader(lane.reader) } }
+            try await walk(lane)
+        }
+    }
+
+    private func takePiece() -> Lane? {
+        guard let piece = work.withLock({ $0.pieces.popFirst() }) else { return nil }
+        return Lane(reader: loader.change { ($0.addReader(piece), Effects()) }, position: piece.lowerBound)
+    }
+
+    private func walk(_ lane: Lane) async throws {
+        var lane = lane
+        var failures = 0
+        while true {
+            try await loader.precedence.standBack()
+            tellIfDue()
+            let step = loader.step(lane.reader)
+            note(loader.look { $0.readers[lane.reader]?.fetch })
+            switch step {
+            case .finished: return
+            case .take(let bytes):
+                failures = 0
+                try await advance(&lane, to: lane.position + Int64(bytes.count))
+            case .open(_, let run): try await advance(&lane, to: run.upperBound)
+            case .wait, .fetch: try await loader.waitForWake(lane.reader)
+            case .changed: throw MediaReader.changed(loader.url, lane.position)
+            case .hole(_, let isDamage): throw MediaReader.hole(at: lane.position, isDamage: isDamage)
+            case .failed(let failure):
+                failures += 1
+                guard let delay = RetryPolicy.delay(after: failure, tries: failures) else {
+                    throw failure.vaultError(for: loader.url, at: lane.position)
+                }
+                try await Task.sleep(for: delay)
+            }
+        }
+    }
+
+    private func note(_ fetch: FetchState.ID?) {
+        if let fetch { work.withLock { _ = $0.fetches.insert(fetch) } }
+    }
+
+    /// Goes on, no faster than the limit lets bytes come that were not held before.
+    private func advance(_ lane: inout Lane, to end: Int64) async throws {
+        let passed = lane.position..<end
+        lane.position = end
+        loader.change { $0.advance(lane.reader, to: end) }
+        let delay = work.withLock { work -> Duration in
+            let bytes = work.heldBefore.gaps(in: passed).reduce(0) { $0 + $1.length }
+            return work.rate?.take(bytes, now: .now) ?? .zero
+        }
+        if delay > .zero { try await Task.sleep(for: delay) }
+    }
+
+    // MARK: Telling
+
+    private func tellIfDue() {
+        let isDue = work.withLock { work in
+            guard work.lastTold.map({ .now - $0 >= Self.interval }) ?? true else { return false }
+            work.lastTold = .now
+            return true
+        }
+        if isDue { tell(progress) }
+    }
+
+    /// What came must be held now; where the store refused, the download says why.
+    private func finish() throws {
+        let (missing, failure) = loader.look { state in
+            (state.map.covered.gaps(in: 0..<(state.information?.length ?? 0)), state.storeFailure)
+        }
+        guard let first = missing.first else { return tell(progress) }
+        let count = missing.reduce(0) { $0 + $1.length }
+        var error = VaultError(
+            failure?.code ?? .storage,
+            "\(count) bytes of \(loader.url) could not be stored: \(failure?.message ?? "the store refused")")
+        error.firstMissing = first.lowerBound
+        throw error
+    }
+
+    private var progress: DownloadProgress {
+        loader.look { state in
+            var held = state.map.covered
+            for fetch in state.fetches.values where fetch.isStoring {
+                held.insert(contentsOf: fetch.start..<fetch.present)
+            }
+            return DownloadProgress(
+                held: held.byteCount, total: state.information?.length, type: state.information?.type,
+                manifest: ManifestDetection.kind(type: state.information?.type, path: loader.url.path))
+        }
+    }
+}
