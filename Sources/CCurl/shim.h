@@ -56,6 +56,12 @@ static inline CURLMcode ccurl_multi_set_long(CURLM *_Nonnull multi, CURLMoption 
     return curl_multi_setopt(multi, option, value);
 }
 
+/// The file of trusted authorities that libcurl was built with; NULL where it has none.
+static inline const char *_Nullable ccurl_authorities_file(void) {
+    const curl_version_info_data *facts = curl_version_info(CURLVERSION_NOW);
+    return facts && facts->age >= CURLVERSION_SEVENTH ? facts->cainfo : NULL;
+}
+
 /// Starts OpenSSL, where libcurl brought it along, without its exit handler: that one frees what the loop's thread may
 /// still use while the process ends. Looked up by name, so that nothing links libcrypto. Call it before
 /// `curl_global_init`.

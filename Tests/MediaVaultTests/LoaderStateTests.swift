@@ -32,9 +32,38 @@ struct LoaderStateTests {
             _ = state.received([UInt8](repeating: 7, count: 16 << 10), by: fetch, now: start)
             received += 16 << 10
         }
-        #expect(received == FetchState.window)
+        #expect(received == FetchState.leastWindow)
         _ = state.advance(reader, to: 20_000)
         #expect(state.mayReceive(fetch, now: start) == true)
+    }
+
+    @Test("A reader that takes bytes faster than windows of them come gets a larger one, and loses it when it stands still")
+    func growingWindow() {
+        var (state, reader, fetch) = reading(100_000_000)
+        var position: Int64 = 0
+        func fill() {
+            while state.mayReceive(fetch, now: start) == true {
+                _ = state.received([UInt8](repeating: 7, count: 64 << 10), by: fetch, now: start)
+                let present = state.fetches[fetch]?.present ?? 0
+                state.fetches[fetch]?.sealedTo = present
+            }
+        }
+        func ahead() -> Int64 { (state.fetches[fetch]?.present ?? 0) - position }
+        fill()
+        #expect(ahead() == FetchState.leastWindow)
+        while position < 60_000_000 {
+            position += ahead()
+            _ = state.advance(reader, to: position)
+            _ = state.step(reader, now: start)
+            fill()
+        }
+        #expect(ahead() == 16 * FetchState.leastWindow, "it stops growing")
+        _ = state.tick(now: start + .seconds(1))
+        #expect(state.fetches[fetch]?.recent.start == state.fetches[fetch]?.present, "what is sealed is let go of")
+        position += ahead()
+        _ = state.advance(reader, to: position)
+        fill()
+        #expect(ahead() == FetchState.leastWindow)
     }
 
     @Test("A transfer whose readers stand still is let go after 30 s, and taken up again when one reads on")
@@ -48,12 +77,12 @@ struct LoaderStateTests {
         _ = state.tick(now: start + .seconds(30))
         #expect(state.mayReceive(fetch, now: start + .seconds(30)) == nil)
         _ = state.receiverEnded(fetch, nil)
-        _ = state.advance(reader, to: FetchState.window)
+        _ = state.advance(reader, to: FetchState.leastWindow)
         guard case (.fetch(let next), _) = state.step(reader, now: start + .seconds(31)) else {
             Issue.record("the reader takes the transfer up again")
             return
         }
-        #expect(state.fetches[next]?.start == FetchState.window)
+        #expect(state.fetches[next]?.start == FetchState.leastWindow)
     }
 
     @Test("After 5 s without a byte the short block is sealed, once")

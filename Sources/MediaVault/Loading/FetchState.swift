@@ -46,14 +46,26 @@ struct FetchState {
     var receiverSignal = Signal()
     var sealerSignal = Signal()
 
-    /// How far ahead of the fastest reader bytes are taken from the network.
-    static let window: Int64 = 64 << 10
+    /// How far ahead of the fastest reader bytes are taken from the network: no further than a player needs, unless its
+    /// reader takes them faster than they come one window at a time.
+    private(set) var window = leastWindow
+    /// The window has held the receiver back since it last grew.
+    private var wasHeldBack = false
+
+    static let leastWindow: Int64 = 64 << 10
+    private static let mostWindow: Int64 = 1 << 20
+    /// The window is at most this part of what readers have taken: sockets swallow megabytes before a player's pace shows.
+    private static let windowShare: Int64 = 32
+    /// The sealer is woken for so much at a time.
+    static let sealingBatch: Int64 = 128 << 10
     /// How far the receiver may be ahead of the sealer.
     static let mostUnsealed: Int64 = 512 << 10
     /// How far before a reader a transfer may be for the reader to wait for it rather than start another.
     static let reach: Int64 = 256 << 10
     /// How long a transfer is held for readers that stand still.
     static let patience: Duration = .seconds(30)
+    /// Readers that take nothing for so long stand still.
+    static let stillness: Duration = .seconds(1)
     /// After so long without a byte the short block is sealed.
     static let quiet: Duration = .seconds(5)
 
@@ -86,7 +98,29 @@ struct FetchState {
 
     /// Whether the receiver may take bytes from the network.
     var mayReceive: Bool {
-        present - Self.window < demand && (!isStoring || present - sealedTo < Self.mostUnsealed)
+        present - window < demand && (!isStoring || present - sealedTo < Self.mostUnsealed)
+    }
+
+    /// Whether there is enough for the sealer to be woken.
+    var isWorthSealing: Bool { present - takenTo >= Self.sealingBatch }
+
+    /// The receiver waits for readers, or for the sealer.
+    mutating func holdBack(now: ContinuousClock.Instant) {
+        wasHeldBack = true
+        pausedSince = pausedSince ?? now
+    }
+
+    /// A reader has taken all there is, and waits: where the window was in the way it grows.
+    mutating func hunger(at position: Int64) {
+        guard wasHeldBack, position >= present else { return }
+        wasHeldBack = false
+        window = max(window, min(window * 2, Self.mostWindow, (demand - start) / Self.windowShare))
+    }
+
+    /// Readers stand still: what lies sealed is read from its segment when they go on, and the window is small again.
+    mutating func rest() {
+        window = Self.leastWindow
+        recent.drop(before: isStoring ? sealedTo : demand)
     }
 
     /// The origin sends from byte 0 whatever was asked for.

@@ -60,8 +60,12 @@ extension LoaderState {
         defer { fetches[id] = fetch }
         fetch.receiverSignal.lower()
         guard fetch.present < fetch.end else { return nil }
-        fetch.pausedSince = fetch.mayReceive ? nil : fetch.pausedSince ?? now
-        return fetch.mayReceive
+        guard fetch.mayReceive else {
+            fetch.holdBack(now: now)
+            return false
+        }
+        fetch.pausedSince = nil
+        return true
     }
 
     mutating func waitToReceive(_ id: FetchState.ID, _ waiter: Signal.Waiter) -> Bool {
@@ -85,7 +89,7 @@ extension LoaderState {
         if fetch.isLetGo { fetch.end = endOfLateBytes(of: fetch) }
         let used = fetch.append(bytes, now: now)
         hasFetched = true
-        effects.wake(fetch.sealerSignal.raise())
+        if fetch.isWorthSealing { effects.wake(fetch.sealerSignal.raise()) }
         let present = fetch.present
         fetches[id] = fetch
         for reader in readers.keys where readers[reader]?.fetch == id {

@@ -70,6 +70,7 @@ extension LoaderState {
             guard let fetch = active.first(where: { $0.near(supportsRanges: supportsRanges).contains(position) })
             else { return (.wait, effects) }
             effects.merge(attach(&reader, to: fetch.id))
+            fetches[fetch.id]?.hunger(at: position)
             return (.wait, effects)
         case .gap(let gap):
             guard mode == .online else {

@@ -129,6 +129,10 @@ struct LoaderState {
         var effects = Effects()
         for id in fetches.keys {
             guard var fetch = fetches[id], fetch.isActive else { continue }
+            if let since = fetch.pausedSince, now - since >= FetchState.stillness {
+                fetch.rest()
+                if fetch.takenTo < fetch.present { effects.wake(fetch.sealerSignal.raise()) }
+            }
             if let since = fetch.pausedSince, now - since >= FetchState.patience {
                 fetch.isLetGo = true
                 effects.wake(fetch.receiverSignal.raise())

@@ -145,7 +145,8 @@ public final class Vault: Sendable {
                 loaders[id].flatMap { $0.loader.isBroken ? nil : $0 }
                 ?? Entry(
                     loader: ResourceLoader(
-                        url: reference.url, id: id, cacheKey: cacheKey, store: store, origin: origin, mode: mode, pool: pool, precedence: precedence),
+                        url: reference.url, id: id, cacheKey: cacheKey, store: store, origin: origin, mode: mode,
+                        pool: pool, precedence: precedence),
                     uses: loaders[id]?.uses ?? 0)
             entry.uses += 1
             loaders[id] = entry

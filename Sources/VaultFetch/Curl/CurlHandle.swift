@@ -40,6 +40,11 @@ import Glibc
         try Self.check(unsafe ccurl_set_string(pointer, option, value))
     }
 
+    /// Takes the built-in value of an option away.
+    func clear(_ option: CURLoption) throws(OriginFailure) {
+        try Self.check(unsafe ccurl_set_string(pointer, option, nil))
+    }
+
     /// Sets the header lines; called once.
     mutating func set(fields lines: [String]) throws(OriginFailure) {
         for line in lines {

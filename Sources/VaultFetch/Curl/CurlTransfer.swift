@@ -71,6 +71,8 @@ final class CurlTransfer {
         try handle.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
         try handle.set(CURLOPT_SSL_VERIFYPEER, 1)
         try handle.set(CURLOPT_SSL_VERIFYHOST, 2)
+        // Beside a folder of authorities libcurl reads their file anew for every connection: milliseconds, and megabytes.
+        if CurlLibrary.hasAuthoritiesFile { try handle.clear(CURLOPT_CAPATH) }
     }
 
     private func setConduct(_ configuration: CurlConfiguration) throws(OriginFailure) {

@@ -31,12 +31,18 @@ struct BodyBuffer {
         guard !blocks.isEmpty else { return nil }
         let block = blocks.removeFirst()
         count -= block.count
-        return block
+        return Self.fitted(block)
     }
 
     /// Takes everything.
     mutating func removeAll() -> [[UInt8]] {
         defer { (blocks, count) = ([], 0) }
-        return blocks
+        return blocks.map(Self.fitted)
+    }
+
+    /// A block that is not nearly full moves into memory of its own size: it may be kept for long.
+    private static func fitted(_ block: [UInt8]) -> [UInt8] {
+        guard block.count < blockSize - blockSize / 8 else { return block }
+        return unsafe block.withUnsafeBufferPointer { unsafe Array($0) }
     }
 }

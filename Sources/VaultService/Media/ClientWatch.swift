@@ -38,6 +38,16 @@ struct ClientWatch: Sendable {
         }
     }
 
+    /// Returns once the client is gone. It is looked for only while `isWaiting`: a write finds out by itself.
+    ///
+    /// - Throws: `CancellationError` where the task was cancelled.
+    func waitUntilGone(while isWaiting: @Sendable () -> Bool) async throws {
+        while true {
+            try await Task.sleep(for: interval)
+            if isWaiting(), await !isThere() { return }
+        }
+    }
+
     private func isThere() async -> Bool {
         guard channel.isActive else { return false }
         #if os(Linux)

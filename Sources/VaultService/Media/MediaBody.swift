@@ -20,13 +20,21 @@ struct MediaBody: Sendable {
     /// - Parameter sent: counts the bytes handed over.
     @concurrent
     func write(to writer: inout any ResponseBodyWriter, counting sent: inout Int64) async throws {
+        let watching = Task { [watch, reader] in
+            try await watch.waitUntilGone { reader.isWaitingForOrigin }
+            reader.cancel()
+        }
+        defer { watching.cancel() }
+        var onItsWay: EventLoopFuture<Void>?
         do {
-            while let bytes = try await next() {
+            while let bytes = try await reader.next() {
                 guard length.map({ sent + Int64(bytes.count) <= $0 }) ?? true else { throw WrongLength() }
                 try await writer.write(ByteBuffer(bytes: bytes))
                 sent += Int64(bytes.count)
-                // The writer runs ahead of the connection by megabytes; its event loop takes this after the bytes.
-                try await channel.eventLoop.submit {}.get()
+                // The writer runs ahead of the connection by megabytes; its event loop takes this after the bytes. While
+                // one piece is on its way the next is made ready, and no more.
+                try await onItsWay?.get()
+                onItsWay = channel.eventLoop.submit {}
                 // The write of a cancelled task may drop its bytes without a word.
                 try Task.checkCancellation()
             }
@@ -44,17 +52,6 @@ struct MediaBody: Sendable {
     private func drain() async throws {
         while try await channel.getOption(.bufferedWritableBytes).get() > 0 {
             try await Task.sleep(for: .milliseconds(50))
-        }
-    }
-
-    private func next() async throws -> [UInt8]? {
-        guard reader.isWaitingForOrigin else { return try await reader.next() }
-        return try await watch.during { [reader] in
-            try await withTaskCancellationHandler {
-                try await reader.next()
-            } onCancel: {
-                reader.cancel()
-            }
         }
     }
 }
