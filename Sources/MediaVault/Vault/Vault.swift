@@ -64,10 +64,7 @@ public final class Vault: Sendable {
         _ place: VaultPlace, unlock: Unlock, options: VaultOptions = VaultOptions()
     ) async throws -> Vault {
         let vault = try await BlockingPool.shared.run {
-            guard VaultStore.exists(at: place.folder) else {
-                throw VaultError(
-                    .noVault, "there is no vault at \(place.folder); make one with init, or name its folder")
-            }
+            guard VaultStore.exists(at: place.folder) else { throw VaultStore.absence(at: place.folder) }
             let secret = try unlock.secret()
             let keyring = try KeyringReader.unlock(KeyringFile.read(place.keyring), with: secret)
             let store = try VaultStore.open(
