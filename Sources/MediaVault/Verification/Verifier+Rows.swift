@@ -74,12 +74,11 @@ extension Verifier {
                 return (reader, try reader.fileSize())
             }
             let bad = try await badBlocks(of: segment, reader).subtracting(row.badBlocks)
-            let isLonger = !row.isOpen && size > segment.fileSize
-            let isShorter = size < segment.fileSize && !bad.isEmpty
-            guard !bad.isEmpty || isLonger else { return }
+            // One that lost its end is as it should be once the blocks that went with it are known to be bad.
+            let isMisfit = !row.isOpen && (size > segment.fileSize || (size < segment.fileSize && !bad.isEmpty))
+            guard !bad.isEmpty || isMisfit else { return }
             guard try await isStillThere(segment, &ledger) else { return }
-            if isLonger { try await cut(segment, &ledger) }
-            if isShorter { ledger.note(.size, claiming: nil) }
+            if isMisfit, try await settleSize(of: segment, isLonger: size > segment.fileSize, &ledger) { return }
             for block in bad.sorted() {
                 ledger.note(.block, losing: segment.range(ofBlock: block))
                 try await condemn(segment.id, for: .badBlock(block), of: resource)
@@ -127,10 +126,21 @@ extension Verifier {
         }
     }
 
-    private func cut(_ segment: SegmentDescription, _ ledger: inout RepresentationLedger) async throws {
-        guard options.repairs else { return ledger.note(.size, claiming: nil) }
-        try await blocking { try $0.cut(segment) }
+    /// A file has not the size that its row says.
+    ///
+    /// - Returns: whether the row was wrong and the file is whole: then none of its blocks is bad.
+    private mutating func settleSize(
+        of segment: SegmentDescription, isLonger: Bool, _ ledger: inout RepresentationLedger
+    ) async throws -> Bool {
+        // One that lost its end cannot tell a row that says too much from blocks that are gone: those are missed.
+        guard options.repairs, isLonger else {
+            ledger.note(.size, claiming: nil)
+            return false
+        }
+        let isWhole = try await reclaim(segment.id)
+        if !isWhole { try await blocking { try $0.cut(segment) } }
         ledger.noteMended(.size)
+        return isWhole
     }
 
     private func condemn(_ id: SegmentID, for failure: SegmentFailure, of resource: StoredResource) async throws {
@@ -147,7 +157,7 @@ extension Verifier {
             last = end
             report.note(.row, page.count, isMended: options.repairs)
             guard options.repairs else { continue }
-            try await blocking { store in for id in page { try store.condemn(id, for: .foreign) } }
+            for id in page where try await !reclaim(id) { try await blocking { try $0.condemn(id, for: .foreign) } }
         }
     }
 }
