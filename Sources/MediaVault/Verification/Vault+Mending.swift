@@ -23,6 +23,8 @@ extension Vault {
         guard try await executor.run({ try store.adopt(segment) }) else { return false }
         if let loader, loader.record.representation == segment.representation {
             loader.change { state in
+                // Under a row that was wrong it may be there already.
+                state.map.remove(segment.id, isDamaged: false)
                 state.map.put(segment)
                 return Effects()
             }

@@ -112,17 +112,30 @@ extension Verifier {
         _ ledger: inout RepresentationLedger
     ) async throws {
         guard options.repairs else { return ledger.note(damageClass, claiming: row.range) }
-        if try await reclaim(row.id) { return ledger.noteMended(damageClass) }
-        ledger.note(damageClass, claiming: row.range)
-        try await condemn(row.id, for: .foreign, of: resource)
+        switch try await reclaim(row.id) {
+        case true?: ledger.noteMended(damageClass)
+        case false?:
+            ledger.note(damageClass, claiming: row.range)
+            try await condemn(row.id, for: .foreign, of: resource)
+        case nil:
+            ledger.note(damageClass, claiming: nil)
+            report.unreadable += 1
+        }
     }
 
-    private mutating func reclaim(_ id: SegmentID) async throws -> Bool {
+    /// Makes a row anew from its file.
+    ///
+    /// - Returns: false where the file is no whole segment by itself; nil where nothing is known about it.
+    private mutating func reclaim(_ id: SegmentID) async throws -> Bool? {
         do {
             guard let claimed = try await soundClaim(of: id) else { return false }
             return try await vault.adopt(claimed)
-        } catch is SegmentFailure {
+        } catch SegmentFailure.missing {
             return false
+        } catch is SegmentFailure {
+            return nil
+        } catch let error as VaultError where error.code == .integrity {
+            return nil
         }
     }
 
@@ -137,7 +150,7 @@ extension Verifier {
             ledger.note(.size, claiming: nil)
             return false
         }
-        let isWhole = try await reclaim(segment.id)
+        let isWhole = try await reclaim(segment.id) ?? false
         if !isWhole { try await blocking { try $0.cut(segment) } }
         ledger.noteMended(.size)
         return isWhole
@@ -155,9 +168,13 @@ extension Verifier {
             let page = try await blocking { try $0.index.strandedSegments(after: after, limit: Self.pageRows) }
             guard let end = page.last else { return }
             last = end
-            report.note(.row, page.count, isMended: options.repairs)
-            guard options.repairs else { continue }
-            for id in page where try await !reclaim(id) { try await blocking { try $0.condemn(id, for: .foreign) } }
+            for id in page { try await settle(stranded: id) }
         }
+    }
+
+    private mutating func settle(stranded id: SegmentID) async throws {
+        let isWhole = options.repairs ? try await reclaim(id) : nil
+        report.note(.row, isMended: isWhole != nil)
+        if isWhole == false { try await blocking { try $0.condemn(id, for: .foreign) } }
     }
 }

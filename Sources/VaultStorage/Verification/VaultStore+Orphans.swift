@@ -64,6 +64,8 @@ extension VaultStore {
             try segments.open(segment.id, writable: true).synchronize()
             try segments.synchronizeName(of: segment.id)
         } catch {
+            // Aside: the next sync might say yes to pages that the disk never got.
+            try? segments.quarantine(segment.id)
             throw error.vaultError("a segment cannot be made durable")
         }
         return try index.adopt(segment, badBlocks: badBlocks, now: now())

@@ -76,6 +76,18 @@ struct VerifyDamageTests {
         #expect(found.damage == [.settings: 1] && found.remaining == 1 && found.bytesOpened == 400_000)
     }
 
+    @Test("Of a file that the system will not read nothing is known: no damage, and nothing is done to it", arguments: [false, true])
+    func unreadable(repairs: Bool) async throws {
+        let fixture = try await VaultFixture.filled()
+        let file = try fixture.files()[0]
+        // Reading a folder is refused whoever asks.
+        try FileManager.default.removeItem(atPath: file)
+        try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
+        let report = try await fixture.verify(repairs: repairs)
+        #expect(report.found == 0 && report.unreadable == 1 && !report.isSound)
+        #expect(try fixture.files().count == 2 && fixture.quarantined.isEmpty && fixture.origin.exchanges.count == 2)
+    }
+
     @Test("A block that was noticed before is damage until it is fetched anew (C22)")
     func noticedBefore() async throws {
         let fixture = try await VaultFixture.filled()
