@@ -32,7 +32,9 @@ struct ExportTests {
         return error
     }
 
-    @Test("What is held is written byte for byte, its owner's alone, and nobody is asked", arguments: [0, 1, 400_000, 5_000_001])
+    @Test(
+        "What is held is written byte for byte, its owner's alone, and nobody is asked",
+        arguments: [0, 1, 400_000, 5_000_001])
     func complete(length: Int64) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let owner = try await fixture.open()

@@ -72,7 +72,9 @@ struct SegmentDescriptionTests {
             SegmentDescription.blockSizes == [4096, 8192, 16_384, 32_768, 65_536, 131_072, 262_144, 524_288, 1_048_576])
     }
 
-    @Test("The size of a file tells its length, whatever the block size", arguments: SegmentDescription.blockSizes.sorted())
+    @Test(
+        "The size of a file tells its length, whatever the block size",
+        arguments: SegmentDescription.blockSizes.sorted())
     func lengthOfFile(blockSize: Int) throws {
         let id = try #require(SegmentID(bytes: [UInt8](repeating: 1, count: 16)))
         let representation = try #require(RepresentationID(bytes: [UInt8](repeating: 2, count: 16)))

@@ -108,7 +108,9 @@ struct AdoptionTests {
         try store.close()
     }
 
-    @Test("Rows are read page by page in the order of what they hold, none left out and none twice", arguments: [1, 2, 7, 100])
+    @Test(
+        "Rows are read page by page in the order of what they hold, none left out and none twice",
+        arguments: [1, 2, 7, 100])
     func pages(limit: Int) throws {
         let vault = try TemporaryVault()
         let store = try vault.open()

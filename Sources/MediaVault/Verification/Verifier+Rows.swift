@@ -99,7 +99,8 @@ extension Verifier {
     }
 
     /// Whether a row is still there. An owner may have removed the segment since the row was read.
-    private func isStillThere(_ segment: SegmentDescription, _ ledger: inout RepresentationLedger) async throws -> Bool {
+    private func isStillThere(_ segment: SegmentDescription, _ ledger: inout RepresentationLedger) async throws -> Bool
+    {
         let isThere = try await blocking { try $0.index.hasSegment(segment.id) }
         if !isThere { ledger.forget(segment) }
         return isThere

@@ -80,7 +80,8 @@ struct Verifier {
         for first in stride(from: 0, to: segment.blockCount, by: step) {
             let blocks = first..<min(first + step, segment.blockCount)
             bad.formUnion(try await blocking { _ in try reader.badBlocks(in: blocks, of: segment) })
-            let bytes = segment.range(ofBlock: blocks.upperBound - 1).upperBound - segment.range(ofBlock: first).lowerBound
+            let bytes =
+                segment.range(ofBlock: blocks.upperBound - 1).upperBound - segment.range(ofBlock: first).lowerBound
             report.bytesOpened += bytes
             progress()
             if let delay = pace?.delay(after: bytes, now: .now) { try await Task.sleep(for: delay) }

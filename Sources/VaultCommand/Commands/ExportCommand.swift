@@ -25,7 +25,9 @@ struct ExportCommand: AsyncParsableCommand {
         let path = AbsolutePath.of(file, from: Surroundings.current.workingDirectory)
         let (opener, isForced) = (try await access.opener(), force)
         try await Interruption.cancelling("no file was made") {
-            try await opener.reading { try await Self.export(MediaReference(url), to: path, replacing: isForced, from: $0) }
+            try await opener.reading {
+                try await Self.export(MediaReference(url), to: path, replacing: isForced, from: $0)
+            }
         }
     }
 

@@ -16,7 +16,8 @@ enum IndexError {
     /// A row holds what this version never wrote.
     static var damaged: VaultError {
         VaultError(
-            .integrity, "a row of the index fails its tag; remove the resource, or make the index anew with index rebuild")
+            .integrity,
+            "a row of the index fails its tag; remove the resource, or make the index anew with index rebuild")
     }
 
     private static func vaultError(_ error: DatabaseError) -> VaultError {

@@ -150,7 +150,9 @@ package final class VaultIndex: Sendable {
             let object = SealedDocument.open(
                 Array(sealed), key: key.secret, associatedData: Self.settingsData(keyring.vaultID)),
             let settings = VaultSettings(object)
-        else { throw VaultError(.integrity, "the vault's settings fail their tag; make the index anew with index rebuild") }
+        else {
+            throw VaultError(.integrity, "the vault's settings fail their tag; make the index anew with index rebuild")
+        }
         return settings
     }
 

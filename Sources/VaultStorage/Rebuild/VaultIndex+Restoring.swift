@@ -23,7 +23,8 @@ extension VaultIndex {
                     }
                     // Generations that the keyring got after the backup was written.
                     for number in keyring.activeGenerations {
-                        try db.execute(sql: "INSERT OR IGNORE INTO generation VALUES (?, 'active')", arguments: [number])
+                        try db.execute(
+                            sql: "INSERT OR IGNORE INTO generation VALUES (?, 'active')", arguments: [number])
                     }
                     try db.execute(sql: "PRAGMA user_version = \(IndexSchema.version)")
                     return .commit
@@ -46,7 +47,9 @@ extension VaultIndex {
                 defer { try? database.close() }
                 try database.read { db in
                     _ = try check(db, keyring)
-                    guard try String.fetchOne(db, sql: "PRAGMA quick_check(1)") == "ok" else { throw IndexError.damaged }
+                    guard try String.fetchOne(db, sql: "PRAGMA quick_check(1)") == "ok" else {
+                        throw IndexError.damaged
+                    }
                 }
             }
         } catch let error as VaultError where [.integrity, .noVault].contains(error.code) {

@@ -59,7 +59,8 @@ extension VaultIndex {
         if !isOpen, description?.length == 0 { description = nil }
         var range = description?.range
         if range == nil, let start: Int64 = try? row.column("start"), let length: Int64 = try? row.column("length"),
-            start >= 0, (1...SegmentDescription.mostBytes).contains(length), start <= .max - SegmentDescription.mostBytes
+            start >= 0, (1...SegmentDescription.mostBytes).contains(length),
+            start <= .max - SegmentDescription.mostBytes
         {
             range = start..<start + length
         }
@@ -94,7 +95,9 @@ extension VaultIndex {
     package func unnamed(_ ids: [SegmentID]) throws -> [SegmentID] {
         try read { db in
             let statement = try db.cachedStatement(
-                sql: "SELECT EXISTS (SELECT 1 FROM segment WHERE id = ?) OR EXISTS (SELECT 1 FROM doomed WHERE segment = ?)")
+                sql:
+                    "SELECT EXISTS (SELECT 1 FROM segment WHERE id = ?) OR EXISTS (SELECT 1 FROM doomed WHERE segment = ?)"
+            )
             return try ids.filter { try Bool.fetchOne(statement, arguments: [$0.data, $0.data]) != true }
         }
     }

@@ -25,7 +25,8 @@ struct Injury: CustomTestStringConvertible, Sendable {
 
     /// Damage to the file of the first segment.
     private static func file(
-        _ name: String, _ damage: [DamageClass: Int], fetched: String..., change: @escaping @Sendable (inout [UInt8]) -> Void
+        _ name: String, _ damage: [DamageClass: Int], fetched: String...,
+        change: @escaping @Sendable (inout [UInt8]) -> Void
     ) -> Injury {
         Injury(name, damage, fetched: fetched) { try $0.change($0.files()[0], change) }
     }
@@ -107,7 +108,8 @@ struct Injury: CustomTestStringConvertible, Sendable {
             sql: "UPDATE segment SET representation = randomblob(16) WHERE start = 0"),
         row(
             "the same bytes twice", [.row: 1],
-            sql: "INSERT INTO segment SELECT randomblob(16), representation, key, blockSize, start + 5, 1000, state, 0 FROM segment WHERE start = 0"
+            sql:
+                "INSERT INTO segment SELECT randomblob(16), representation, key, blockSize, start + 5, 1000, state, 0 FROM segment WHERE start = 0"
         ),
     ]
 }

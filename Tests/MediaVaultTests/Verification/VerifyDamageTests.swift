@@ -76,7 +76,9 @@ struct VerifyDamageTests {
         #expect(found.damage == [.settings: 1] && found.remaining == 1 && found.bytesOpened == 400_000)
     }
 
-    @Test("Of a file that the system will not read nothing is known: no damage, and nothing is done to it", arguments: [false, true])
+    @Test(
+        "Of a file that the system will not read nothing is known: no damage, and nothing is done to it",
+        arguments: [false, true])
     func unreadable(repairs: Bool) async throws {
         let fixture = try await VaultFixture.filled()
         let file = try fixture.files()[0]
