@@ -22,6 +22,7 @@ struct MediaVaultCommand: AsyncParsableCommand {
         version: "mediavault \(Vault.version)",
         subcommands: [
             InitCommand.self, FetchCommand.self, CatCommand.self, ListCommand.self, InfoCommand.self,
-            StatusCommand.self, ServeCommand.self, URLCommand.self,
+            StatusCommand.self, ServeCommand.self, URLCommand.self, ExportCommand.self, VerifyCommand.self,
+            IndexCommand.self,
         ])
 }

@@ -74,14 +74,19 @@ extension VaultStore {
     /// Acts on what reading a segment failed with: the block, or the whole segment, is a gap from now on. Readers that
     /// are not the owner only pass it by.
     package func condemn(_ segment: SegmentDescription, for failure: SegmentFailure) throws {
+        try condemn(segment.id, for: failure)
+    }
+
+    /// The same for a row whose numbers are impossible.
+    package func condemn(_ id: SegmentID, for failure: SegmentFailure) throws {
         guard isOwner else { return }
         switch failure {
-        case .badBlock(let block): try index.markBad(segment.id, block: block)
-        case .missing: try index.drop(segment.id, doomed: false)
+        case .badBlock(let block): try index.markBad(id, block: block)
+        case .missing: try index.drop(id, doomed: false)
         case .foreign, .wrongKey:
-            try index.drop(segment.id, doomed: false)
+            try index.drop(id, doomed: false)
             // The row is gone, so the file is never served again; that it could not be moved changes nothing.
-            try? segments.quarantine(segment.id)
+            try? segments.quarantine(id)
         case .unreadable: break
         }
     }
