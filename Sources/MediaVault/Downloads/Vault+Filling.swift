@@ -10,6 +10,20 @@ extension Vault {
     func fill(_ reference: MediaReference, progress: @Sendable (DownloadProgress) -> Void) async throws {
         let (loader, lease) = try use(reference)
         defer { withExtendedLifetime(lease) {} }
+        // What a player was refused a moment ago may be taken now.
+        try? await loader.ready()
+        await loader.storeAgain()
+        // What was lost on the way, to a disk that was full for a moment say, is fetched once more.
+        for _ in 0..<Self.mostPasses {
+            try await pass(loader, progress)
+            if loader.look({ $0.missing.isEmpty || $0.refusal != nil }) { break }
+        }
+        try finish(loader, progress)
+    }
+
+    private static let mostPasses = 3
+
+    private func pass(_ loader: ResourceLoader, _ progress: @Sendable (DownloadProgress) -> Void) async throws {
         let opening = try await loader.open(.whole)
         let record = loader.record
         var fetches: Set<FetchState.ID> = []
@@ -23,7 +37,6 @@ extension Vault {
         }
         loader.change { $0.removeReader(opening.reader) }
         await loader.settle(fetches)
-        try finish(loader, progress)
     }
 
     private func walk(
@@ -40,6 +53,8 @@ extension Vault {
             }
             let step = loader.step(opening.reader)
             if let fetch = loader.look({ $0.readers[opening.reader]?.fetch }) { fetches.insert(fetch) }
+            // A player goes on without the store; a download has nothing to go on for.
+            if loader.look({ $0.bypass(opening.reader) }) != nil { return }
             switch step {
             case .finished: return
             case .take(let bytes):
@@ -64,9 +79,7 @@ extension Vault {
 
     /// What came must be held now; where the store refused, the download says why.
     private func finish(_ loader: ResourceLoader, _ progress: @Sendable (DownloadProgress) -> Void) throws {
-        let (missing, failure) = loader.look { state in
-            (state.map.covered.gaps(in: 0..<(state.information?.length ?? 0)), state.storeFailure)
-        }
+        let (missing, failure) = loader.look { ($0.missing, $0.storeFailure) }
         guard let first = missing.first else {
             progress(Self.progress(loader))
             return

@@ -97,6 +97,13 @@ extension VaultIndex {
         }
     }
 
+    /// Whether there is such a resource, whether it opens or not.
+    package func hasResource(_ id: ResourceID) throws -> Bool {
+        try read { db in
+            try Bool.fetchOne(db, sql: "SELECT 1 FROM resource WHERE id = ?", arguments: [id.data]) ?? false
+        }
+    }
+
     /// Deletes a resource with its keys and all that it holds.
     ///
     /// - Returns: the segments that were condemned; nil where there is no such resource.

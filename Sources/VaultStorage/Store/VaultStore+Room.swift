@@ -16,6 +16,9 @@ extension VaultStore {
         room.begin(told: told, untold: untold)
     }
 
+    /// The bytes of segment files; beside an owner what the index tells of them.
+    package func bytesUsed() throws -> Int64 { isOwner ? room.used : try index.fileBytes() }
+
     /// Says who uses what: nothing of that is evicted.
     package func respect(_ use: ResourceUse) { self.use.withLock { $0 = use } }
 

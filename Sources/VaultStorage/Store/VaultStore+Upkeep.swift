@@ -38,7 +38,7 @@ extension VaultStore {
         if isOwner, !ids.isEmpty { try index.touch(ids, now: now()) }
     }
 
-    func noteChange() { counters.withLock { $0.changesSinceBackup += 1 } }
+    package func noteChange() { counters.withLock { $0.changesSinceBackup += 1 } }
 
     /// Backs the catalog up where it is 10 minutes or 1 000 changes behind.
     package func backUpCatalogIfDue() throws {

@@ -14,7 +14,7 @@ package final class VaultStore: Sendable {
 
     let folder: String
     let fileSystem: any FileSystem
-    let isOwner: Bool
+    package let isOwner: Bool
     private let lock: Mutex<VaultLock?>
     let now: @Sendable () -> Int64
     let counters = Mutex(Counters())
