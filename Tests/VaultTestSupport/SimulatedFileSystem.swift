@@ -156,7 +156,8 @@ package final class SimulatedFileSystem: FileSystem {
     package func size(of path: String) throws(FileFailure) -> Int64 { try real.size(of: path) }
 
     package func freeBytes(at path: String) throws(FileFailure) -> Int64 {
-        try state.withLock { $0.free } ?? real.freeBytes(at: path)
+        if let free = state.withLock({ $0.free }) { return free }
+        return try real.freeBytes(at: path)
     }
 
     /// The number of the file at a path; one that nobody has changed so far is on the disk as it stands.

@@ -20,13 +20,14 @@ struct Passage {
     ///
     /// - Parameters:
     ///   - passed: the bytes that ever passed through.
-    ///   - refusal: what a loader was refused with that passes bytes through now, where there is one.
+    ///   - isPassing: whether bytes are passing through now.
+    ///   - refusal: what a loader was refused with, where there is one.
     ///   - hasDiskRoom: whether a disk that was full has room again.
     mutating func look(
-        passed: Int64, refusal: VaultError?, hasDiskRoom: Bool, now: ContinuousClock.Instant
+        passed: Int64, isPassing: Bool, refusal: VaultError?, hasDiskRoom: Bool, now: ContinuousClock.Instant
     ) -> StoreEvent? {
         defer { seen = passed }
-        if passed > seen || refusal != nil {
+        if passed > seen || isPassing {
             quietSince = nil
             guard failure == nil else { return nil }
             let error = refusal ?? VaultError(.storage, "the store refused")

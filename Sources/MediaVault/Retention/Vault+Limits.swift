@@ -93,10 +93,12 @@ extension Vault {
             if isAgeDue { try? store.eraseTraces() }
             return !isDiskFull || store.hasDiskRoom
         }
-        let refusal = loaders.lazy.compactMap { $0.look { $0.isPassingThrough ? $0.storeFailure : nil } }.first
+        let passing = loaders.contains { $0.look { $0.isPassingThrough } }
+        let refusal = loaders.lazy.compactMap { $0.look { $0.storeFailure } }.first
         let (event, listeners) = passage.withLock { passage in
             let event = passage.look(
-                passed: store.tally.passedThrough, refusal: refusal, hasDiskRoom: hasDiskRoom ?? false, now: now)
+                passed: store.tally.passedThrough, isPassing: passing, refusal: refusal,
+                hasDiskRoom: hasDiskRoom ?? false, now: now)
             return (event, passage.told)
         }
         if let event { for listener in listeners { listener.yield(event) } }
