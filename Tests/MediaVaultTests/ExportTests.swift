@@ -214,7 +214,7 @@ struct ExportTests {
                 guard step.written == 0 else { return }
                 for file in fixture.segmentFiles {
                     guard let id = SegmentID(hex: file.lastPathComponent) else { continue }
-                    try? owner.store.index.drop(id, doomed: true)
+                    _ = try? owner.store.index.drop(id, doomed: true)
                     try? FileManager.default.removeItem(at: file)
                 }
             }

@@ -22,8 +22,8 @@ final class Filling: Sendable {
 
     /// How often progress is told.
     private static let interval: Duration = .milliseconds(100)
-    /// How often a representation that changes under the download is begun anew.
-    private static let mostBeginnings = 3
+    /// How often what is missing is asked for.
+    private static let mostAttempts = 3
 
     init(_ loader: ResourceLoader, _ options: DownloadOptions, tell: @escaping @Sendable (DownloadProgress) -> Void) {
         self.loader = loader
@@ -34,14 +34,20 @@ final class Filling: Sendable {
 
     /// Fetches what is missing; returns when all of it is durable.
     func run() async throws {
-        for _ in 1..<Self.mostBeginnings {
+        // What a player was refused a moment ago may be taken now.
+        try? await loader.ready()
+        await loader.storeAgain()
+        // What was lost on the way, to a disk that was full for a moment say, is fetched once more; and a representation
+        // that changed is begun anew.
+        for attempt in 1...Self.mostAttempts {
             do {
-                return try await fill()
-            } catch let error as VaultError where error.code == .changed {
+                try await fill()
+                if loader.look({ $0.missing.isEmpty || $0.refusal != nil }) { break }
+            } catch let error as VaultError where error.code == .changed && attempt < Self.mostAttempts {
                 // What came of the old representation goes when the new one is there.
             }
         }
-        try await fill()
+        try finish()
     }
 
     private func fill() async throws {
@@ -62,7 +68,6 @@ final class Filling: Sendable {
             throw error
         }
         await loader.settle(work.withLock(\.fetches))
-        try finish()
     }
 
     /// Plans what the first reader does not bring.
@@ -107,6 +112,8 @@ final class Filling: Sendable {
             tellIfDue()
             let step = loader.step(lane.reader)
             note(loader.look { $0.readers[lane.reader]?.fetch })
+            // A player goes on without the store; a download has nothing to go on for.
+            if loader.look({ $0.bypass(lane.reader) }) != nil { return }
             switch step {
             case .finished: return
             case .take(let bytes):
@@ -155,9 +162,7 @@ final class Filling: Sendable {
 
     /// What came must be held now; where the store refused, the download says why.
     private func finish() throws {
-        let (missing, failure) = loader.look { state in
-            (state.map.covered.gaps(in: 0..<(state.information?.length ?? 0)), state.storeFailure)
-        }
+        let (missing, failure) = loader.look { ($0.missing, $0.storeFailure) }
         guard let first = missing.first else { return tell(progress) }
         let count = missing.reduce(0) { $0 + $1.length }
         var error = VaultError(

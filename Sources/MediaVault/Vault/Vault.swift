@@ -17,21 +17,19 @@ public final class Vault: Sendable {
     private let origin: any Origin
     private let ownOrigin: CurlOrigin?
     private let mode: VaultMode
-    private let pool: BlockingPool
+    let pool: BlockingPool
     private let precedence = PlayerPrecedence()
+    let limitsOfRun: RoomLimits?
+    /// What passes through unstored, and who is told.
+    let passage = Mutex(Passage())
+    let roomPace = Mutex(RoomPace())
     private let unlockRestsWithVault: Bool
-    private let loaders = Mutex<[ResourceID: Entry]>([:])
+    let loaders = Mutex<[ResourceID: LoaderEntry]>([:])
     private let upkeep = Mutex<Task<Void, Never>?>(nil)
     private let isClosed = Mutex(false)
     private let visits = Mutex(Visits())
     /// Work that must be over before the store closes.
     let chores = Chores()
-
-    private struct Entry {
-        let loader: ResourceLoader
-        var uses = 0
-        var idleSince = ContinuousClock.now
-    }
 
     /// How long a loader that nobody uses is kept.
     private static let idleTime: Duration = .seconds(60)
@@ -47,6 +45,7 @@ public final class Vault: Sendable {
         self.unlockRestsWithVault = unlockRestsWithVault
         mode = options.access == .reader ? .offline : options.mode
         pool = .shared
+        limitsOfRun = options.limits
         if let origin = options.origin {
             (self.origin, ownOrigin) = (origin, nil)
         } else {
@@ -71,12 +70,16 @@ public final class Vault: Sendable {
             let secret = try unlock.secret()
             let keyring = try KeyringReader.unlock(KeyringFile.read(place.keyring), with: secret)
             let store = try VaultStore.open(
-                at: place.folder, keyring: keyring, access: options.access == .owner ? .owner : .reader)
+                at: place.folder, keyring: keyring, access: options.access == .owner ? .owner : .reader,
+                fileSystem: options.fileSystem, now: options.now)
             return Vault(
                 store: store, options: options, unlockRestsWithVault: UnlockPlace.rests(unlock.path, with: place.folder)
             )
         }
-        if options.access == .owner { vault.beginUpkeep() }
+        if options.access == .owner {
+            await vault.guardRoom()
+            vault.beginUpkeep()
+        }
         return vault
     }
 
@@ -98,6 +101,7 @@ public final class Vault: Sendable {
             try store.touch(visited)
             try store.close()
         }
+        for listener in passage.withLock({ $0.told }) { listener.finish() }
         await ownOrigin?.shutdown()
     }
 
@@ -152,19 +156,19 @@ public final class Vault: Sendable {
         guard !isClosed.withLock({ $0 }) else {
             throw VaultError(.closed, "the vault was closed; open it again")
         }
-        let loader = loaders.withLock { loaders in
+        let loader = try loaders.withLock { loaders in
+            if let entry = loaders[id], entry.isRemoving { throw ResourceRecord.removed }
             var entry =
                 loaders[id].flatMap { $0.loader.isBroken ? nil : $0 }
-                ?? Entry(
+                ?? LoaderEntry(
                     loader: ResourceLoader(
                         url: url, id: id, cacheKey: cacheKey, store: store, origin: origin, mode: mode, pool: pool,
-                        precedence: precedence),
-                    uses: loaders[id]?.uses ?? 0)
+                        precedence: precedence))
             entry.uses += 1
             loaders[id] = entry
             return entry.loader
         }
-        return (loader, LoaderLease { [weak self] in self?.release(id) })
+        return (loader, LoaderLease { [weak self, weak loader] in self?.release(id, loader) })
     }
 
     /// The id of a resource, and what it is the hash of.
@@ -178,8 +182,10 @@ public final class Vault: Sendable {
         return (id, cacheKey)
     }
 
-    private func release(_ id: ResourceID) {
+    private func release(_ id: ResourceID, _ loader: ResourceLoader?) {
         loaders.withLock { loaders in
+            // Another may stand in its place by now.
+            guard let entry = loaders[id], entry.loader === loader else { return }
             loaders[id]?.uses -= 1
             loaders[id]?.idleSince = .now
         }
@@ -203,13 +209,18 @@ public final class Vault: Sendable {
     public func status() async throws -> VaultStatus {
         let store = store
         let rests = unlockRestsWithVault
+        let failure = passage.withLock { $0.failure }
+        let limits = try await limitsInForce()
         return try await pool.run {
             let totals = try store.index.totals()
+            let (tally, used) = (store.tally, try store.bytesUsed())
             return VaultStatus(
                 vaultID: store.keyring.vaultID.hex, resources: totals.resources, bytes: totals.bytes,
                 segments: totals.segments, bytesFetched: try store.bytesFetched(),
                 generation: store.keyring.currentGeneration, keysLocked: KeyArena.shared.isLocked,
-                unlockMethod: store.keyring.unlockedBy.rawValue, unlockRestsWithVault: rests)
+                unlockMethod: store.keyring.unlockedBy.rawValue, used: used, limits: limits,
+                passedThrough: tally.passedThrough, evicted: tally.evicted, storeFailure: failure,
+                unlockRestsWithVault: rests)
         }
     }
 
@@ -229,13 +240,14 @@ public final class Vault: Sendable {
         upkeep.withLock { $0 = task }
     }
 
-    private func keepUp(now: ContinuousClock.Instant) async {
+    func keepUp(now: ContinuousClock.Instant) async {
         for loader in loaders.withLock({ $0.values.map(\.loader) }) { loader.change { $0.tick(now: now) } }
         loaders.withLock { loaders in
             loaders = loaders.filter { _, entry in
-                entry.uses > 0 || now - entry.idleSince < Self.idleTime || !entry.loader.isIdle
+                entry.isInUse || now - entry.idleSince < Self.idleTime
             }
         }
+        await keepRoom(now: now)
         let (store, visited) = (store, visits.withLock { $0.take() })
         do {
             try await pool.run {

@@ -13,16 +13,20 @@ struct FetchCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("What to fetch: http or https.", valueName: "url"))
     var urls: [String]
 
+    @OptionGroup(title: "Room")
+    var room: RoomOptions
+
     @OptionGroup var access: VaultAccess
 
     @Flag(help: "Print one JSON object for each title at the end.")
     var json = false
 
     func run() async throws {
+        let limits = try room.limits()
         let opener = try await access.opener()
         let urls = urls
         let records = try await Interruption.cancelling {
-            try await opener.owning { vault in
+            try await opener.owning(limits: limits) { vault in
                 var records: [FetchedRecord] = []
                 for url in urls { records.append(try await Self.fetch(url, into: vault)) }
                 return records

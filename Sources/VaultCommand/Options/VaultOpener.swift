@@ -6,8 +6,12 @@ struct VaultOpener: Sendable {
     let unlock: Unlock
 
     /// Opens the vault to change it, for `body`, and closes it whatever `body` does.
-    func owning<Value>(_ mode: VaultMode = .online, _ body: (Vault) async throws -> Value) async throws -> Value {
-        try await open(VaultOptions(access: .owner, mode: mode), body)
+    ///
+    /// - Parameter limits: for this run, over those of the vault's settings.
+    func owning<Value>(
+        _ mode: VaultMode = .online, limits: RoomLimits? = nil, _ body: (Vault) async throws -> Value
+    ) async throws -> Value {
+        try await open(VaultOptions(access: .owner, mode: mode, limits: limits), body)
     }
 
     /// Opens the vault to read what it holds: beside its owner, and without the network.

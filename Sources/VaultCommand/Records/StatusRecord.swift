@@ -16,6 +16,8 @@ struct StatusRecord: Encodable, Sendable {
     let generation: Int
     let unlock: Unlock
     let keysLocked: Bool
+    /// Bytes of segment files on disk.
+    let used: Int64
     let service: OrNull<ServiceRecord>
 
     init(_ status: VaultStatus, service: ServiceRecord?) {
@@ -27,6 +29,7 @@ struct StatusRecord: Encodable, Sendable {
         generation = status.generation
         unlock = Unlock(method: status.unlockMethod, restsWithVault: status.unlockRestsWithVault)
         keysLocked = status.keysLocked
+        used = status.used
         self.service = OrNull(service)
     }
 }

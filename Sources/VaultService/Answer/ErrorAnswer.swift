@@ -32,7 +32,7 @@ enum ErrorAnswer {
         case .notHeld, .unreachable, .integrity: return missing(error, held: held)
         case .refused: return refused(error)
         case .lied, .changed: return problem(502, "Bad Gateway", detail: error.message)
-        case .closed: return problem(503, "Service Unavailable", detail: error.message)
+        case .closed, .removed: return problem(503, "Service Unavailable", detail: error.message)
         default: return problem(500, "Internal Server Error", detail: error.message)
         }
     }

@@ -15,6 +15,10 @@ package struct StatusDocument: Encodable, Sendable {
     let bytesFetched: Int64
     let generation: Int
     let keysLocked: Bool
+    let used: Int64
+    let passedThrough: Int64
+    let evicted: Int64
+    let storeFailure: String?
     let unlock: Unlock
 
     package init(_ status: VaultStatus) {
@@ -25,6 +29,10 @@ package struct StatusDocument: Encodable, Sendable {
         bytesFetched = status.bytesFetched
         generation = status.generation
         keysLocked = status.keysLocked
+        used = status.used
+        passedThrough = status.passedThrough
+        evicted = status.evicted
+        storeFailure = status.storeFailure
         unlock = Unlock(method: status.unlockMethod, restsWithVault: status.unlockRestsWithVault)
     }
 

@@ -3,14 +3,24 @@ package import VaultModel
 
 extension VaultStore {
     /// Begins a segment at an offset of a resource's serving representation: its row first, then its file.
-    package func beginSegment(at start: Int64, of resource: StoredResource) throws -> SegmentWriter {
+    ///
+    /// - Throws: ``VaultError``: `noRoom` where the limits allow no file, `diskFull`, `storage`.
+    package func beginSegment(
+        at start: Int64, of resource: StoredResource, _ outlook: Outlook = Outlook()
+    ) throws -> SegmentWriter {
         guard let representation = resource.serving, let key = resource.keys[resource.keyNumber] else {
             throw VaultError(.storage, "a segment needs a representation; open the resource again")
         }
         let segment = SegmentDescription(
             id: try Fresh.identifier("segment id"), representation: representation.id, keyNumber: resource.keyNumber,
             blockSize: Self.blockSize, start: start, length: 0)
-        try index.begin(segment, now: now())
+        try admit(segment.fileSize, for: segment.id, outlook)
+        do {
+            try withDiskRoom { try index.begin(segment, now: now()) }
+        } catch {
+            room.remove(segment.id, size: 0)
+            throw error
+        }
         do {
             let file = try segments.create(segment.id)
             return try SegmentWriter(segment, resourceKey: key.secret, file: file)
@@ -37,6 +47,7 @@ extension VaultStore {
             try abandon(writer.segment.id)
             return nil
         }
+        room.settle(writer.segment.id, size: writer.segment.fileSize)
         try commit(&writer, closed: true)
         return writer.segment
     }
@@ -46,7 +57,9 @@ extension VaultStore {
         do {
             try writer.synchronize()
             try segments.synchronizeName(of: segment.id)
-            try countingFetched { try index.commit(segment, closed: closed, fetched: $0) }
+            try countingFetched { fetched in
+                try withDiskRoom { try index.commit(segment, closed: closed, fetched: fetched) }
+            }
         } catch {
             // After a failed sync the row goes before anything else can read pages that the disk never got.
             try abandon(segment.id)
@@ -59,8 +72,8 @@ extension VaultStore {
     }
 
     func abandon(_ id: SegmentID) throws {
-        try index.drop(id, doomed: true)
-        try finishDoomed()
+        _ = try withDiskRoom { try index.drop(id, doomed: true) }
+        try removeFiles(of: [id])
     }
 
     /// Opens a segment for reading.
@@ -68,25 +81,27 @@ extension VaultStore {
     /// - Throws: ``SegmentFailure``.
     package func reader(of segment: SegmentDescription, resource: StoredResource) throws -> SegmentReader {
         guard let key = resource.keys[segment.keyNumber] else { throw SegmentFailure.wrongKey }
-        return try SegmentReader(segment, resourceKey: key.secret, in: segments)
+        return try SegmentReader(
+            segment, resourceKey: key.secret, in: segments, pin: isOwner ? room.pin(segment.id) : nil)
     }
 
     /// Acts on what reading a segment failed with: the block, or the whole segment, is a gap from now on. Readers that
     /// are not the owner only pass it by.
     package func condemn(_ segment: SegmentDescription, for failure: SegmentFailure) throws {
-        try condemn(segment.id, for: failure)
+        try condemn(segment.id, size: segment.fileSize, for: failure)
     }
 
-    /// The same for a row whose numbers are impossible.
-    package func condemn(_ id: SegmentID, for failure: SegmentFailure) throws {
+    /// The same for a row whose numbers are impossible: what its file takes is counted until the vault is opened again.
+    package func condemn(_ id: SegmentID, size: Int64 = 0, for failure: SegmentFailure) throws {
         guard isOwner else { return }
         switch failure {
         case .badBlock(let block): try index.markBad(id, block: block)
-        case .missing: try index.drop(id, doomed: false)
+        case .missing:
+            if try index.drop(id, doomed: false) { room.remove(id, size: size) }
         case .foreign, .wrongKey:
-            try index.drop(id, doomed: false)
+            guard try index.drop(id, doomed: false) else { return }
             // The row is gone, so the file is never served again; that it could not be moved changes nothing.
-            try? segments.quarantine(id)
+            if (try? segments.quarantine(id)) != nil { room.remove(id, size: size) }
         case .unreadable: break
         }
     }

@@ -68,7 +68,9 @@ extension VaultStore {
             try? segments.quarantine(segment.id)
             throw error.vaultError("a segment cannot be made durable")
         }
-        return try index.adopt(segment, badBlocks: badBlocks, now: now())
+        guard try index.adopt(segment, badBlocks: badBlocks, now: now()) else { return false }
+        room.settle(segment.id, size: segment.fileSize)
+        return true
     }
 
     /// Moves a file that is no segment of this vault aside.

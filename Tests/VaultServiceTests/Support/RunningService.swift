@@ -29,10 +29,10 @@ struct RunningService: Sendable {
     /// Runs a service while `body` runs, and ends it.
     static func run<Value: Sendable>(
         over test: TestVault, isOffline: Bool = false, configuration: ServiceConfiguration = ServiceConfiguration(),
-        logger: Logger = .silent,
+        logger: Logger = .silent, limits: RoomLimits? = nil,
         _ body: @escaping @Sendable (RunningService) async throws -> Value
     ) async throws -> Value {
-        let vault = try await test.open(isOffline: isOffline)
+        let vault = try await test.open(isOffline: isOffline, limits: limits)
         var configuration = configuration
         configuration.address = ListenAddress(host: "127.0.0.1", port: 0)
         configuration.endsOnSignals = false
