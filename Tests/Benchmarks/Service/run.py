@@ -3,8 +3,8 @@
 
     run.py [--quick] [--binary PATH] [a] [b] [c] [d] [e]
 
-Exit code 0 when all bounds are met, 1 when one is not, 2 when something could not be measured. Scripts/bench calls it, with
-what it needs installed, in a mount namespace of its own.
+Exit code 0 when all bounds are met, 1 when one is not, 2 when something could not be measured. Called by
+Scripts/bench with what it needs installed, in a mount namespace of its own.
 """
 
 import argparse

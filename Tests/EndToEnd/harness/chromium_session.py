@@ -1,5 +1,5 @@
-"""Plays addresses in a real Chromium, headless. Reads a JSON request a line, prints what was seen as JSON a line. Run by
-players.Chromium with a Python that has playwright.
+"""Plays addresses in a real Chromium, headless. Reads a JSON request a line, prints what was seen as JSON a line.
+Run by sessions.Chromium with a Python that has playwright.
 
     {"address": "http://…", "seconds": [9, 3]}
 """

@@ -1,4 +1,4 @@
-"""Plays a URL with GStreamer's playbin as a player does, and prints as JSON what was seen. Run by players.GStreamer.
+"""Plays a URL with GStreamer's playbin as a player does, and prints as JSON what was seen. Run by sessions.GStreamer.
 
     gstreamer_session.py URL SECOND...
 """
@@ -72,7 +72,7 @@ class Player:
         return self.playbin.query(query) and query.parse_seeking()[1]
 
     def seek(self, second):
-        """What the player shows there; None where it cannot go. It refuses too while it looks for the length of an Ogg."""
+        """What the player shows there; None where it cannot go, which it says too while it seeks an Ogg's length."""
         flags = Gst.SeekFlags.FLUSH | Gst.SeekFlags.ACCURATE
         for _ in range(TRIES):
             if self.playbin.seek_simple(Gst.Format.TIME, flags, second * Gst.SECOND):
@@ -126,8 +126,8 @@ def session(url, seconds):
     seen["whole"] = whole.play_to_end()
     whole.stop()
     if urllib.parse.urlsplit(url).path.endswith(".ts"):
-        # A seek in it goes where the bit rate, as estimated so far, leads, and may show half a picture first: that differs
-        # from run to run, from wherever it is played. So what is played from there on is held against the film.
+        # A seek in it goes where the bit rate, as estimated so far, leads, and may show half a picture first: that
+        # differs from run to run, from wherever it is played. So what is played from there on is held against the film.
         for second in seconds:
             seen[f"seek to {second} s"] = seen[f"seek to {second} s"] and True
         seen["resume"] = is_end(*(player.sinks["video-sink"].pieces for player in (resumed, whole))) or None

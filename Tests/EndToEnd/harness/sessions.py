@@ -1,7 +1,7 @@
 """What a person does with a player, done headless: start, seek, stop, resume, play it all; and what was seen meanwhile.
 
-Each player's `session` gives a dictionary of what it saw, comparable with that of another address: checksums of frames, of
-samples, of bytes. None stands for what the player cannot do.
+Each player's `session` gives a dictionary of what it saw, comparable with that of another address: checksums of frames,
+of samples, of bytes. None stands for what the player cannot do.
 """
 
 import hashlib
@@ -74,8 +74,8 @@ class Mpv(Player):
             "whole": self._decoded(address)}
 
     def _decoded(self, address, *options):
-        """Count and checksum of the frames. Where mpv reads on a thread of its own its timestamps differ from run to run,
-        whatever it plays from; so here it does not."""
+        """Count and checksum of the frames. Where mpv reads on a thread of its own, its timestamps differ from run to
+        run, whatever it plays from; so here it does not."""
         done = _run("mpv", "--no-config", "--no-terminal", "--demuxer-thread=no", "--of=framemd5", "--ovc=rawvideo",
                     "--oac=pcm_s16le", f"--o={self.path('frames')}", *options, address)
         frames = self.taken("frames")
@@ -98,7 +98,7 @@ class VLC(Player):
     """VLC refuses to be run by root, so root runs it as nobody, who needs nothing but the address."""
 
     _CHUNK = slice(16_000, 44_000)  # of the samples after a seek: past those that a decoder warms up with
-    _TRIES = 4
+    _TRIES = 3
     _NEAR = 2.5  # seconds: VLC goes to the packet before, or to the one it takes for that
     _ROUNDING = 2  # of 32 768: what a decoder that began elsewhere may differ by
 
@@ -135,8 +135,8 @@ class VLC(Player):
         return numpy.frombuffer(content[:len(content) & ~1], "<i2"), int.from_bytes(sound[28:32], "little") // 2
 
     def _after_seek(self, *arguments):
-        """Whether the samples after a seek are the film's own. One time in twenty VLC begins an Ogg at its start, whatever it
-        was told and wherever it plays it from."""
+        """Whether the samples after a seek are the film's own. One time in twenty VLC begins an Ogg at its start,
+        whatever it was told and wherever it plays it from."""
         return any(self._is_after_seek(*arguments) for _ in range(self._TRIES)) or None
 
     def _is_after_seek(self, address, at, whole, rate):

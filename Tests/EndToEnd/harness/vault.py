@@ -86,7 +86,12 @@ class Service:
             self.process = subprocess.Popen(
                 [*vault.launcher, vault.binary, "serve", *options], env=vault.environment,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        if not eventually(lambda: self.process.poll() is not None or self.is_up(), within=10):
+        try:
+            is_decided = eventually(lambda: self.process.poll() is not None or self.is_up(), within=10)
+        except BaseException:  # an interrupt is nobody's who could stop the process
+            self.process.kill()
+            raise
+        if not is_decided:
             self.process.kill()
         if self.process.poll() is not None:
             raise AssertionError(f"the service does not start: {self.log()[-400:]}")
