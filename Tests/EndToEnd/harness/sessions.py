@@ -11,6 +11,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import urllib.parse
 
 import numpy
 
@@ -98,7 +99,7 @@ class VLC(Player):
     """VLC refuses to be run by root, so root runs it as nobody, who needs nothing but the address."""
 
     _CHUNK = slice(16_000, 44_000)  # of the samples after a seek: past those that a decoder warms up with
-    _TRIES = 3
+    _TRIES = 8
     _NEAR = 2.5  # seconds: VLC goes to the packet before, or to the one it takes for that
     _ROUNDING = 2  # of 32 768: what a decoder that began elsewhere may differ by
 
@@ -134,10 +135,11 @@ class VLC(Player):
         content = sound[sound.find(b"data") + 8:]
         return numpy.frombuffer(content[:len(content) & ~1], "<i2"), int.from_bytes(sound[28:32], "little") // 2
 
-    def _after_seek(self, *arguments):
+    def _after_seek(self, address, *arguments):
         """Whether the samples after a seek are the film's own. One time in twenty VLC begins an Ogg at its start,
-        whatever it was told and wherever it plays it from."""
-        return any(self._is_after_seek(*arguments) for _ in range(self._TRIES)) or None
+        whatever it was told and wherever it plays it from; a bare transport stream always."""
+        tries = 1 if urllib.parse.urlsplit(address).path.endswith(".ts") else self._TRIES
+        return any(self._is_after_seek(address, *arguments) for _ in range(tries)) or None
 
     def _is_after_seek(self, address, at, whole, rate):
         samples, _ = self._samples(address, f"--start-time={at}", f"--stop-time={at + 2}")
