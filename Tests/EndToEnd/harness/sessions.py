@@ -84,7 +84,7 @@ class Mpv(Player):
         return (count, _digest(frames)) if done.returncode == 0 and count else None
 
     def _by_hand(self, address):
-        mpv = players.Mpv(address, self.path("control"))
+        mpv = players.Mpv(address, self.path("control"), "--pause")  # sound that is not heard would run away
         try:
             mpv.wait_for("playback-restart")
             for at in SECONDS:
