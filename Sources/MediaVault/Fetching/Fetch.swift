@@ -20,11 +20,11 @@ struct Fetch {
 
     private func receive() async -> FetchFailure? {
         do {
-            guard let request = makeRequest() else { return nil }
-            let response = try await loader.origin.send(request)
+            guard let (request, response) = try await loader.ask(for: makeRequest) else { return nil }
             defer { response.cancel() }
             try await accept(response.head, asked: request)
             loader.noteContact(isReachable: true)
+            await loader.noteAnswer(from: request.url)
             // However this ends, what had come is kept.
             defer { for bytes in response.end() { take(bytes) } }
             while try await mayReceive() {
@@ -51,12 +51,12 @@ struct Fetch {
         loader.store.countFetched(used)
     }
 
-    private func makeRequest() -> OriginRequest? {
+    private func makeRequest(to url: MediaURL) -> OriginRequest? {
         loader.look { state in
             guard let fetch = state.fetches[id], fetch.isActive else { return nil }
             let isCut = fetch.end < state.information?.length ?? .max
             return OriginRequest(
-                url: loader.url, first: fetch.start, end: isCut ? fetch.end : nil,
+                url: url, first: fetch.start, end: isCut ? fetch.end : nil,
                 ifRange: state.information?.validators.ifRange)
         }
     }

@@ -6,18 +6,16 @@ import VaultStorage
 /// What the store keeps of one resource, changed by one caller at a time. Calls that throw may block: only on the pool.
 final class ResourceRecord: Sendable {
     let id: ResourceID
-    private let url: MediaURL
-    private let cacheKey: [UInt8]
+    let key: CacheKey
     private let store: VaultStore
     /// Held while the store works.
     private let stored = Mutex<StoredResource?>(nil)
     /// The name of the representation that is read, the store's or one that it refused. Apart, so that asking never waits.
     private let name = Mutex<RepresentationID?>(nil)
 
-    init(id: ResourceID, url: MediaURL, cacheKey: [UInt8], store: VaultStore) {
+    init(id: ResourceID, key: CacheKey, store: VaultStore) {
         self.id = id
-        self.url = url
-        self.cacheKey = cacheKey
+        self.key = key
         self.store = store
     }
 
@@ -34,12 +32,33 @@ final class ResourceRecord: Sendable {
         return resource?.serving
     }
 
+    /// By which address, and with which fields, the index says that the resource was last fetched.
+    var source: AddressBook.Source? {
+        guard let metadata = stored.withLock({ $0 })?.metadata, let url = try? MediaURL(metadata.url) else {
+            return nil
+        }
+        return (url, metadata.fields)
+    }
+
+    /// The origin has answered to an address.
+    func renew(_ source: AddressBook.Source) throws {
+        try stored.withLock { stored in
+            guard var resource = stored else { return }
+            let url = source.url.absoluteString
+            guard resource.metadata.url != url || resource.metadata.fields != source.fields else { return }
+            try store.renew(&resource, url: url, fields: source.fields)
+            stored = resource
+        }
+    }
+
     /// A new representation begins; the resource itself is added where the vault has not seen it.
-    func begin(_ information: ContentInformation) throws {
+    func begin(_ information: ContentInformation, of source: AddressBook.Source) throws {
         let begun = try stored.withLock { stored in
             var resource =
                 try stored
-                ?? store.addResource(id, url: url.absoluteString, cacheKey: cacheKey, resourceClass: .cache)
+                ?? store.addResource(
+                    id, url: source.url.absoluteString, cacheKey: key.bytes, resourceClass: .cache,
+                    fields: source.fields)
             stored = resource
             try store.startRepresentation(information, of: &resource)
             stored = resource

@@ -19,5 +19,7 @@ extension Vault {
     }
 
     /// ``summary(of:)-(MediaReference)`` of the resource that a URL names.
-    public func summary(of url: MediaURL) async throws -> ResourceSummary? { try await summary(of: MediaReference(url)) }
+    public func summary(of url: MediaURL) async throws -> ResourceSummary? {
+        try await summary(of: MediaReference(url))
+    }
 }

@@ -19,6 +19,7 @@ public final class Vault: Sendable {
     private let mode: VaultMode
     private let pool: BlockingPool
     private let precedence = PlayerPrecedence()
+    let names: ResourceNames
     private let unlockRestsWithVault: Bool
     private let loaders = Mutex<[ResourceID: Entry]>([:])
     private let upkeep = Mutex<Task<Void, Never>?>(nil)
@@ -45,6 +46,7 @@ public final class Vault: Sendable {
         self.unlockRestsWithVault = unlockRestsWithVault
         mode = options.access == .reader ? .offline : options.mode
         pool = .shared
+        names = ResourceNames(store: store, pool: pool)
         if let origin = options.origin {
             (self.origin, ownOrigin) = (origin, nil)
         } else {
@@ -107,7 +109,7 @@ public final class Vault: Sendable {
     ///
     /// - Throws: ``VaultError`` with code `notHeld` where the vault does not know and may not ask, else as ``read(_:range:)``.
     public func information(for reference: MediaReference) async throws -> ContentInformation {
-        let (loader, lease) = try use(reference)
+        let (loader, lease) = try await use(reference)
         defer { withExtendedLifetime(lease) {} }
         return try await loader.learnInformation()
     }
@@ -116,7 +118,7 @@ public final class Vault: Sendable {
     ///
     /// - Throws: as ``information(for:)``.
     public func head(of reference: MediaReference) async throws -> MediaHead {
-        let (loader, lease) = try use(reference)
+        let (loader, lease) = try await use(reference)
         defer { withExtendedLifetime(lease) {} }
         return try await loader.head()
     }
@@ -128,41 +130,39 @@ public final class Vault: Sendable {
     /// - Throws: ``VaultError``: `notHeld` (offline, the first byte is missing), `unreachable`, `refused` (with
     ///   `originStatus`), `lied`, `unsatisfiableRange` (with `length` where it is known), `integrity`, `closed`.
     public func read(_ reference: MediaReference, range: RequestedRange = .whole) async throws -> MediaReader {
-        let (loader, lease) = try use(reference)
+        let (loader, lease) = try await use(reference)
         let reader = MediaReader(try await loader.open(range), loader: loader, lease: lease)
         visits.withLock { $0.note(loader.record.id, hour: WallClock.now() / 3600) }
         return reader
     }
 
     /// The loader of a resource: one for each, however many use it.
-    func use(_ reference: MediaReference) throws -> (ResourceLoader, LoaderLease) {
+    func use(_ reference: MediaReference) async throws -> (ResourceLoader, LoaderLease) {
+        let reference = try tokens.unwrapped(reference).settled()
+        let (id, key) = try await names.name(reference)
         guard !isClosed.withLock({ $0 }) else {
             throw VaultError(.closed, "the vault was closed; open it again")
         }
-        let (id, cacheKey) = try name(reference)
         let loader = loaders.withLock { loaders in
             var entry =
                 loaders[id].flatMap { $0.loader.isBroken ? nil : $0 }
                 ?? Entry(
                     loader: ResourceLoader(
-                        url: reference.url, id: id, cacheKey: cacheKey, store: store, origin: origin, mode: mode, pool: pool, precedence: precedence),
+                        reference, id: id, key: key, names: names, store: store, origin: origin, mode: mode, pool: pool,
+                        precedence: precedence),
                     uses: loaders[id]?.uses ?? 0)
             entry.uses += 1
             loaders[id] = entry
             return entry.loader
         }
+        loader.addresses.give(reference)
         return (loader, LoaderLease { [weak self] in self?.release(id) })
     }
 
     /// The id of a resource, and what it is the hash of.
-    func name(_ reference: MediaReference) throws -> (id: ResourceID, cacheKey: [UInt8]) {
-        let (keyring, locator) = (store.keyring, store.index.locator)
-        let cacheKey = try CacheKey.bytes(for: reference, keyring: keyring, locator: locator)
-        guard let id = keyring.resourceID(cacheKey: cacheKey, locator: locator) else {
-            throw VaultError(
-                .foreignKeyring, "the keyring lacks the key that names this vault's resources; use the newer one")
-        }
-        return (id, cacheKey)
+    func name(_ reference: MediaReference) async throws -> (id: ResourceID, cacheKey: [UInt8]) {
+        let (id, key) = try await names.name(try tokens.unwrapped(reference).settled())
+        return (id, key.bytes)
     }
 
     private func release(_ id: ResourceID) {
@@ -180,7 +180,7 @@ public final class Vault: Sendable {
     /// What the vault holds of a resource; nil where it has never seen it.
     public func summary(of reference: MediaReference) async throws -> ResourceSummary? {
         let store = store
-        let id = try name(reference).id
+        let id = try await name(reference).id
         return try await pool.run {
             try store.index.resource(id).map { ResourceSummary($0) }
         }

@@ -145,7 +145,7 @@ package final class VaultIndex: Sendable {
         try db.execute(sql: "UPDATE vault SET settings = ?", arguments: [sealed.data])
     }
 
-    private func openSettings(_ sealed: Data) throws -> VaultSettings {
+    func openSettings(_ sealed: Data) throws -> VaultSettings {
         guard let key = try keyring.indexKey(locator: locator),
             let object = SealedDocument.open(
                 Array(sealed), key: key.secret, associatedData: Self.settingsData(keyring.vaultID)),
@@ -154,7 +154,7 @@ package final class VaultIndex: Sendable {
         return settings
     }
 
-    private static func settingsData(_ id: VaultID) -> [UInt8] {
+    static func settingsData(_ id: VaultID) -> [UInt8] {
         SealedDocument.associatedData("vault", "settings", id.bytes)
     }
 }

@@ -5,7 +5,7 @@ package struct VaultSettings: Sendable {
     /// Bytes of media that origins have sent since the vault was made.
     package var bytesFetched: Int64
     /// All members, those this version does not know included.
-    private var members: JSONObject
+    var members: JSONObject
 
     package init() {
         bytesFetched = 0

@@ -14,7 +14,7 @@ package final class VaultStore: Sendable {
 
     let folder: String
     let fileSystem: any FileSystem
-    let isOwner: Bool
+    package let isOwner: Bool
     private let lock: Mutex<VaultLock?>
     let now: @Sendable () -> Int64
     let counters = Mutex(Counters())
@@ -150,9 +150,10 @@ package final class VaultStore: Sendable {
 
     /// Adds a resource.
     package func addResource(
-        _ id: ResourceID, url: String, cacheKey: [UInt8], resourceClass: ResourceClass
+        _ id: ResourceID, url: String, cacheKey: [UInt8], resourceClass: ResourceClass, fields: OriginFields? = nil
     ) throws -> StoredResource {
-        let metadata = ResourceMetadata(url: url, cacheKey: cacheKey, created: now())
+        var metadata = ResourceMetadata(url: url, cacheKey: cacheKey, created: now())
+        metadata.fields = fields
         noteChange()
         return try index.addResource(id, metadata: metadata, resourceClass: resourceClass, now: now())
     }
