@@ -30,3 +30,13 @@ extension ResourceLoader {
         try? await pool.run { try record.renew(source) }
     }
 }
+
+extension ResourceLoader {
+    /// Wakes a reader at a time, so that it looks again.
+    func wake(_ reader: ReaderState.ID, at time: ContinuousClock.Instant) {
+        Task { [weak self] in
+            try? await Task.sleep(until: time)
+            self?.change { $0.wake(reader) }
+        }
+    }
+}

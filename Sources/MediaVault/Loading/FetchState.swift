@@ -35,6 +35,8 @@ struct FetchState {
     var demand: Int64
     /// When the transfer began to wait for its readers; nil while it does not.
     var pausedSince: ContinuousClock.Instant?
+    /// The transfer has waited for its readers for so long that the origin may have dropped it.
+    var hasStoodStill = false
     /// When the last byte came.
     var lastByte: ContinuousClock.Instant
     /// Bytes came since the sealer last closed a segment.
@@ -54,6 +56,8 @@ struct FetchState {
     static let reach: Int64 = 256 << 10
     /// How long a transfer is held for readers that stand still.
     static let patience: Duration = .seconds(30)
+    /// Readers that take nothing for so long stand still.
+    static let stillness: Duration = .seconds(1)
     /// After so long without a byte the short block is sealed.
     static let quiet: Duration = .seconds(5)
 

@@ -44,7 +44,7 @@ final class ResourceLoader: Sendable {
 
     init(
         _ reference: MediaReference, id: ResourceID, key: CacheKey, names: ResourceNames, store: VaultStore,
-        origin: any Origin, mode: VaultMode, pool: BlockingPool, precedence: PlayerPrecedence
+        origin: any Origin, mode: VaultMode, retry: RetryPolicy, pool: BlockingPool, precedence: PlayerPrecedence
     ) {
         url = reference.url
         let addresses = AddressBook(reference)
@@ -56,7 +56,7 @@ final class ResourceLoader: Sendable {
         self.precedence = precedence
         let record = ResourceRecord(id: id, key: key, store: store)
         self.record = record
-        guarded = Mutex(Guarded(state: LoaderState(mode: mode)))
+        guarded = Mutex(Guarded(state: LoaderState(mode: mode, retry: retry)))
         loading = Task {
             try await pool.run {
                 let serving = try record.load()
@@ -93,6 +93,7 @@ final class ResourceLoader: Sendable {
         }
         for waiter in effects.waiters { waiter.resume() }
         for task in cancelled { task.cancel() }
+        for (reader, time) in effects.alarms { wake(reader, at: time) }
         return result
     }
 

@@ -17,6 +17,7 @@ public final class Vault: Sendable {
     private let origin: any Origin
     private let ownOrigin: CurlOrigin?
     private let mode: VaultMode
+    private let retry: RetryPolicy
     private let pool: BlockingPool
     private let precedence = PlayerPrecedence()
     let names: ResourceNames
@@ -45,6 +46,7 @@ public final class Vault: Sendable {
         self.store = store
         self.unlockRestsWithVault = unlockRestsWithVault
         mode = options.access == .reader ? .offline : options.mode
+        retry = options.retry
         pool = .shared
         names = ResourceNames(store: store, pool: pool)
         if let origin = options.origin {
@@ -148,8 +150,8 @@ public final class Vault: Sendable {
                 loaders[id].flatMap { $0.loader.isBroken ? nil : $0 }
                 ?? Entry(
                     loader: ResourceLoader(
-                        reference, id: id, key: key, names: names, store: store, origin: origin, mode: mode, pool: pool,
-                        precedence: precedence),
+                        reference, id: id, key: key, names: names, store: store, origin: origin, mode: mode,
+                        retry: retry, pool: pool, precedence: precedence),
                     uses: loaders[id]?.uses ?? 0)
             entry.uses += 1
             loaders[id] = entry

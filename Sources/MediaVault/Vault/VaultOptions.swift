@@ -14,6 +14,8 @@ public struct VaultOptions: Sendable {
     public var mode: VaultMode
     /// Where remote bytes come from; nil is libcurl.
     public var origin: (any Origin)?
+    /// How an origin that fails is asked again.
+    package var retry = RetryPolicy()
 
     /// An owner that fetches what is missing with libcurl, unless told otherwise.
     public init(access: Access = .owner, mode: VaultMode = .online, origin: (any Origin)? = nil) {
