@@ -76,7 +76,7 @@ struct LoaderStateTests {
         #expect(state.mayReceive(fetch, now: start + .seconds(29)) == false)
         _ = state.tick(now: start + .seconds(30))
         #expect(state.mayReceive(fetch, now: start + .seconds(30)) == nil)
-        _ = state.receiverEnded(fetch, nil)
+        _ = state.receiverEnded(fetch, nil, now: start, chance: 1)
         _ = state.advance(reader, to: FetchState.leastWindow)
         guard case (.fetch(let next), _) = state.step(reader, now: start + .seconds(31)) else {
             Issue.record("the reader takes the transfer up again")
@@ -154,7 +154,7 @@ struct LoaderStateTests {
             Issue.record("the reader waits for its fetch")
             return
         }
-        _ = state.receiverEnded(fetch, .origin(OriginFailure(.interrupted, "broke off")))
+        _ = state.receiverEnded(fetch, .origin(OriginFailure(.interrupted, "broke off")), now: start, chance: 1)
         guard case (.failed, _) = state.step(reader, now: start) else {
             Issue.record("the reader is told")
             return
@@ -174,17 +174,5 @@ struct LoaderStateTests {
             Issue.record("a gap offline is a hole")
             return
         }
-    }
-
-    @Test(
-        "Trying again is for answers that broke off, and ends",
-        arguments: [
-            (OriginFailure.Kind.interrupted, 1, Duration.zero), (.interrupted, 2, .milliseconds(250)),
-            (.interrupted, 5, .seconds(2)), (.interrupted, 6, nil),
-            (.unreachable, 1, .zero), (.lied, 1, nil), (.refused(status: 503, retryAfter: 1), 1, nil),
-        ] as [(OriginFailure.Kind, Int, Duration?)])
-    func retry(kind: OriginFailure.Kind, tries: Int, delay: Duration?) {
-        let failure = FetchFailure.origin(OriginFailure(kind, "reason"))
-        #expect(RetryPolicy.delay(after: failure, tries: tries) == delay)
     }
 }

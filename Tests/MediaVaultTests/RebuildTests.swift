@@ -29,7 +29,7 @@ struct RebuildTests {
     func lost() async throws {
         let fixture = try await VaultFixture.filled()
         let owner = try await fixture.open()
-        let id = try owner.name(MediaReference(fixture.url)).id
+        let id = try await owner.name(MediaReference(fixture.url)).id
         try owner.store.setClass(.pinned, of: id)
         await owner.close()
         try removeIndex(fixture)
@@ -84,7 +84,8 @@ struct RebuildTests {
         let path = fixture.place.folder + "/index.sqlite"
         // An owner that was killed: the log holds commits that the file does not.
         let owner = try await fixture.open()
-        try owner.store.setClass(.download, of: owner.name(MediaReference(fixture.url)).id)
+        let id = try await owner.name(MediaReference(fixture.url)).id
+        try owner.store.setClass(.download, of: id)
         let log = try Data(contentsOf: URL(filePath: path + "-wal"))
         await owner.close()
         try removeIndex(fixture)

@@ -62,7 +62,7 @@ final class RoomFixture: Sendable {
         #expect(position == reader.range?.upperBound ?? length, sourceLocation: sourceLocation)
         // What was read last is sealed a moment later.
         reader.cancel()
-        let (loader, lease) = try vault.use(MediaReference(url(seed, length)))
+        let (loader, lease) = try await vault.use(MediaReference(url(seed, length)))
         await loader.settle()
         withExtendedLifetime(lease) {}
     }

@@ -1,6 +1,7 @@
 import MediaVault
 import OriginTestSupport
 import Testing
+import VaultModel
 
 @Suite("Playback addresses")
 struct TokenTests {
@@ -21,8 +22,8 @@ struct TokenTests {
         let issuer = try await issuer()
         let url = try MediaURL(text)
         let path = issuer.playbackPath(for: url, expires: now + 1)
-        #expect(issuer.url(ofTarget: path, now: now) == url)
-        #expect(issuer.url(ofTarget: path, now: now + 1) == nil, "it has expired")
+        #expect(issuer.reference(ofTarget: path, now: now) == MediaReference(url))
+        #expect(issuer.reference(ofTarget: path, now: now + 1) == nil, "it has expired")
     }
 
     @Test("An address opens the folder of its URL and what lies below, and nothing else")
@@ -32,7 +33,8 @@ struct TokenTests {
             for: try MediaURL("https://a.example/films/one/index.m3u8"), expires: now + 9)
         let inside = ["films/one/seg1.ts", "films/one/sub/x", "films/one/", "films/one/index.m3u8?t=1", "films/one//x"]
         for path in inside {
-            #expect(issuer.url(ofTarget: "/media/\(capability)/https/a.example/\(path)", now: now) != nil, "\(path)")
+            #expect(
+                issuer.reference(ofTarget: "/media/\(capability)/https/a.example/\(path)", now: now) != nil, "\(path)")
         }
         let outside = [
             "https/a.example/films/two/x", "https/a.example/films/one", "http/a.example/films/one/x",
@@ -41,7 +43,7 @@ struct TokenTests {
             "https/a.example/films/one/x#f", "ftp/a.example/films/one/x", "https/a.example",
         ]
         for path in outside {
-            #expect(issuer.url(ofTarget: "/media/\(capability)/\(path)", now: now) == nil, "\(path)")
+            #expect(issuer.reference(ofTarget: "/media/\(capability)/\(path)", now: now) == nil, "\(path)")
         }
     }
 
@@ -60,9 +62,73 @@ struct TokenTests {
         ]
         for change in changes {
             let target = "/media/\(change.joined(separator: "."))/https/a.example/films/one.mp4"
-            #expect(issuer.url(ofTarget: target, now: now) == nil, "\(change)")
+            #expect(issuer.reference(ofTarget: target, now: now) == nil, "\(change)")
         }
     }
+
+    @Test(
+        "An address for a content id opens that one target and says the id, whatever stands in it",
+        arguments: ["film", "é/.?#%", String(repeating: "x", count: 512)])
+    func contentID(id: String) async throws {
+        let issuer = try await issuer()
+        let reference = MediaReference(try MediaURL("https://a.example/films/one.mp4?token=1"), contentID: id)
+        let path = try issuer.playbackPath(for: reference, expires: now + 9)
+        #expect(issuer.reference(ofTarget: path, now: now) == reference)
+        #expect(issuer.reference(ofTarget: path, now: now + 9) == nil, "it has expired")
+        let capability = try #require(path.split(separator: "/").dropFirst().first)
+        for other in ["one.mp4?token=2", "one.mp4", "two.mp4?token=1", "one.mp4/x?token=1", "one.mp4?token=1&"] {
+            #expect(
+                issuer.reference(ofTarget: "/media/\(capability)/https/a.example/films/\(other)", now: now) == nil,
+                "\(other)")
+        }
+        var fields = capability.split(separator: ".").map(String.init)
+        #expect(fields.count == 5)
+        for field in ["", "AA", "Zm9v", fields[4]] {
+            fields[3] = field
+            let target = path.replacing(capability, with: fields.joined(separator: "."))
+            #expect(issuer.reference(ofTarget: target, now: now) == nil, "\(field)")
+        }
+        fields.remove(at: 3)
+        #expect(
+            issuer.reference(ofTarget: path.replacing(capability, with: fields.joined(separator: ".")), now: now) == nil
+        )
+    }
+
+    @Test("An address for somebody's copy names it, and holds nothing of what they send", arguments: [nil, "film"])
+    func principal(id: String?) async throws {
+        let issuer = try await issuer()
+        let url = try MediaURL("https://a.example/films/one.mp4")
+        func path(_ secret: String) throws -> String {
+            try issuer.playbackPath(
+                for: MediaReference(url, contentID: id, fields: HeaderFields(["Authorization": secret, "X-A": "b"])),
+                expires: now + 9)
+        }
+        let one = try #require(issuer.reference(ofTarget: try path("Bearer one"), now: now))
+        let two = try #require(issuer.reference(ofTarget: try path("Bearer two"), now: now))
+        #expect(one.fields.fields.isEmpty && one.contentID == id && one.url == url)
+        #expect(one.principal?.count == 32 && one.principal != two.principal)
+        #expect(
+            try issuer.playbackPath(for: MediaReference(url), expires: now)
+                == issuer.playbackPath(for: url, expires: now))
+    }
+
+    @Test(
+        "A content id or a field that cannot be used is refused",
+        arguments: [
+            MediaReference(anyURL, contentID: ""), MediaReference(anyURL, contentID: "a\nb"),
+            MediaReference(anyURL, contentID: "\u{85}"), MediaReference(anyURL, contentID: "a\u{0}"),
+            MediaReference(anyURL, contentID: String(repeating: "é", count: 257)),
+            MediaReference(anyURL, fields: HeaderFields(["Range": "bytes=0-1"])),
+            MediaReference(anyURL, fields: HeaderFields(["X A": "b"])),
+            MediaReference(anyURL, fields: HeaderFields(["X-A": "b\r\nX-B: c"])),
+        ])
+    func unusable(reference: MediaReference) async throws {
+        let issuer = try await issuer()
+        let error = #expect(throws: VaultError.self) { try issuer.playbackPath(for: reference, expires: now) }
+        #expect(error?.code == .invalidArgument)
+    }
+
+    private static let anyURL = MediaURL(scheme: "http", host: "a.example", port: nil, path: "/", query: nil)
 
     @Test("Only the whole admin token is one")
     func adminToken() async throws {

@@ -32,6 +32,16 @@ final class VaultFixture: Sendable {
         try await Vault.open(place, unlock: unlock, options: VaultOptions(access: access, mode: mode))
     }
 
+    /// Reads all that a reference means; nil where a byte is not the media's.
+    func bytes(_ vault: Vault, _ reference: MediaReference) async throws -> Int64? {
+        var position: Int64 = 0
+        for try await bytes in try await vault.read(reference) {
+            guard media.matches(bytes, at: position) else { return nil }
+            position += Int64(bytes.count)
+        }
+        return position
+    }
+
     /// Reads a range whole and checks every byte of it.
     func read(
         _ vault: Vault, _ range: RequestedRange = .whole, sourceLocation: SourceLocation = #_sourceLocation

@@ -95,6 +95,7 @@ final class Filling: Sendable {
         while let lane = next ?? takePiece() {
             next = nil
             defer { loader.change { $0.removeReader(lane.reader) } }
+            loader.change { $0.begin(lane.reader, isDownload: true) }
             try await walk(lane)
         }
     }
@@ -106,7 +107,6 @@ final class Filling: Sendable {
 
     private func walk(_ lane: Lane) async throws {
         var lane = lane
-        var failures = 0
         while true {
             try await loader.precedence.standBack()
             tellIfDue()
@@ -116,19 +116,12 @@ final class Filling: Sendable {
             if loader.look({ $0.bypass(lane.reader) }) != nil { return }
             switch step {
             case .finished: return
-            case .take(let bytes):
-                failures = 0
-                try await advance(&lane, to: lane.position + Int64(bytes.count))
+            case .take(let bytes): try await advance(&lane, to: lane.position + Int64(bytes.count))
             case .open(_, let run): try await advance(&lane, to: run.upperBound)
             case .wait, .fetch: try await loader.waitForWake(lane.reader)
             case .changed: throw MediaReader.changed(loader.url, lane.position)
             case .hole(_, let isDamage): throw MediaReader.hole(at: lane.position, isDamage: isDamage)
-            case .failed(let failure):
-                failures += 1
-                guard let delay = RetryPolicy.delay(after: failure, tries: failures) else {
-                    throw failure.vaultError(for: loader.url, at: lane.position)
-                }
-                try await Task.sleep(for: delay)
+            case .failed(let failure): throw failure.vaultError(for: loader.url, at: lane.position)
             }
         }
     }

@@ -9,7 +9,7 @@ extension Vault {
     func fill(
         _ reference: MediaReference, _ options: DownloadOptions, tell: @escaping @Sendable (DownloadProgress) -> Void
     ) async throws {
-        let (loader, lease) = try use(reference)
+        let (loader, lease) = try await use(reference)
         defer { withExtendedLifetime(lease) {} }
         try await Filling(loader, options, tell: tell).run()
     }

@@ -1,18 +1,18 @@
-/// Wakes one waiter; a wake that comes before the wait is remembered. It lives inside a locked state, and whoever
-/// raises it resumes the waiter after unlocking.
+/// Wakes whoever waits; a wake that comes before the wait is remembered. It lives inside a locked state, and whoever
+/// raises it resumes the waiters after unlocking.
 struct Signal {
     typealias Waiter = CheckedContinuation<Void, Never>
 
-    private var waiter: Waiter?
+    private var waiters: [Waiter] = []
     private var isRaised = false
 
     /// Raises the signal.
     ///
-    /// - Returns: the waiter to resume, if somebody waits.
-    mutating func raise() -> Waiter? {
-        defer { waiter = nil }
-        isRaised = waiter == nil
-        return waiter
+    /// - Returns: the waiters to resume.
+    mutating func raise() -> [Waiter] {
+        defer { waiters = [] }
+        isRaised = waiters.isEmpty
+        return waiters
     }
 
     /// Begins to wait, unless the signal was raised meanwhile.
@@ -23,7 +23,7 @@ struct Signal {
             isRaised = false
             return false
         }
-        self.waiter = waiter
+        waiters.append(waiter)
         return true
     }
 

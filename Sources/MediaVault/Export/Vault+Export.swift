@@ -26,7 +26,7 @@ extension Vault {
         progress: (ExportProgress) async -> Void
     ) async throws {
         let store = store
-        let id = try name(reference).id
+        let id = try await name(reference).id
         var source = try await executor.run { try ExportSource(store, id, reference.url) }
         let file = try await executor.run { try ExportFile(path, replacing: replacing, fileSystem: fileSystem) }
         do {

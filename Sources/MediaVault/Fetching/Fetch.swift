@@ -13,18 +13,18 @@ struct Fetch {
         let sealer = FetchSealer(id: id, loader: loader)
         async let sealing: Void = sealer.run()
         let failure = await receive()
-        loader.change { $0.receiverEnded(id, failure) }
+        loader.change { $0.receiverEnded(id, failure, now: .now, chance: .random(in: 0...1)) }
         await sealing
         loader.change { $0.remove(id) }
     }
 
     private func receive() async -> FetchFailure? {
         do {
-            guard let request = makeRequest() else { return nil }
-            let response = try await loader.origin.send(request)
+            guard let (request, response) = try await loader.ask(for: makeRequest) else { return nil }
             defer { response.cancel() }
             try await accept(response.head, asked: request)
             loader.noteContact(isReachable: true)
+            await loader.noteAnswer(from: request.url)
             // However this ends, what had come is kept.
             defer { for bytes in response.end() { take(bytes) } }
             while try await mayReceive() {
@@ -51,12 +51,12 @@ struct Fetch {
         loader.store.countFetched(used)
     }
 
-    private func makeRequest() -> OriginRequest? {
+    private func makeRequest(to url: MediaURL) -> OriginRequest? {
         loader.look { state in
             guard let fetch = state.fetches[id], fetch.isActive else { return nil }
             let isCut = fetch.end < state.information?.length ?? .max
             return OriginRequest(
-                url: loader.url, first: fetch.start, end: isCut ? fetch.end : nil,
+                url: url, first: fetch.start, end: isCut ? fetch.end : nil,
                 ifRange: state.information?.validators.ifRange)
         }
     }
@@ -106,7 +106,7 @@ struct Fetch {
             head, asked: asked, known: known.map { KnownRepresentation(validators: $0.validators, length: $0.length) })
         var information = ResponseCheck.information(of: head, asked: asked, content: verdict.content)
         switch (verdict, known) {
-        case (.current(let content), let known?): try await learn(information, content, known)
+        case (.current(let content), let known?): try await learn(information, content, known, asked)
         case (.current(.unsatisfiable(let total)), nil) where total != 0: break
         case (.current, nil): try await loader.begin(information, keeping: id)
         case (.changed, _) where loader.look({ $0.fetches[id]?.keepsRepresentation ?? false }):
@@ -122,10 +122,16 @@ struct Fetch {
     }
 
     private func learn(
-        _ news: ContentInformation, _ content: ResponseContent, _ known: ContentInformation
+        _ news: ContentInformation, _ content: ResponseContent, _ known: ContentInformation, _ asked: OriginRequest
     ) async throws {
         var information = known
         information.length = known.length ?? news.length
+        if case .unsatisfiable(nil) = content, known.length == nil, let first = asked.first,
+            loader.look({ $0.present.contains(first - 1) })
+        {
+            // Of a length that nobody knew: nothing is behind the last byte there is.
+            information.length = first
+        }
         if case .unsatisfiable = content {} else { information.supportsRanges = news.supportsRanges }
         if information != known { try await loader.learn(information) }
     }

@@ -7,6 +7,11 @@ enum FetchFailure: Error, Sendable {
     /// Something that trying again does not mend.
     case final(VaultError)
 
+    /// Whether an answer that had begun broke off.
+    var isInterruption: Bool {
+        if case .origin(let failure) = self { failure.kind == .interrupted } else { false }
+    }
+
     /// The failure as the library's callers see it.
     func vaultError(for url: MediaURL, at position: Int64) -> VaultError {
         switch self {

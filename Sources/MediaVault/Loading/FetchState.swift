@@ -39,6 +39,8 @@ struct FetchState {
     var demand: Int64
     /// When the transfer began to wait for its readers; nil while it does not.
     var pausedSince: ContinuousClock.Instant?
+    /// The transfer has waited for its readers for so long that the origin may have dropped it.
+    var hasStoodStill = false
     /// When the last byte came.
     var lastByte: ContinuousClock.Instant
     /// Bytes came since the sealer last closed a segment.

@@ -60,6 +60,7 @@ extension LoaderState {
         defer { fetches[id] = fetch }
         fetch.receiverSignal.lower()
         guard fetch.present < fetch.end else { return nil }
+        if let since = fetch.pausedSince, now - since >= FetchState.stillness { fetch.hasStoodStill = true }
         guard fetch.mayReceive else {
             fetch.holdBack(now: now)
             return false
@@ -87,7 +88,9 @@ extension LoaderState {
         var effects = Effects()
         guard var fetch = fetches[id] else { return (0, effects) }
         if fetch.isLetGo { fetch.end = endOfLateBytes(of: fetch) }
+        let isNews = !map.covered.contains(fetch.present)
         let used = fetch.append(bytes, now: now)
+        if isNews { retry.received(used) }
         hasFetched = true
         if !fetch.isStoring { effects.passedThrough = used }
         if fetch.isWorthSealing { effects.wake(fetch.sealerSignal.raise()) }
@@ -110,9 +113,16 @@ extension LoaderState {
     }
 
     /// No more bytes come. Readers that waited for them learn why, or plan anew.
-    mutating func receiverEnded(_ id: FetchState.ID, _ failure: FetchFailure?) -> Effects {
+    ///
+    /// - Parameter chance: from 0 to 1, for the time of the next try.
+    mutating func receiverEnded(
+        _ id: FetchState.ID, _ failure: FetchFailure?, now: ContinuousClock.Instant, chance: Double
+    ) -> Effects {
         var effects = Effects()
         guard var fetch = fetches[id] else { return effects }
+        // An origin that drops who takes nothing has done nothing wrong.
+        let failure = fetch.hasStoodStill && failure?.isInterruption ?? false ? nil : failure
+        if let failure { retry.failed(failure, now: now, chance: chance) }
         fetch.phase = .ended
         effects.wake(fetch.sealerSignal.raise())
         fetches[id] = fetch

@@ -34,10 +34,8 @@ extension LoaderState {
         defer { readers[id] = reader }
         if let ending { return (.failed(.final(ending)), effects) }
         guard reader.edition == edition else { return (.changed, effects) }
-        if let failure = reader.failure {
-            reader.failure = nil
-            return (.failed(failure), effects)
-        }
+        // It matters only to who still misses the byte.
+        let failure = reader.failure.take()
         let (position, end) = (reader.position, reader.end)
         guard position < end else { return (.finished, effects) }
 
@@ -74,10 +72,7 @@ extension LoaderState {
             guard mode == .online else {
                 return (.hole(at: position, isDamage: map.damaged.contains(position)), effects)
             }
-            let fetch = addFetch(gap, now: now)
-            fetches[fetch]?.keepsRepresentation = reader.keepsRepresentation
-            effects.merge(attach(&reader, to: fetch))
-            return (.fetch(fetch), effects)
+            return ask(for: gap, &reader, id, after: failure, now)
         }
     }
 
@@ -93,6 +88,7 @@ extension LoaderState {
         var effects = Effects()
         guard readers[id] != nil else { return effects }
         readers[id]?.position = position
+        readers[id]?.troubledSince = nil
         guard let fetch = readers[id]?.fetch else { return effects }
         effects.merge(demand(position, of: fetch))
         return effects

@@ -24,8 +24,13 @@ struct LoaderState {
     private(set) var ending: VaultError?
     var lastID = 0
     let mode: VaultMode
+    /// When an origin that fails is asked again.
+    var retry: RetrySchedule
 
-    init(mode: VaultMode) { self.mode = mode }
+    init(mode: VaultMode, retry: RetryPolicy = RetryPolicy()) {
+        self.mode = mode
+        self.retry = RetrySchedule(retry)
+    }
 
     /// What a reader does next.
     enum Step {

@@ -17,5 +17,9 @@ struct ReaderState {
     var fetch: FetchState.ID?
     /// What the last fetch it waited for ended with.
     var failure: FetchFailure?
+    /// How long it waits for a byte that an origin does not give; nothing before it has begun.
+    var patience: Duration = .zero
+    /// Since when it waits for one; nil while all is well.
+    var troubledSince: ContinuousClock.Instant?
     var signal = Signal()
 }

@@ -13,6 +13,9 @@ final class ResourceLoader: Sendable {
     let origin: any Origin
     let pool: BlockingPool
     let precedence: PlayerPrecedence
+    /// Where the resource's bytes can be asked for; ``url`` is what it is called.
+    let addresses: AddressBook
+    private let names: ResourceNames
     /// Lets one answer's head at a time be taken in.
     let answers = Turnstile()
     private let contact = OriginContact()
@@ -40,18 +43,27 @@ final class ResourceLoader: Sendable {
     }
 
     init(
-        url: MediaURL, id: ResourceID, cacheKey: [UInt8], store: VaultStore, origin: any Origin, mode: VaultMode,
-        pool: BlockingPool, precedence: PlayerPrecedence
+        _ reference: MediaReference, id: ResourceID, key: CacheKey, names: ResourceNames, store: VaultStore,
+        origin: any Origin, mode: VaultMode, retry: RetryPolicy, pool: BlockingPool, precedence: PlayerPrecedence
     ) {
-        self.url = url
+        url = reference.url
+        let addresses = AddressBook(reference)
+        self.addresses = addresses
+        self.names = names
         self.store = store
         self.origin = origin
         self.pool = pool
         self.precedence = precedence
-        let record = ResourceRecord(id: id, url: url, cacheKey: cacheKey, store: store)
+        let record = ResourceRecord(id: id, key: key, store: store)
         self.record = record
-        guarded = Mutex(Guarded(state: LoaderState(mode: mode)))
-        loading = Task { try await pool.run { try record.load() } }
+        guarded = Mutex(Guarded(state: LoaderState(mode: mode, retry: retry)))
+        loading = Task {
+            try await pool.run {
+                let serving = try record.load()
+                record.source.map { addresses.recall($0) }
+                return serving
+            }
+        }
     }
 
     /// Returns once what the index says is taken over.
@@ -82,6 +94,7 @@ final class ResourceLoader: Sendable {
         for waiter in effects.waiters { waiter.resume() }
         for task in cancelled { task.cancel() }
         if effects.passedThrough > 0 { store.countPassedThrough(effects.passedThrough) }
+        for (reader, time) in effects.alarms { wake(reader, at: time) }
         return result
     }
 
@@ -225,7 +238,8 @@ final class ResourceLoader: Sendable {
     /// Asks for the head of the resource, and takes over what it says.
     @discardableResult
     func askHead() async throws -> ContentInformation {
-        let request = OriginRequest(url: url, method: .head)
+        let (url, fields) = addresses.current
+        let request = OriginRequest(url: url, method: .head, fields: fields?.sent(to: url) ?? HeaderFields())
         let response = try await origin.send(request)
         response.cancel()
         return try await answers.exclusively { try await takeIn(response.head, asked: request) }
@@ -247,9 +261,12 @@ final class ResourceLoader: Sendable {
 
     /// A new representation begins, in the index and here.
     func begin(_ information: ContentInformation, keeping fetch: FetchState.ID?) async throws {
-        let record = record
+        let (record, names, source) = (record, names, addresses.current)
         do {
-            try await pool.run { try record.begin(information) }
+            try await pool.run {
+                if let principal = record.key.principal { try names.note(principal) }
+                try record.begin(information, of: source)
+            }
             change { $0.begin(information, keeping: fetch) }
         } catch let error as VaultError {
             // Caching is never the reason that playback fails: what the store refuses passes through.

@@ -6,8 +6,7 @@ import VaultStorage
 /// What the store keeps of one resource, changed by one caller at a time. Calls that throw may block: only on the pool.
 final class ResourceRecord: Sendable {
     let id: ResourceID
-    private let url: MediaURL
-    private let cacheKey: [UInt8]
+    let key: CacheKey
     private let store: VaultStore
     /// Held while the store works.
     private let stored = Mutex<StoredResource?>(nil)
@@ -15,10 +14,9 @@ final class ResourceRecord: Sendable {
     private let name = Mutex<RepresentationID?>(nil)
     private let isRetired = Mutex(false)
 
-    init(id: ResourceID, url: MediaURL, cacheKey: [UInt8], store: VaultStore) {
+    init(id: ResourceID, key: CacheKey, store: VaultStore) {
         self.id = id
-        self.url = url
-        self.cacheKey = cacheKey
+        self.key = key
         self.store = store
     }
 
@@ -35,24 +33,47 @@ final class ResourceRecord: Sendable {
         return resource?.serving
     }
 
+    /// By which address, and with which fields, the index says that the resource was last fetched.
+    var source: AddressBook.Source? {
+        guard let metadata = stored.withLock({ $0 })?.metadata, let url = try? MediaURL(metadata.url) else {
+            return nil
+        }
+        return (url, metadata.fields)
+    }
+
+    /// The origin has answered to an address.
+    func renew(_ source: AddressBook.Source) throws {
+        try stored.withLock { stored in
+            guard var resource = stored else { return }
+            let url = source.url.absoluteString
+            guard resource.metadata.url != url || resource.metadata.fields != source.fields else { return }
+            try store.renew(&resource, url: url, fields: source.fields)
+            stored = resource
+        }
+    }
+
     /// A new representation begins; the resource itself is added where the vault has not seen it.
-    func begin(_ information: ContentInformation) throws {
-        let begun = try start(information, id: nil)
+    func begin(_ information: ContentInformation, of source: AddressBook.Source) throws {
+        let begun = try start(information, of: source, id: nil)
         name.withLock { $0 = begun }
     }
 
     /// The store takes in what it had refused, under the name that it has been read by.
-    func takeIn(_ information: ContentInformation) throws {
+    func takeIn(_ information: ContentInformation, of source: AddressBook.Source) throws {
         guard let id = representation, stored.withLock({ $0?.serving?.id }) != id else { return }
-        _ = try start(information, id: id)
+        _ = try start(information, of: source, id: id)
     }
 
-    private func start(_ information: ContentInformation, id representation: RepresentationID?) throws -> RepresentationID? {
+    private func start(
+        _ information: ContentInformation, of source: AddressBook.Source, id representation: RepresentationID?
+    ) throws -> RepresentationID? {
         try stored.withLock { stored in
             guard !isRetired.withLock({ $0 }) else { throw Self.removed }
             var resource =
                 try stored
-                ?? store.addResource(id, url: url.absoluteString, cacheKey: cacheKey, resourceClass: .cache)
+                ?? store.addResource(
+                    id, url: source.url.absoluteString, cacheKey: key.bytes, resourceClass: .cache,
+                    fields: source.fields)
             stored = resource
             try store.startRepresentation(information, of: &resource, id: representation)
             stored = resource

@@ -1,22 +1,41 @@
 import VaultModel
 
-/// When a reader that has begun asks again after a fetch failed; one that has not is told at once.
-enum RetryPolicy {
-    /// How long to wait before the next try; nil where trying again does not help, or was tried long enough.
+/// How long, and how often, an origin that fails is asked again. Readers that have not begun are told at once.
+package struct RetryPolicy: Hashable, Sendable {
+    /// How long a player that has begun waits for a byte that does not come.
+    package var patience: Duration = .seconds(45)
+    /// The same for a download.
+    package var downloadPatience: Duration = .seconds(300)
+    /// How often one resource is asked for within a minute without much coming of it.
+    package var triesPerMinute = 30
+    /// The second try waits so long at most, and each further one twice as long.
+    package var firstDelay: Duration = .milliseconds(250)
+    package var longestDelay: Duration = .seconds(8)
+
+    /// A longer `Retry-After` is a refusal.
+    static let longestRetryAfter = 30
+    /// A try that brought so much was worth it: a connection that ends now and then is no trouble.
+    static let worthwhile: Int64 = 1 << 20
+
+    package init() {}
+
+    /// How long to wait after so many failures in a row without a byte between them: nothing after the first, then full
+    /// jitter under a limit that doubles.
     ///
-    /// - Parameters:
-    ///   - failure: what the last try ended with.
-    ///   - tries: failures in a row without a byte between them, this one included.
-    static func delay(after failure: FetchFailure, tries: Int) -> Duration? {
-        guard case .origin(let failure) = failure else { return nil }
-        switch failure.kind {
-        case .lied, .refused: return nil
-        case .unreachable, .interrupted:
-            // An answer that breaks off after it gave bytes is taken up at once.
-            guard tries <= mostTries else { return nil }
-            return tries <= 1 ? .zero : .milliseconds(250 << (tries - 2))
-        }
+    /// - Parameter chance: from 0 to 1.
+    func delay(failures: Int, chance: Double) -> Duration {
+        guard failures > 1 else { return .zero }
+        return min(longestDelay, firstDelay * (1 << min(failures - 2, 16))) * chance
     }
 
-    private static let mostTries = 5
+    /// Whether asking again may help.
+    static func isWorthAnotherTry(_ failure: FetchFailure) -> Bool {
+        guard case .origin(let failure) = failure else { return false }
+        switch failure.kind {
+        case .lied: return false
+        case .unreachable, .interrupted: return true
+        case .refused(let status, let retryAfter):
+            return [408, 429, 500, 502, 503, 504].contains(status) && retryAfter ?? 0 <= longestRetryAfter
+        }
+    }
 }

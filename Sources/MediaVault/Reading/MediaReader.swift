@@ -46,8 +46,6 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
     private struct Progress {
         var position: Int64
         var segment: (id: SegmentID, reader: SegmentReader)?
-        /// Failures in a row without a byte between them.
-        var failures = 0
         var isEnded = false
     }
 
@@ -62,6 +60,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
         isShortened = opening.isShortened
         source = opening.source
         progress = Mutex(Progress(position: opening.range?.lowerBound ?? 0))
+        loader.change { $0.begin(opening.reader, isDownload: false) }
     }
 
     deinit { loader.change { $0.removeReader(id) } }
@@ -105,7 +104,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
             case .wait, .fetch: try await loader.precedence.waiting { try await loader.waitForWake(id) }
             case .changed: throw Self.changed(loader.url, position)
             case .hole(_, let isDamage): throw Self.hole(at: position, isDamage: isDamage)
-            case .failed(let failure): try await waitAfter(failure, position)
+            case .failed(let failure): throw failure.vaultError(for: loader.url, at: position)
             }
         }
     }
@@ -119,7 +118,6 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
     private func advance(_ bytes: [UInt8]) -> [UInt8] {
         let position = progress.withLock { progress in
             progress.position += Int64(bytes.count)
-            progress.failures = 0
             return progress.position
         }
         loader.change { $0.advance(id, to: position) }
@@ -148,17 +146,6 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
             await loader.condemn(segment, for: failure)
             return nil
         }
-    }
-
-    private func waitAfter(_ failure: FetchFailure, _ position: Int64) async throws {
-        let tries = progress.withLock { progress in
-            progress.failures += 1
-            return progress.failures
-        }
-        guard let delay = RetryPolicy.delay(after: failure, tries: tries) else {
-            throw failure.vaultError(for: loader.url, at: position)
-        }
-        try await Task.sleep(for: delay)
     }
 
     static func changed(_ url: MediaURL, _ position: Int64) -> VaultError {

@@ -6,10 +6,10 @@ extension ResourceLoader {
     func storeAgain() async {
         let (refusal, information, isTaken) = look { ($0.refusal?.error, $0.information, $0.canStore) }
         guard let refusal else { return }
-        let (store, record) = (store, record)
+        let (store, record, source) = (store, record, addresses.current)
         let isTakingAgain = try? await pool.run {
             guard store.hasRoom(after: refusal, length: information?.length) else { return false }
-            if !isTaken, let information { try record.takeIn(information) }
+            if !isTaken, let information { try record.takeIn(information, of: source) }
             return true
         }
         change { state in

@@ -20,7 +20,7 @@ extension Vault {
         }
         let (store, ofRun) = (store, limitsOfRun)
         try await pool.run {
-            try store.index.changeSettings { $0.limits = limits }
+            try store.changeSettings { $0.limits = limits }
             store.noteChange()
             store.enforce(ofRun?.over(limits) ?? limits)
             _ = try store.prune(store.room.limits)

@@ -13,9 +13,9 @@ extension Vault {
     ///   but a copy of its sealed key may remain: that is tried again until it is gone.
     @discardableResult
     public func remove(_ reference: MediaReference) async throws -> Int64 {
-        let (store, id) = (store, try name(reference).id)
+        let (store, id) = (store, try await name(reference).id)
         guard try await pool.run({ try store.index.hasResource(id) }) else { throw Self.unknown(reference) }
-        let (loader, lease) = try use(reference)
+        let (loader, lease) = try await use(reference)
         loaders.withLock { $0[id]?.isRemoving = true }
         defer {
             loaders.withLock { $0[id] = nil }
@@ -51,7 +51,7 @@ extension Vault {
     private func setClass(
         _ resourceClass: ResourceClass, of reference: MediaReference, only: ResourceClass? = nil
     ) async throws {
-        let (store, id) = (store, try name(reference).id)
+        let (store, id) = (store, try await name(reference).id)
         let isKnown = try await pool.run { try store.setClass(resourceClass, of: id, only: only) }
         guard isKnown else { throw Self.unknown(reference) }
     }

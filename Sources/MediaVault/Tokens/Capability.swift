@@ -1,7 +1,8 @@
 import VaultCrypto
 import VaultModel
 
-/// What a playback address may open, as it stands in the address: `<expiry>.<depth>.<kind>.<mac>`.
+/// What a playback address may open, as it stands in the address: `<expiry>.<depth>.<kind>.<mac>`, or with a fifth field
+/// before the mac where the URL alone does not name the resource.
 struct Capability: Hashable {
     /// Who named the URL that the capability opens.
     enum Kind: String {
@@ -16,38 +17,49 @@ struct Capability: Hashable {
     /// How many path segments the scope holds; 0 is the whole authority.
     let depth: Int
     let kind: Kind
+    /// What names the resource beside, or in place of, its URL; then the scope is that one target.
+    let name: CapabilityName?
     /// 16 bytes under the token key.
     let mac: [UInt8]
 
     static let macByteCount = 16
 
-    init(expiry: Int64, depth: Int, kind: Kind, mac: [UInt8]) {
+    init(expiry: Int64, depth: Int, kind: Kind, name: CapabilityName? = nil, mac: [UInt8]) {
         self.expiry = expiry
         self.depth = depth
         self.kind = kind
+        self.name = name
         self.mac = mac
     }
 
     /// Reads the spelling that ``text`` writes, and no other.
     init?(_ text: some StringProtocol) {
         let fields = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard fields.count == 4, let expiry = DecimalNumber.exact(fields[0]),
+        guard fields.count == 4 || fields.count == 5, let expiry = DecimalNumber.exact(fields[0]),
             let depth = DecimalNumber.exact(fields[1]),
             depth <= 1024, let kind = Kind(rawValue: String(fields[2])),
-            let mac = Base64.decodeFromURL(String(fields[3])), mac.count == Self.macByteCount
+            let mac = Base64.decodeFromURL(String(fields[fields.count - 1])), mac.count == Self.macByteCount
         else { return nil }
-        self.init(expiry: expiry, depth: Int(depth), kind: kind, mac: mac)
+        let name = fields.count == 5 ? CapabilityName(String(fields[3])) : nil
+        guard fields.count == 4 || name != nil else { return nil }
+        self.init(expiry: expiry, depth: Int(depth), kind: kind, name: name, mac: mac)
         guard text == self.text else { return nil }
     }
 
-    var text: String { "\(expiry).\(depth).\(kind.rawValue).\(Base64.encodeForURL(mac))" }
+    var text: String {
+        "\(expiry).\(depth).\(kind.rawValue)." + (name.map { "\($0.text)." } ?? "") + Base64.encodeForURL(mac)
+    }
 
     /// What the mac is made of: each field with its length before it, so that no two sets of fields read alike.
-    static func message(epoch: Int64, expiry: Int64, depth: Int, kind: Kind, url: MediaURL, prefix: String) -> [UInt8] {
-        let fields = [
-            String(epoch), String(expiry), String(depth), kind.rawValue, url.scheme, url.authority, prefix,
-        ]
-        return fields.flatMap { field in LittleEndian.bytes(UInt32(field.utf8.count)) + Array(field.utf8) }
+    static func message(
+        epoch: Int64, expiry: Int64, depth: Int, kind: Kind, url: MediaURL, prefix: String, name: CapabilityName?
+    ) -> [UInt8] {
+        var fields = [
+            String(epoch), String(expiry), String(depth), kind.rawValue, url.scheme, url.authority,
+            name == nil ? prefix : url.path + (url.query.map { "?\($0)" } ?? ""),
+        ].map { Array($0.utf8) }
+        if let name { fields.append(name.bytes) }
+        return fields.flatMap { field in LittleEndian.bytes(UInt32(field.count)) + field }
     }
 
     /// The first `depth` segments of a path, each with the slash after it; nil where the path has fewer.

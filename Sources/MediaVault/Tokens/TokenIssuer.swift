@@ -22,30 +22,50 @@ public struct TokenIssuer: Sendable {
     ///
     /// - Parameter expires: seconds since 1970.
     public func playbackPath(for url: MediaURL, expires: Int64) -> String {
-        let query = url.query.map { "?\($0)" } ?? ""
-        return "/media/\(capability(for: url, expires: expires))/\(url.scheme)/\(url.authority)\(url.path)\(query)"
+        path(of: url, capability(for: url, name: nil, expires: expires))
+    }
+
+    /// The same for a resource that more than its URL names: by a content id, or by whom it was stored for. It opens that
+    /// one resource, and carries no field and no credentials.
+    ///
+    /// - Parameter expires: seconds since 1970.
+    /// - Throws: ``VaultError`` with code `invalidArgument` where the reference cannot be used.
+    public func playbackPath(for reference: MediaReference, expires: Int64) throws -> String {
+        let reference = try reference.settled()
+        let principal = try CacheKey(
+            reference, policy: KeyPolicy(), keyring: keyring, locator: keyring.newestLocator
+        ).principal
+        let name = CapabilityName(contentID: reference.contentID, principal: principal)
+        return path(of: reference.url, capability(for: reference.url, name: name, expires: expires))
     }
 
     /// The capability for the folder of a URL's path.
     ///
     /// - Parameter expires: seconds since 1970.
     public func capability(for url: MediaURL, expires: Int64) -> String {
+        capability(for: url, name: nil, expires: expires)
+    }
+
+    private func capability(for url: MediaURL, name: CapabilityName?, expires: Int64) -> String {
         let depth = Capability.folderDepth(of: url.path)
         let kind = Capability.Kind.named
         let prefix = Capability.prefix(of: url.path, depth: depth) ?? "/"
-        return Capability(
-            expiry: expires, depth: depth, kind: kind,
-            mac: mac(expiry: expires, depth: depth, kind: kind, url: url, prefix: prefix)
-        ).text
+        let mac = mac(expiry: expires, depth: depth, kind: kind, url: url, prefix: prefix, name: name)
+        return Capability(expiry: expires, depth: depth, kind: kind, name: name, mac: mac).text
     }
 
-    /// The URL that a raw request target names, where its capability is right, has not expired, and covers it; nil for
-    /// every other target alike.
+    private func path(of url: MediaURL, _ capability: String) -> String {
+        let query = url.query.map { "?\($0)" } ?? ""
+        return "/media/\(capability)/\(url.scheme)/\(url.authority)\(url.path)\(query)"
+    }
+
+    /// What a raw request target names, where its capability is right, has not expired, and covers it; nil for every
+    /// other target alike.
     ///
     /// - Parameters:
     ///   - target: the target as it came: `/media/<capability>/<scheme>/<authority>/<path>?<query>`.
     ///   - now: seconds since 1970.
-    public func url(ofTarget target: String, now: Int64) -> MediaURL? {
+    public func reference(ofTarget target: String, now: Int64) -> MediaReference? {
         let parts = target.split(separator: "/", maxSplits: 5, omittingEmptySubsequences: false)
         guard parts.count == 6, parts[0].isEmpty, parts[1] == "media", let capability = Capability(parts[2]),
             parts[3] == "http" || parts[3] == "https",
@@ -56,9 +76,30 @@ public struct TokenIssuer: Sendable {
             let prefix = Capability.prefix(of: url.path, depth: capability.depth)
         else { return nil }
         let right = mac(
-            expiry: capability.expiry, depth: capability.depth, kind: capability.kind, url: url, prefix: prefix)
+            expiry: capability.expiry, depth: capability.depth, kind: capability.kind, url: url, prefix: prefix,
+            name: capability.name)
         guard ConstantTime.areEqual(right, capability.mac), capability.expiry > now else { return nil }
-        return url
+        var reference = MediaReference(url, contentID: capability.name?.contentID)
+        reference.principal = capability.name?.principal
+        return reference
+    }
+
+    /// What a reference means that was given this vault's own address for players in place of a URL: stored as it is, its
+    /// bytes would be stored twice. Whose address it is shows in its capability alone, expired or not.
+    func unwrapped(_ reference: MediaReference) -> MediaReference {
+        var inner = reference
+        // An address of an address is somebody's mistake, and one more is enough.
+        for _ in 0..<4 {
+            let url = inner.url
+            guard url.path.hasPrefix("/media/"),
+                let found = self.reference(
+                    ofTarget: url.path + (url.query.map { "?\($0)" } ?? ""), now: .min)
+            else { break }
+            inner.url = found.url
+            inner.contentID = inner.contentID ?? found.contentID
+            inner.principal = inner.principal ?? found.principal
+        }
+        return inner
     }
 
     /// Whether a text is the admin token, found out in a time that does not depend on how much of it is right.
@@ -71,9 +112,11 @@ public struct TokenIssuer: Sendable {
         Base64.encodeForURL(keyring.token(.admin, LittleEndian.bytes(UInt64(keyring.tokenEpoch))))
     }
 
-    private func mac(expiry: Int64, depth: Int, kind: Capability.Kind, url: MediaURL, prefix: String) -> [UInt8] {
+    private func mac(
+        expiry: Int64, depth: Int, kind: Capability.Kind, url: MediaURL, prefix: String, name: CapabilityName?
+    ) -> [UInt8] {
         let message = Capability.message(
-            epoch: keyring.tokenEpoch, expiry: expiry, depth: depth, kind: kind, url: url, prefix: prefix)
+            epoch: keyring.tokenEpoch, expiry: expiry, depth: depth, kind: kind, url: url, prefix: prefix, name: name)
         return Array(keyring.token(.capability, message).prefix(Capability.macByteCount))
     }
 }

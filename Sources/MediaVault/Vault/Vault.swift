@@ -23,6 +23,8 @@ public final class Vault: Sendable {
     /// What passes through unstored, and who is told.
     let passage = Mutex(Passage())
     let roomPace = Mutex(RoomPace())
+    private let retry: RetryPolicy
+    let names: ResourceNames
     private let unlockRestsWithVault: Bool
     let loaders = Mutex<[ResourceID: LoaderEntry]>([:])
     private let upkeep = Mutex<Task<Void, Never>?>(nil)
@@ -44,8 +46,10 @@ public final class Vault: Sendable {
         self.store = store
         self.unlockRestsWithVault = unlockRestsWithVault
         mode = options.access == .reader ? .offline : options.mode
+        retry = options.retry
         pool = .shared
         limitsOfRun = options.limits
+        names = ResourceNames(store: store, pool: pool)
         if let origin = options.origin {
             (self.origin, ownOrigin) = (origin, nil)
         } else {
@@ -111,7 +115,7 @@ public final class Vault: Sendable {
     ///
     /// - Throws: ``VaultError`` with code `notHeld` where the vault does not know and may not ask, else as ``read(_:range:)``.
     public func information(for reference: MediaReference) async throws -> ContentInformation {
-        let (loader, lease) = try use(reference)
+        let (loader, lease) = try await use(reference)
         defer { withExtendedLifetime(lease) {} }
         return try await loader.learnInformation()
     }
@@ -120,7 +124,7 @@ public final class Vault: Sendable {
     ///
     /// - Throws: as ``information(for:)``.
     public func head(of reference: MediaReference) async throws -> MediaHead {
-        let (loader, lease) = try use(reference)
+        let (loader, lease) = try await use(reference)
         defer { withExtendedLifetime(lease) {} }
         return try await loader.head()
     }
@@ -132,27 +136,31 @@ public final class Vault: Sendable {
     /// - Throws: ``VaultError``: `notHeld` (offline, the first byte is missing), `unreachable`, `refused` (with
     ///   `originStatus`), `lied`, `unsatisfiableRange` (with `length` where it is known), `integrity`, `closed`.
     public func read(_ reference: MediaReference, range: RequestedRange = .whole) async throws -> MediaReader {
-        let (loader, lease) = try use(reference)
+        let (loader, lease) = try await use(reference)
         let reader = MediaReader(try await loader.open(range), loader: loader, lease: lease)
         visits.withLock { $0.note(loader.record.id, hour: WallClock.now() / 3600) }
         return reader
     }
 
     /// The loader of a resource: one for each, however many use it.
-    func use(_ reference: MediaReference) throws -> (ResourceLoader, LoaderLease) {
-        let (id, cacheKey) = try name(reference)
-        return try use(id, cacheKey: cacheKey, url: reference.url)
+    func use(_ reference: MediaReference) async throws -> (ResourceLoader, LoaderLease) {
+        let reference = try tokens.unwrapped(reference).settled()
+        let (id, key) = try await names.name(reference)
+        return try use(id, key, reference)
     }
 
     /// The loader of a resource that the index has.
     func use(_ resource: StoredResource) throws -> (ResourceLoader, LoaderLease) {
-        try use(resource.id, cacheKey: resource.metadata.cacheKey, url: MediaURL(resource.metadata.url))
+        try use(
+            resource.id, CacheKey(bytes: resource.metadata.cacheKey), MediaReference(MediaURL(resource.metadata.url)))
     }
 
     /// The loader of a resource, where somebody uses it or has lately.
     func loader(of id: ResourceID) -> ResourceLoader? { loaders.withLock { $0[id]?.loader } }
 
-    private func use(_ id: ResourceID, cacheKey: [UInt8], url: MediaURL) throws -> (ResourceLoader, LoaderLease) {
+    private func use(
+        _ id: ResourceID, _ key: CacheKey, _ reference: MediaReference
+    ) throws -> (ResourceLoader, LoaderLease) {
         guard !isClosed.withLock({ $0 }) else {
             throw VaultError(.closed, "the vault was closed; open it again")
         }
@@ -162,24 +170,20 @@ public final class Vault: Sendable {
                 loaders[id].flatMap { $0.loader.isBroken ? nil : $0 }
                 ?? LoaderEntry(
                     loader: ResourceLoader(
-                        url: url, id: id, cacheKey: cacheKey, store: store, origin: origin, mode: mode, pool: pool,
-                        precedence: precedence))
+                        reference, id: id, key: key, names: names, store: store, origin: origin, mode: mode,
+                        retry: retry, pool: pool, precedence: precedence))
             entry.uses += 1
             loaders[id] = entry
             return entry.loader
         }
+        loader.addresses.give(reference)
         return (loader, LoaderLease { [weak self, weak loader] in self?.release(id, loader) })
     }
 
     /// The id of a resource, and what it is the hash of.
-    func name(_ reference: MediaReference) throws -> (id: ResourceID, cacheKey: [UInt8]) {
-        let (keyring, locator) = (store.keyring, store.index.locator)
-        let cacheKey = try CacheKey.bytes(for: reference, keyring: keyring, locator: locator)
-        guard let id = keyring.resourceID(cacheKey: cacheKey, locator: locator) else {
-            throw VaultError(
-                .foreignKeyring, "the keyring lacks the key that names this vault's resources; use the newer one")
-        }
-        return (id, cacheKey)
+    func name(_ reference: MediaReference) async throws -> (id: ResourceID, cacheKey: [UInt8]) {
+        let (id, key) = try await names.name(try tokens.unwrapped(reference).settled())
+        return (id, key.bytes)
     }
 
     private func release(_ id: ResourceID, _ loader: ResourceLoader?) {
@@ -199,7 +203,7 @@ public final class Vault: Sendable {
     /// What the vault holds of a resource; nil where it has never seen it.
     public func summary(of reference: MediaReference) async throws -> ResourceSummary? {
         let store = store
-        let id = try name(reference).id
+        let id = try await name(reference).id
         return try await pool.run {
             try store.index.resource(id).map { ResourceSummary($0) }
         }

@@ -23,6 +23,8 @@ public struct VaultOptions: Sendable {
     package var fileSystem: any FileSystem = PosixFileSystem()
     /// The wall clock.
     package var now: @Sendable () -> Int64 = WallClock.now
+    /// How an origin that fails is asked again.
+    package var retry = RetryPolicy()
 
     /// An owner that fetches what is missing with libcurl, unless told otherwise.
     public init(

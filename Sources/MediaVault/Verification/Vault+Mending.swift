@@ -67,7 +67,7 @@ extension Vault {
         let reader = loader.change { state in
             let id = state.addReader(range)
             state.readers[id]?.keepsRepresentation = true
-            return (id, Effects())
+            return (id, state.begin(id, isDownload: true))
         }
         var fetches: Set<FetchState.ID> = []
         do {
@@ -89,7 +89,6 @@ extension Vault {
         _ reader: ReaderState.ID, from first: Int64, _ loader: ResourceLoader, _ fetches: inout Set<FetchState.ID>
     ) async throws {
         var position = first
-        var failures = 0
         while true {
             let step = loader.step(reader)
             if let fetch = loader.look({ $0.readers[reader]?.fetch }) { fetches.insert(fetch) }
@@ -97,7 +96,6 @@ extension Vault {
             case .finished: return
             case .take(let bytes):
                 position += Int64(bytes.count)
-                failures = 0
                 loader.change { $0.advance(reader, to: position) }
             case .open(_, let run):
                 position = run.upperBound
@@ -105,12 +103,7 @@ extension Vault {
             case .wait, .fetch: try await loader.waitForWake(reader)
             case .changed: throw MediaReader.changed(loader.url, position)
             case .hole(_, let isDamage): throw MediaReader.hole(at: position, isDamage: isDamage)
-            case .failed(let failure):
-                failures += 1
-                guard let delay = RetryPolicy.delay(after: failure, tries: failures) else {
-                    throw failure.vaultError(for: loader.url, at: position)
-                }
-                try await Task.sleep(for: delay)
+            case .failed(let failure): throw failure.vaultError(for: loader.url, at: position)
             }
         }
     }

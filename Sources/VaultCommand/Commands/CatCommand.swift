@@ -21,38 +21,43 @@ struct CatCommand: AsyncParsableCommand {
     @Flag(help: "Write what is held; never ask the origin.")
     var offline = false
 
+    @OptionGroup var naming: ReferenceOptions
+
     @OptionGroup var access: VaultAccess
 
     func run() async throws {
         let url = try MediaURL(url)
         let range = try rangeText.map(RangeArgument.parse) ?? .whole
+        let reference = try await naming.reference(url, access.unlocking)
         let opener = try await access.opener()
         let isOffline = offline
         try await Interruption.cancelling {
             if isOffline {
-                try await opener.reading { try await Self.write(url, range, from: $0) }
+                try await opener.reading { try await Self.write(reference, range, from: $0) }
             } else {
-                try await Self.writeFetching(url, range, opener)
+                try await Self.writeFetching(reference, range, opener)
             }
         }
     }
 
-    private static func writeFetching(_ url: MediaURL, _ range: RequestedRange, _ opener: VaultOpener) async throws {
+    private static func writeFetching(
+        _ reference: MediaReference, _ range: RequestedRange, _ opener: VaultOpener
+    ) async throws {
         do {
-            try await opener.owning { try await write(url, range, from: $0) }
+            try await opener.owning { try await write(reference, range, from: $0) }
         } catch let error as VaultError where error.code == .owned {
             // What is held already can be read beside the owner.
             try await opener.reading { vault in
-                guard try await vault.summary(of: url)?.holds(range) == true else { throw error }
-                try await write(url, range, from: vault)
+                guard try await vault.summary(of: reference)?.holds(range) == true else { throw error }
+                try await write(reference, range, from: vault)
             }
         } catch let error as VaultError {
             throw error.online
         }
     }
 
-    private static func write(_ url: MediaURL, _ range: RequestedRange, from vault: Vault) async throws {
-        let reader = try await vault.read(url, range: range)
+    private static func write(_ reference: MediaReference, _ range: RequestedRange, from vault: Vault) async throws {
+        let reader = try await vault.read(reference, range: range)
         defer { reader.cancel() }
         var window = try ByteWindow(range, of: reader)
         while !window.isDone, let bytes = try await reader.next() {
@@ -62,7 +67,7 @@ struct CatCommand: AsyncParsableCommand {
         try window.check()
         if reader.isShortened, let missing = reader.range?.upperBound {
             var error = VaultError(
-                .notHeld, "\(url) is held only up to byte \(missing), and the rest cannot be fetched now")
+                .notHeld, "\(reference) is held only up to byte \(missing), and the rest cannot be fetched now")
             error.firstMissing = missing
             throw error
         }

@@ -16,6 +16,8 @@ struct FetchCommand: AsyncParsableCommand {
     @OptionGroup(title: "Room")
     var room: RoomOptions
 
+    @OptionGroup var naming: ReferenceOptions
+
     @OptionGroup var access: VaultAccess
 
     @Flag(help: "Print one JSON object for each title at the end.")
@@ -23,12 +25,19 @@ struct FetchCommand: AsyncParsableCommand {
 
     func run() async throws {
         let limits = try room.limits()
+        try naming.check(urls.compactMap { try? MediaURL($0) })
+        let fields = try await naming.fields(access.unlocking)
         let opener = try await access.opener()
-        let urls = urls
+        let (urls, contentID) = (urls, naming.contentID)
         let records = try await Interruption.cancelling {
             try await opener.owning(limits: limits) { vault in
                 var records: [FetchedRecord] = []
-                for url in urls { records.append(try await Self.fetch(url, into: vault)) }
+                for url in urls {
+                    records.append(
+                        try await Self.fetch(url, into: vault) {
+                            MediaReference($0, contentID: contentID, fields: fields)
+                        })
+                }
                 return records
             }
         }
@@ -39,29 +48,31 @@ struct FetchCommand: AsyncParsableCommand {
     }
 
     /// Fetches one title; what fails is said and recorded, so that the next has its turn.
-    private static func fetch(_ text: String, into vault: Vault) async throws -> FetchedRecord {
+    private static func fetch(
+        _ text: String, into vault: Vault, as reference: (MediaURL) -> MediaReference
+    ) async throws -> FetchedRecord {
         do {
             let url = try MediaURL(text)
-            let manifest = try await download(url, into: vault)
+            let manifest = try await download(reference(url), into: vault)
             if let manifest {
                 await Terminal.shared.say(
                     "\(url) is \(called(manifest)): only the list itself was fetched, not the media it names")
             }
-            return FetchedRecord(text, try await vault.summary(of: url))
+            return FetchedRecord(text, try await vault.summary(of: reference(url)))
         } catch let error as VaultError {
             try Task.checkCancellation()
             // What is held now counts, not what was told last; of a malformed URL nothing is.
-            let summary = try? await vault.summary(of: MediaURL(text))
+            let summary = try? await vault.summary(of: reference(MediaURL(text)))
             await Terminal.shared.say(error.message + missing(summary, after: error))
             return FetchedRecord(text, summary, failed: error.online)
         }
     }
 
     /// Fetches what is missing, and shows how it comes; gives the kind of manifest that the title turned out to be.
-    private static func download(_ url: MediaURL, into vault: Vault) async throws -> ManifestKind? {
-        var display = ProgressDisplay(name(of: url))
+    private static func download(_ reference: MediaReference, into vault: Vault) async throws -> ManifestKind? {
+        var display = ProgressDisplay(name(of: reference.url))
         var manifest: ManifestKind?
-        for try await step in vault.download(url) {
+        for try await step in vault.download(reference) {
             manifest = step.manifest
             await display.show(TransferProgress(held: step.held, total: step.total))
         }

@@ -9,16 +9,18 @@ struct InfoCommand: AsyncParsableCommand {
     @Argument(help: "The title: http or https.")
     var url: String
 
+    @OptionGroup var naming: ReferenceOptions
+
     @OptionGroup var access: VaultAccess
 
     @Flag(help: "Print a JSON object.")
     var json = false
 
     func run() async throws {
-        let url = try MediaURL(url)
+        let reference = try await naming.reference(try MediaURL(url), access.unlocking)
         let opener = try await access.opener()
-        guard let summary = try await opener.reading({ try await $0.summary(of: url) }) else {
-            throw VaultError(.notHeld, "the vault knows nothing of \(url); fetch it first")
+        guard let summary = try await opener.reading({ try await $0.summary(of: reference) }) else {
+            throw VaultError(.notHeld, "the vault knows nothing of \(reference); fetch it first")
         }
         let record = ResourceRecord(summary)
         try await StandardOutput.shared.write(json ? try JSONText.of(record) + "\n" : Self.text(record))

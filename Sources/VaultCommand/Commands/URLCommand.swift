@@ -7,7 +7,11 @@ struct URLCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "url",
         abstract: "Print the address that plays a title through the service.",
-        discussion: "Needs the keyring only: neither the vault, nor the origin, nor a running service.")
+        discussion: """
+            Needs the keyring only: neither the vault, nor the origin, nor a running service. With --content-id or \
+            --header-file the address plays that one title as it was stored; it holds none of the fields, so fetch \
+            some of the title with them first.
+            """)
 
     @Argument(help: "The title: http or https.")
     var url: String
@@ -21,6 +25,8 @@ struct URLCommand: AsyncParsableCommand {
             valueName: "host:port"))
     var listen: String?
 
+    @OptionGroup var naming: ReferenceOptions
+
     @OptionGroup var access: VaultAccess
 
     func run() async throws {
@@ -28,12 +34,13 @@ struct URLCommand: AsyncParsableCommand {
         guard !url.hasCredentials else {
             throw UsageError("an address for players cannot carry a user name and password; leave them out of the URL")
         }
+        let reference = try await naming.reference(url, access.unlocking)
         let lifetime = try LinkLifetime(expires)
         let address = try await address()
         let keyring = try access.place.keyringFile()
         let tokens = try await TokenIssuer.open(keyring: keyring, unlock: try await access.unlocking.unlock())
         let end = Int64(Date().timeIntervalSince1970) + lifetime.seconds
-        let path = tokens.playbackPath(for: url, expires: end)
+        let path = try tokens.playbackPath(for: reference, expires: end)
         try await StandardOutput.shared.write("http://\(address.reachable)\(path)\n")
     }
 

@@ -13,6 +13,9 @@ package enum ResponseCheck {
         guard content.length ?? 0 <= ContentInformation.mostBytes else {
             throw lied("the length it claims is more than any medium has")
         }
+        if case .unsatisfiable(nil) = content, let first = asked.first, first < known?.length ?? 0 {
+            throw lied("a range is refused though it lies within the length")
+        }
         guard let known, !belongs(content, of: head, to: known, asked: asked) else { return .current(content) }
         return .changed(content)
     }

@@ -4,7 +4,7 @@ package struct CurlConfiguration: Sendable {
     package var userAgent: String
     /// How long finding, connecting to and greeting a server may take.
     package var connectTimeout: Duration
-    /// How long a server may send nothing, before the head and after it, while somebody reads. Whole seconds.
+    /// How long a server may take for its head, and then for each byte, while somebody reads.
     package var stallTimeout: Duration
 
     package init(

@@ -41,9 +41,9 @@ import CCurl
         _ = unsafe curl_multi_perform(pointer, &running)
     }
 
-    /// Waits until a socket is ready, a timer is due, or somebody wakes it.
-    func poll() {
-        _ = unsafe curl_multi_poll(pointer, nil, 0, 60_000, nil)
+    /// Waits until a socket is ready, a timer is due, somebody wakes it, or the time is over.
+    func poll(atMost limit: Duration) {
+        _ = unsafe curl_multi_poll(pointer, nil, 0, max(1, Int32(limit / .milliseconds(1))), nil)
     }
 
     /// The transfers that have ended since this was last asked.

@@ -30,6 +30,9 @@ final class CurlTransfer {
     private var newSocket: Int32?
     /// Why a callback broke the transfer off.
     private var failure: OriginFailure?
+    /// Since when nothing has come that counts: the head, or a byte of the body.
+    private var silentSince = ContinuousClock.now
+    private var isPaused = false
 
     init(_ transfer: Transfer, at url: MediaURL, hops: Int, _ configuration: CurlConfiguration) throws(OriginFailure) {
         self.transfer = transfer
@@ -48,6 +51,22 @@ final class CurlTransfer {
         guard hasNews else { return }
         hasNews = false
         transfer.deliver()
+    }
+
+    /// What a hop has become guilty of that has been silent for so long; nil where it has not, or waits for its reader.
+    ///
+    /// libcurl's own low-speed rule knows no speed below a byte a second, and a slow origin that goes on may go on. A
+    /// head that drips in is none.
+    func stall(after limit: Duration, now: ContinuousClock.Instant) -> OriginFailure? {
+        guard !isPaused, now - silentSince >= limit else { return nil }
+        return CurlFailure.failure(CURLE_OPERATION_TIMEDOUT, headArrived: hasHead)
+    }
+
+    /// The reader takes bytes again.
+    func resume() -> CURLcode {
+        isPaused = false
+        silentSince = .now
+        return handle.resume()
     }
 
     /// What libcurl's result means after all that the callbacks have seen.
@@ -84,9 +103,6 @@ final class CurlTransfer {
         try handle.set(CURLOPT_QUICK_EXIT, 1)
         try handle.set(CURLOPT_BUFFERSIZE, BodyBuffer.blockSize)
         try handle.set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(configuration.connectTimeout / .milliseconds(1))))
-        // libcurl does not count a paused transfer as slow.
-        try handle.set(CURLOPT_LOW_SPEED_LIMIT, 1)
-        try handle.set(CURLOPT_LOW_SPEED_TIME, max(1, Int(configuration.stallTimeout / .seconds(1))))
     }
 
     private func setReceivers() throws(OriginFailure) {
@@ -122,6 +138,7 @@ final class CurlTransfer {
             case .deliver:
                 hasHead = true
                 hasNews = true
+                silentSince = .now
                 // Now its round trip is known; a connection that is used again is narrow already.
                 newSocket.map { SocketWindow.narrow($0) }
                 transfer.receive(head: head)
@@ -146,8 +163,11 @@ final class CurlTransfer {
         switch transfer.receive(body) {
         case .taken:
             hasNews = true
+            silentSince = .now
             return body.count
-        case .paused: return Int(CURL_WRITEFUNC_PAUSE)
+        case .paused:
+            isPaused = true
+            return Int(CURL_WRITEFUNC_PAUSE)
         case .unwanted: return 0
         }
     }

@@ -30,7 +30,8 @@ final class CurlWorker {
             multi.perform()
             for (handle, result) in multi.ended() { end(handle, result) }
             for curl in running.values { curl.deliver() }
-            multi.poll()
+            endStalled(now: .now)
+            multi.poll(atMost: running.isEmpty ? .seconds(60) : min(.seconds(1), configuration.stallTimeout))
         }
         loop.setWaker(nil)
         for curl in running.values {
@@ -68,8 +69,17 @@ final class CurlWorker {
 
     private func resume(_ transfer: Transfer) {
         guard let curl = running[ObjectIdentifier(transfer)] else { return }
-        let result = curl.handle.resume()
+        let result = curl.resume()
         if result != CURLE_OK { end(curl.handle.id, result) }
+    }
+
+    private func endStalled(now: ContinuousClock.Instant) {
+        for (id, curl) in running {
+            guard let failure = curl.stall(after: configuration.stallTimeout, now: now) else { continue }
+            multi.remove(curl.handle)
+            running[id] = nil
+            curl.transfer.finish(failure)
+        }
     }
 
     private func end(_ handle: CurlHandle.ID, _ result: CURLcode) {

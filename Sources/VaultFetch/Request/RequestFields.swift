@@ -1,13 +1,24 @@
-import VaultModel
+package import VaultModel
 
 /// The header fields of a request, checked, and who may see which.
-struct RequestFields: Sendable {
+package struct RequestFields: Sendable {
     private let request: OriginRequest
 
     /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` where a field cannot be sent: libcurl
     ///   writes a line break in a value as it is, and what follows would be a field of its own.
     init(_ request: OriginRequest) throws(VaultError) {
-        for field in request.fields.fields {
+        try Self.check(request.fields)
+        guard Self.isPrintable(request.ifRange ?? "") else {
+            throw Self.unsendable("the validator for If-Range holds a control character; ask without it")
+        }
+        self.request = request
+    }
+
+    /// Checks fields of a caller's before they are sent anywhere.
+    ///
+    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` where one cannot be sent.
+    package static func check(_ fields: HeaderFields) throws(VaultError) {
+        for field in fields.fields {
             guard Self.isToken(field.name) else {
                 throw Self.unsendable("a request field has a name that HTTP does not allow; correct it")
             }
@@ -18,10 +29,6 @@ struct RequestFields: Sendable {
                 throw Self.unsendable("the request field \(field.name) holds a control character; take it out")
             }
         }
-        guard Self.isPrintable(request.ifRange ?? "") else {
-            throw Self.unsendable("the validator for If-Range holds a control character; ask without it")
-        }
-        self.request = request
     }
 
     /// The lines for a request to `url`, in libcurl's spelling. Fields of the caller's and credentials go only to the

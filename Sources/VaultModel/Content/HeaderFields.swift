@@ -1,14 +1,17 @@
 /// Header fields in the order they came, looked up without regard to case (RFC 9110 §5.1).
-public struct HeaderFields: Hashable, Sendable {
+public struct HeaderFields: Hashable, Sendable, CustomStringConvertible, ExpressibleByDictionaryLiteral {
     /// The fields, name and value, in order.
     public private(set) var fields: [Field] = []
 
     /// One header field.
-    public struct Field: Hashable, Sendable {
+    public struct Field: Hashable, Sendable, CustomStringConvertible {
         /// The name as it was spelled.
         public let name: String
         /// The value, without the blanks around it.
         public let value: String
+
+        /// The name: values may be secret, and are not for logs.
+        public var description: String { name }
     }
 
     /// No fields.
@@ -18,6 +21,14 @@ public struct HeaderFields: Hashable, Sendable {
     public init(_ pairs: KeyValuePairs<String, String>) {
         for (name, value) in pairs { append(name: name, value: value) }
     }
+
+    /// The given fields, in order.
+    public init(dictionaryLiteral pairs: (String, String)...) {
+        for (name, value) in pairs { append(name: name, value: value) }
+    }
+
+    /// The names: values may be secret, and are not for logs.
+    public var description: String { fields.description }
 
     /// Adds a field at the end.
     public mutating func append(name: String, value: String) {

@@ -28,7 +28,7 @@ public struct MediaURL: Hashable, Sendable, CustomStringConvertible {
     package init(scheme: String, host: String, port: Int?, path: String, query: String?, userInfo: String? = nil) {
         self.scheme = scheme
         self.host = host
-        self.port = port == (scheme == "https" ? 443 : 80) ? nil : port
+        self.port = port == Self.defaultPort(of: scheme) ? nil : port
         self.path = path
         self.query = query
         self.userInfo = userInfo
@@ -41,7 +41,9 @@ public struct MediaURL: Hashable, Sendable, CustomStringConvertible {
     public var authority: String { host + (port.map { ":\($0)" } ?? "") }
 
     /// The port that is connected to.
-    public var effectivePort: Int { port ?? (scheme == "https" ? 443 : 80) }
+    public var effectivePort: Int { port ?? Self.defaultPort(of: scheme) }
+
+    static func defaultPort(of scheme: String) -> Int { scheme == "https" ? 443 : 80 }
 
     /// The whole URL as it is asked of the origin. It may carry a token in its query: not for logs.
     public var absoluteString: String { "\(scheme)://\(authority)\(path)" + (query.map { "?\($0)" } ?? "") }

@@ -49,13 +49,14 @@ struct ServiceResponder: HTTPResponder {
         case .health: return short(.healthy)
         case .status: return short(try await status())
         case .media, .unknown:
-            guard let url = vault.tokens.url(ofTarget: target, now: Int64(Date().timeIntervalSince1970)) else {
+            let now = Int64(Date().timeIntervalSince1970)
+            guard let reference = vault.tokens.reference(ofTarget: target, now: now) else {
                 return short(ErrorAnswer.notFound)
             }
             let wanted = MediaRequest(
                 method: isHead ? .head : .get, range: request.headers[values: .range],
                 ifRange: request.headers[values: .ifRange])
-            return try await MediaResponder(vault: vault).respond(to: wanted, for: url, context: context)
+            return try await MediaResponder(vault: vault).respond(to: wanted, for: reference, context: context)
         }
     }
 

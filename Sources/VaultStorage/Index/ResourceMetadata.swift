@@ -12,7 +12,7 @@ package struct ResourceMetadata: Sendable {
     /// Seconds since 1970.
     package let created: Int64
     /// All members, those this version does not know included.
-    private var members: JSONObject
+    var members: JSONObject
 
     package init(url: String, cacheKey: [UInt8], created: Int64) {
         self.url = url

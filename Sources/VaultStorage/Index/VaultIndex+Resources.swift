@@ -130,7 +130,7 @@ extension VaultIndex {
         return segment.isPossible ? segment : nil
     }
 
-    private static func metadataData(_ id: ResourceID) -> [UInt8] {
+    static func metadataData(_ id: ResourceID) -> [UInt8] {
         SealedDocument.associatedData("resource", "metadata", id.bytes)
     }
 

@@ -162,11 +162,11 @@ package final class VaultIndex: Sendable {
         try write(settings, db)
     }
 
-    /// Changes the settings.
-    package func changeSettings(_ change: (inout VaultSettings) -> Void) throws {
+    /// Changes settings; what nobody changes stays as it is.
+    package func changeSettings(_ change: (inout VaultSettings) throws -> Void) throws {
         try write { db in
             var settings = try self.settings(db)
-            change(&settings)
+            try change(&settings)
             try self.write(settings, db)
         }
     }
@@ -182,7 +182,7 @@ package final class VaultIndex: Sendable {
         try db.execute(sql: "UPDATE vault SET settings = ?", arguments: [sealed.data])
     }
 
-    private func openSettings(_ sealed: Data) throws -> VaultSettings {
+    func openSettings(_ sealed: Data) throws -> VaultSettings {
         guard let key = try keyring.indexKey(locator: locator),
             let object = SealedDocument.open(
                 Array(sealed), key: key.secret, associatedData: Self.settingsData(keyring.vaultID)),
@@ -193,7 +193,7 @@ package final class VaultIndex: Sendable {
         return settings
     }
 
-    private static func settingsData(_ id: VaultID) -> [UInt8] {
+    static func settingsData(_ id: VaultID) -> [UInt8] {
         SealedDocument.associatedData("vault", "settings", id.bytes)
     }
 }

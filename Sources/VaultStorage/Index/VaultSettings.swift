@@ -8,7 +8,7 @@ package struct VaultSettings: Sendable {
     /// How much room the vault may take.
     package var limits: RoomLimits
     /// All members, those this version does not know included.
-    private var members: JSONObject
+    var members: JSONObject
 
     package init() {
         bytesFetched = 0

@@ -1,12 +1,6 @@
 package import VaultCrypto
 import VaultModel
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 /// Files that hold what unlocks a keyring.
 package enum KeyFile {
     /// Reads a key file: exactly 32 raw bytes, a plain file, readable by nobody else unless `allowLoose`.
@@ -67,26 +61,8 @@ package enum KeyFile {
     }
 
     private static func open(_ path: String, allowLoose: Bool, what: String) throws -> FileDescriptor {
-        let descriptor: FileDescriptor
-        do throws(FileFailure) {
-            // Not blocking: a pipe in the place of a file must not hang us.
-            descriptor = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK)
-        } catch {
-            guard error.kind != .symbolicLink else {
-                throw VaultError(
-                    .looseKeyFile, "the \(what) \(path) is a symbolic link; name the file that it leads to")
-            }
-            guard error.kind == .notFound else { throw error.vaultError("the \(what) \(path) cannot be opened") }
+        guard let descriptor = try PrivateFile.open(path, allowLoose: allowLoose, what: what) else {
             throw VaultError(.wrongKey, "there is no \(what) at \(path); name the one the vault was made with")
-        }
-        var status = stat()
-        guard unsafe fstat(descriptor.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw VaultError(.looseKeyFile, "the \(what) \(path) is no plain file; name a file")
-        }
-        guard allowLoose || status.st_mode & 0o077 == 0 else {
-            throw VaultError(
-                .looseKeyFile,
-                "others can read the \(what) \(path); run chmod 600 on it, or pass --allow-loose-key-file")
         }
         return descriptor
     }

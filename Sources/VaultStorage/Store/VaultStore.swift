@@ -187,9 +187,10 @@ package final class VaultStore: Sendable {
 
     /// Adds a resource.
     package func addResource(
-        _ id: ResourceID, url: String, cacheKey: [UInt8], resourceClass: ResourceClass
+        _ id: ResourceID, url: String, cacheKey: [UInt8], resourceClass: ResourceClass, fields: OriginFields? = nil
     ) throws -> StoredResource {
-        let metadata = ResourceMetadata(url: url, cacheKey: cacheKey, created: now())
+        var metadata = ResourceMetadata(url: url, cacheKey: cacheKey, created: now())
+        metadata.fields = fields
         noteChange()
         return try withDiskRoom {
             try index.addResource(id, metadata: metadata, resourceClass: resourceClass, now: now())

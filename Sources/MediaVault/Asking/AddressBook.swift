@@ -1,0 +1,41 @@
+import Synchronization
+import VaultModel
+
+/// Where the bytes of one resource can be asked for, shared by all who ask.
+final class AddressBook: Sendable {
+    /// An address, and the fields that were given for its origin or another.
+    typealias Source = (url: MediaURL, fields: OriginFields?)
+
+    private let addresses: Mutex<OriginAddresses>
+    private let first: MediaURL
+
+    init(_ reference: MediaReference) {
+        first = reference.url
+        addresses = Mutex(
+            OriginAddresses(reference.url, fields: OriginFields(reference.fields, for: reference.url)))
+    }
+
+    /// What to ask next.
+    var current: Source { addresses.withLock { ($0.current ?? first, $0.fields) } }
+
+    /// Somebody gave an address.
+    func give(_ reference: MediaReference) {
+        addresses.withLock { $0.give(reference.url, fields: OriginFields(reference.fields, for: reference.url)) }
+    }
+
+    /// The index remembers an address.
+    func recall(_ source: Source) { addresses.withLock { $0.recall(source.url, fields: source.fields) } }
+
+    /// The origin refused an address.
+    ///
+    /// - Returns: whether another is left to ask.
+    func refuse(_ url: MediaURL) -> Bool { addresses.withLock { $0.refuse(url) } }
+
+    /// The origin granted an address.
+    func grant(_ url: MediaURL) { addresses.withLock { $0.grant(url) } }
+
+    /// What the index has to be told after the origin has answered to an address; nil where it knows.
+    func takeNews(of url: MediaURL) -> Source? {
+        addresses.withLock { $0.takeNews(of: url, now: .now) ? (url, $0.fields) : nil }
+    }
+}

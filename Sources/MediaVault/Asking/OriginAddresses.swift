@@ -1,0 +1,82 @@
+import VaultModel
+
+/// The addresses that were given for one resource, and the request fields that go with them: a value.
+///
+/// Signed addresses run out and are renewed. The newest counts, unless the origin refused it and knows another.
+struct OriginAddresses {
+    private struct Address {
+        let url: MediaURL
+        var isRefused = false
+    }
+
+    /// The oldest first.
+    private var addresses: [Address] = []
+    /// The fields given last, and the origin they were given for.
+    private(set) var fields: OriginFields?
+    /// What the index was last told.
+    private var told: (url: MediaURL, fields: OriginFields?, at: ContinuousClock.Instant?)?
+
+    /// The most addresses that are remembered.
+    static let most = 4
+    /// The index is told of a new address no more often.
+    static let pace: Duration = .seconds(60)
+
+    init(_ url: MediaURL, fields: OriginFields? = nil) {
+        addresses = [Address(url: url)]
+        self.fields = fields
+    }
+
+    /// The address to ask next: of those that were not refused, or else of all, the newest.
+    var current: MediaURL? { (addresses.last { !$0.isRefused } ?? addresses.last)?.url }
+
+    /// Somebody gave an address; fields that came with it take the place of earlier ones.
+    mutating func give(_ url: MediaURL, fields: OriginFields?) {
+        let isRefused = addresses.first { $0.url == url }?.isRefused ?? false
+        addresses.removeAll { $0.url == url }
+        addresses.append(Address(url: url, isRefused: isRefused))
+        // Other fields are another question: what was refused before may be granted.
+        if let fields, fields != self.fields {
+            self.fields = fields
+            for index in addresses.indices { addresses[index].isRefused = false }
+        }
+        if addresses.count > Self.most {
+            addresses.remove(at: addresses.firstIndex { $0.isRefused } ?? addresses.startIndex)
+        }
+    }
+
+    /// What the index remembers is older than all that was given since.
+    mutating func recall(_ url: MediaURL, fields: OriginFields?) {
+        if !addresses.contains(where: { $0.url == url }) { addresses.insert(Address(url: url), at: 0) }
+        self.fields = self.fields ?? fields
+        told = (url, fields, nil)
+    }
+
+    /// The origin refused an address.
+    ///
+    /// - Returns: whether another is left to ask.
+    mutating func refuse(_ url: MediaURL) -> Bool {
+        mark(url, isRefused: true)
+        return addresses.contains { !$0.isRefused }
+    }
+
+    /// The origin answered to an address.
+    mutating func grant(_ url: MediaURL) { mark(url, isRefused: false) }
+
+    /// Whether the index has to be told of an address that the origin has answered to; from now on it has been.
+    mutating func takeNews(of url: MediaURL, now: ContinuousClock.Instant) -> Bool {
+        guard url == current else { return false }
+        guard let known = told else {
+            // The row of a new resource has it already.
+            told = (url, fields, nil)
+            return true
+        }
+        guard known.url != url || known.fields != fields else { return false }
+        if let last = known.at, known.fields == fields, now - last < Self.pace { return false }
+        told = (url, fields, now)
+        return true
+    }
+
+    private mutating func mark(_ url: MediaURL, isRefused: Bool) {
+        for index in addresses.indices where addresses[index].url == url { addresses[index].isRefused = isRefused }
+    }
+}

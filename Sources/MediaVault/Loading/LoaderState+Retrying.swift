@@ -1,0 +1,37 @@
+import VaultModel
+
+// What readers do about an origin that fails.
+extension LoaderState {
+    /// A reader has its answer's head: from now on it waits for an origin that fails, within reason.
+    mutating func begin(_ id: ReaderState.ID, isDownload: Bool) -> Effects {
+        readers[id]?.patience = isDownload ? retry.policy.downloadPatience : retry.policy.patience
+        return Effects()
+    }
+
+    /// A reader misses a byte that nobody is fetching.
+    mutating func ask(
+        for gap: ByteRange, _ reader: inout ReaderState, _ id: ReaderState.ID, after failure: FetchFailure?,
+        _ now: ContinuousClock.Instant
+    ) -> (Step, Effects) {
+        var effects = Effects()
+        if failure != nil || retry.isInTrouble { reader.troubledSince = reader.troubledSince ?? now }
+        switch retry.advice(
+            after: failure, patience: reader.patience, since: reader.troubledSince ?? now, now: now)
+        {
+        case .giveUp(let failure): return (.failed(failure), effects)
+        case .wait(let time):
+            effects.alarms.append((id, time))
+            return (.wait, effects)
+        case .ask: break
+        }
+        // While the origin is in trouble one asks, and the others wait for what it hears.
+        if retry.isInTrouble, let asking = fetches.values.first(where: { $0.isActive && $0.phase == .asking }) {
+            effects.merge(attach(&reader, to: asking.id, isDemanding: false))
+            return (.wait, effects)
+        }
+        let fetch = addFetch(gap, now: now)
+        fetches[fetch]?.keepsRepresentation = reader.keepsRepresentation
+        effects.merge(attach(&reader, to: fetch))
+        return (.fetch(fetch), effects)
+    }
+}

@@ -1,0 +1,45 @@
+import VaultFetch
+import VaultModel
+import VaultStorage
+
+/// Request fields in a text: `Name: value`, one on each line.
+public enum HeaderFile {
+    /// The most bytes a text may have.
+    public static let mostBytes = 64 << 10
+
+    /// Reads a file that nobody but its owner can read, unless `allowLoose`.
+    ///
+    /// - Throws: ``VaultError`` with code `looseKeyFile` or `invalidArgument`.
+    public static func read(_ path: String, allowLoose: Bool = false) async throws -> HeaderFields {
+        try await BlockingPool.shared.run {
+            try fields(
+                in: PrivateFile.read(path, allowLoose: allowLoose, what: "header file", most: mostBytes))
+        }
+    }
+
+    /// Reads the fields off a text. Lines end with LF or CR LF, and blank ones count for nothing.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument`. The message names the line, and nothing of what it holds but
+    ///   the name of a field.
+    public static func fields(in text: [UInt8]) throws -> HeaderFields {
+        guard text.count <= mostBytes else {
+            throw VaultError(.invalidArgument, "the request fields have more than 64 KiB; leave some out")
+        }
+        guard let string = String(validating: text, as: UTF8.self) else {
+            throw VaultError(.invalidArgument, "the request fields are not UTF-8; write them in UTF-8")
+        }
+        var fields = HeaderFields()
+        for (index, line) in string.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+            let line = Substring(line.last == 0x0D ? line.dropLast() : line)
+            if line.trimmingBlanks().isEmpty { continue }
+            guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")), line.utf8.first != 0x20, line.utf8.first != 9
+            else {
+                throw VaultError(
+                    .invalidArgument, "line \(index + 1) of the request fields is no field; write Name: value")
+            }
+            fields.append(name: String(line[..<colon]), value: String(line[line.utf8.index(after: colon)...]))
+        }
+        try RequestFields.check(fields)
+        return fields
+    }
+}

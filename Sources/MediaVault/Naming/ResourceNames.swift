@@ -1,0 +1,82 @@
+import Synchronization
+import VaultCrypto
+import VaultModel
+import VaultStorage
+
+/// What names a vault's resources: its key policy, and for whom resources were stored.
+final class ResourceNames: Sendable {
+    private let store: VaultStore
+    private let pool: BlockingPool
+    private let known: Mutex<Known>
+
+    private struct Known {
+        var policy = KeyPolicy()
+        var principals: [[UInt8]] = []
+        /// Whether there are principals that are not known.
+        var isIncomplete: Bool { principals.count > VaultSettings.mostPrincipals }
+    }
+
+    /// Reads the settings. Blocks.
+    init(store: VaultStore, pool: BlockingPool) {
+        self.store = store
+        self.pool = pool
+        var known = Known()
+        // Settings that do not open are told to whoever asks for them; what is held plays by its plain name.
+        if let settings = try? store.index.settings() {
+            known.policy = (try? settings.keyPolicy()) ?? KeyPolicy()
+            known.principals = settings.principals
+        }
+        self.known = Mutex(known)
+    }
+
+    /// The id of a reference, which has been settled, and what it is the hash of.
+    func name(_ reference: MediaReference) async throws -> (id: ResourceID, key: CacheKey) {
+        let (keyring, locator, known) = (store.keyring, store.index.locator, known.withLock { $0 })
+        let key = try CacheKey(reference, policy: known.policy, keyring: keyring, locator: locator)
+        let id = try key.id(keyring: keyring, locator: locator)
+        guard key.principal == nil, !known.principals.isEmpty, !known.isIncomplete else { return (id, key) }
+        return try await pool.run { [store] in
+            try Self.onlyOne(of: known.principals, having: key, in: store).map {
+                (try $0.id(keyring: keyring, locator: locator), $0)
+            }
+                ?? (id, key)
+        }
+    }
+
+    /// The key of a resource that a plain name means because it was stored for one principal alone, and not for nobody in
+    /// particular. Where there are two the plain name means neither.
+    private static func onlyOne(
+        of principals: [[UInt8]], having plain: CacheKey, in store: VaultStore
+    ) throws -> CacheKey? {
+        let (keyring, locator, index) = (store.keyring, store.index.locator, store.index)
+        func isStored(_ key: CacheKey) throws -> Bool {
+            try index.hasResource(try key.id(keyring: keyring, locator: locator))
+        }
+        guard try !isStored(plain) else { return nil }
+        let found = try principals.map { CacheKey(name: plain.name, principal: $0) }.filter(isStored)
+        return found.count == 1 ? found[0] : nil
+    }
+
+    /// Remembers for whom a resource is about to be stored. Blocks.
+    func note(_ principal: [UInt8]) throws {
+        guard known.withLock({ !$0.principals.contains(principal) && !$0.isIncomplete }) else { return }
+        try store.changeSettings { $0.note(principal: principal) }
+        let principals = try store.index.settings().principals
+        known.withLock { $0.principals = principals }
+    }
+
+    // MARK: Policy
+
+    /// The key policy in force.
+    ///
+    /// - Throws: ``VaultError`` where the settings do not open.
+    func policy() async throws -> KeyPolicy {
+        try await pool.run { [store] in try store.index.settings().keyPolicy() }
+    }
+
+    /// Changes the key policy, in the settings first.
+    func setPolicy(_ policy: KeyPolicy) async throws {
+        try await pool.run { [store] in try store.changeSettings { $0.setKeyPolicy(policy) } }
+        known.withLock { $0.policy = policy }
+    }
+}

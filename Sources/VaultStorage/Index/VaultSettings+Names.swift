@@ -1,0 +1,52 @@
+import VaultCrypto
+package import VaultModel
+
+// What decides which name a resource has.
+extension VaultSettings {
+    /// The key policy.
+    ///
+    /// - Throws: ``VaultError`` with code `integrity` where the members are none.
+    package func keyPolicy() throws -> KeyPolicy {
+        do {
+            var policy = KeyPolicy()
+            for rule in try members.optionalObjects("ignoreQuery") {
+                try policy.ignore(try rule.strings("names"), on: try rule.optionalString("host"))
+            }
+            for rule in try members.optionalObjects("mapHost") {
+                try policy.map(try rule.string("from"), to: try rule.string("to"))
+            }
+            for host in try members.strings("allowHost") { try policy.allow(host) }
+            return policy
+        } catch {
+            throw VaultError(.integrity, "the vault's key policy cannot be read; set it anew")
+        }
+    }
+
+    package mutating func setKeyPolicy(_ policy: KeyPolicy) {
+        members["ignoreQuery"] = .array(
+            policy.ignoreQuery.map { rule in
+                var members: [String: JSONValue] = ["names": .array(rule.names.map { .string($0) })]
+                if let host = rule.host { members["host"] = .string(host) }
+                return .object(members)
+            })
+        members["mapHost"] = .array(
+            policy.mapHost.sorted { $0.key < $1.key }.map { .object(["from": .string($0.key), "to": .string($0.value)]) })
+        members["allowHost"] = .array(policy.allowHost.sorted().map { .string($0) })
+    }
+
+    /// The most principals that are remembered.
+    package static let mostPrincipals = 256
+
+    /// Those for whom resources were stored, as they stand in cache keys; what is no principal is passed over.
+    package var principals: [[UInt8]] {
+        ((try? members.strings("principals")) ?? []).compactMap { Base64.decode($0) }.filter { $0.count == 32 }
+    }
+
+    /// Remembers a principal. One more than the most says that there are others, which are not remembered.
+    package mutating func note(principal: [UInt8]) {
+        var known = principals
+        guard !known.contains(principal), known.count <= Self.mostPrincipals else { return }
+        known.append(principal)
+        members["principals"] = .array(known.map { .string(Base64.encode($0)) })
+    }
+}

@@ -1,0 +1,56 @@
+import VaultModel
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Files that hold a secret: plain ones, that nobody but their owner can read.
+package enum PrivateFile {
+    /// Opens a file for reading; nil where there is none.
+    ///
+    /// - Parameter what: what messages call it: `key file`.
+    /// - Throws: ``VaultError`` with code `looseKeyFile` where mode or kind are wrong.
+    static func open(_ path: String, allowLoose: Bool, what: String) throws -> FileDescriptor? {
+        let descriptor: FileDescriptor
+        do throws(FileFailure) {
+            // Not blocking: a pipe in the place of a file must not hang us.
+            descriptor = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK)
+        } catch {
+            guard error.kind != .symbolicLink else {
+                throw VaultError(
+                    .looseKeyFile, "the \(what) \(path) is a symbolic link; name the file that it leads to")
+            }
+            guard error.kind == .notFound else { throw error.vaultError("the \(what) \(path) cannot be opened") }
+            return nil
+        }
+        var status = stat()
+        guard unsafe fstat(descriptor.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw VaultError(.looseKeyFile, "the \(what) \(path) is no plain file; name a file")
+        }
+        guard allowLoose || status.st_mode & 0o077 == 0 else {
+            throw VaultError(
+                .looseKeyFile,
+                "others can read the \(what) \(path); run chmod 600 on it, or pass --allow-loose-key-file")
+        }
+        return descriptor
+    }
+
+    /// Reads a file of at most `most` bytes; one more where it is longer.
+    ///
+    /// - Throws: ``VaultError`` with code `looseKeyFile` where mode or kind are wrong, `invalidArgument` where there is
+    ///   no such file.
+    package static func read(_ path: String, allowLoose: Bool, what: String, most: Int) throws -> [UInt8] {
+        guard let descriptor = try open(path, allowLoose: allowLoose, what: what) else {
+            throw VaultError(.invalidArgument, "there is no \(what) at \(path); name one that is there")
+        }
+        do {
+            var bytes = [UInt8](repeating: 0, count: most + 1)
+            let count = try unsafe bytes.withUnsafeMutableBytes { try unsafe descriptor.read(into: $0) }
+            return Array(bytes.prefix(count))
+        } catch let failure as FileFailure {
+            throw failure.vaultError("the \(what) \(path) cannot be read")
+        }
+    }
+}

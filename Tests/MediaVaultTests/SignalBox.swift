@@ -1,0 +1,29 @@
+import Synchronization
+
+@testable import MediaVault
+
+/// A signal in a lock, as a loader has it.
+final class SignalBox: Sendable {
+    private struct State {
+        var signal = Signal()
+        var waiting = 0
+    }
+
+    private let state = Mutex(State())
+
+    func wait() async {
+        await withCheckedContinuation { waiter in
+            let isWaiting = state.withLock { state in
+                state.waiting += 1
+                return state.signal.wait(waiter)
+            }
+            if !isWaiting { waiter.resume() }
+        }
+    }
+
+    func raise() { for waiter in state.withLock({ $0.signal.raise() }) { waiter.resume() } }
+
+    func untilWaiting(_ count: Int) async {
+        while state.withLock({ $0.waiting }) < count { await Task.yield() }
+    }
+}
