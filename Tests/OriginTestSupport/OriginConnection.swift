@@ -33,26 +33,29 @@ struct OriginConnection {
 
     private func carryOut(_ answer: ScriptedAnswer, _ exchange: Int) -> Ending {
         for step in answer.before {
-            let ending = perform(step, isChunked: false, exchange)
+            let ending = perform(step, of: answer, isChunked: false, exchange)
             guard ending == .complete else { return ending }
         }
-        guard send(Array(answer.head.utf8), exchange) else { return .gone }
+        guard send(Array(answer.head.utf8), exchange, answer.sendTimeout) else { return .gone }
         for step in answer.body {
-            let ending = perform(step, isChunked: answer.isChunked, exchange)
+            let ending = perform(step, of: answer, isChunked: answer.isChunked, exchange)
             guard ending == .complete else { return ending }
         }
-        guard !answer.isChunked || send(Array("0\r\n\r\n".utf8), exchange) else { return .gone }
+        guard !answer.isChunked || send(Array("0\r\n\r\n".utf8), exchange, answer.sendTimeout) else { return .gone }
         return .complete
     }
 
-    private func perform(_ step: ScriptedStep, isChunked: Bool, _ exchange: Int) -> Ending {
+    private func perform(
+        _ step: ScriptedStep, of answer: ScriptedAnswer, isChunked: Bool, _ exchange: Int
+    ) -> Ending {
+        let limit = answer.sendTimeout
         switch step {
-        case .bytes(let bytes): return sendBody(bytes, isChunked: isChunked, exchange) ? .complete : .gone
+        case .bytes(let bytes): return sendBody(bytes, isChunked: isChunked, exchange, limit) ? .complete : .gone
         case .media(let media, let range):
             var offset = range.lowerBound
             while offset < range.upperBound {
                 let end = min(offset + Self.pieceSize, range.upperBound)
-                guard sendBody(media.bytes(offset..<end), isChunked: isChunked, exchange) else { return .gone }
+                guard sendBody(media.bytes(offset..<end), isChunked: isChunked, exchange, limit) else { return .gone }
                 offset = end
             }
             return .complete
@@ -71,15 +74,15 @@ struct OriginConnection {
         }
     }
 
-    private func sendBody(_ bytes: [UInt8], isChunked: Bool, _ exchange: Int) -> Bool {
-        guard isChunked else { return send(bytes, exchange, countsAsBody: true) }
+    private func sendBody(_ bytes: [UInt8], isChunked: Bool, _ exchange: Int, _ limit: Duration?) -> Bool {
+        guard isChunked else { return send(bytes, exchange, limit, countsAsBody: true) }
         return bytes.isEmpty
-            || send(Array("\(String(bytes.count, radix: 16))\r\n".utf8), exchange)
-                && send(bytes, exchange, countsAsBody: true) && send(Array("\r\n".utf8), exchange)
+            || send(Array("\(String(bytes.count, radix: 16))\r\n".utf8), exchange, limit)
+                && send(bytes, exchange, limit, countsAsBody: true) && send(Array("\r\n".utf8), exchange, limit)
     }
 
     /// - Returns: false where the client is gone.
-    private func send(_ bytes: [UInt8], _ exchange: Int, countsAsBody: Bool = false) -> Bool {
+    private func send(_ bytes: [UInt8], _ exchange: Int, _ limit: Duration?, countsAsBody: Bool = false) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {
             guard let sent = socket.sendSome(rest) else { return false }
@@ -88,7 +91,7 @@ struct OriginConnection {
                 if countsAsBody { $0.bodyBytesSent += Int64(sent) }
                 $0.phase = sent == 0 ? .blocked : .answering
             }
-            if sent == 0 { socket.waitForRoom() }
+            if sent == 0, !socket.waitForRoom(atMost: limit) { return false }
         }
         return true
     }

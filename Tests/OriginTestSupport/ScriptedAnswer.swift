@@ -14,6 +14,8 @@ package struct ScriptedAnswer: Sendable {
     package var isChunked = false
     /// Whether the connection is closed after the answer.
     package var closes = false
+    /// How long a client may take nothing before the connection is closed, as nginx does it; nil is for ever.
+    package var sendTimeout: Duration?
     /// Sent in place of status and fields, byte for byte.
     package var rawHead: String?
 

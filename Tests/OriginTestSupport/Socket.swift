@@ -85,7 +85,12 @@ final class Socket: Sendable {
     }
 
     /// Waits until there is room to send.
-    func waitForRoom() { _ = Self.poll([(descriptor, POLLOUT)]) }
+    ///
+    /// - Returns: false where the time was over first.
+    func waitForRoom(atMost limit: Duration?) -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        return unsafe Foundation.poll(&entry, 1, limit.map { Int32($0 / .milliseconds(1)) } ?? -1) != 0
+    }
 
     /// Waits until the gate opens.
     ///

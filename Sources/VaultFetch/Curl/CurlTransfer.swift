@@ -46,6 +46,11 @@ final class CurlTransfer {
         try setReceivers()
     }
 
+    /// Whether the answer comes without TLS, which frames what it carries.
+    var isPlain: Bool { url.scheme == "http" }
+
+    var isAwaitingHead: Bool { !hasHead && redirect == nil }
+
     /// Wakes the reader where this hop has brought something since it was last asked.
     func deliver() {
         guard hasNews else { return }

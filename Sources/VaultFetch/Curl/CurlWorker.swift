@@ -84,6 +84,10 @@ final class CurlWorker {
 
     private func end(_ handle: CurlHandle.ID, _ result: CURLcode) {
         guard let curl = running.values.first(where: { $0.handle.id == handle }) else { return }
+        // A connection that another has taken over already carries the other's answer.
+        if curl.isPlain, !running.values.contains(where: { $0 !== curl && $0.isAwaitingHead }) {
+            curl.handle.lastSocket.map { SpentConnection.endIfDirty($0) }
+        }
         multi.remove(curl.handle)
         running[ObjectIdentifier(curl.transfer)] = nil
         switch curl.outcome(of: result) {

@@ -1,0 +1,147 @@
+import MediaVault
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@Suite("Bodies that break off (C11, reliability 20)", .timeLimit(.minutes(1)))
+struct BrokenBodyTests {
+    private static let length: Int64 = 600_000
+
+    /// How a body breaks off.
+    struct Break: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let apply: @Sendable (inout ScriptedAnswer) -> Void
+    }
+
+    private static let breaks = [
+        Break(testDescription: "FIN before the end of Content-Length") { $0.cut(at: 150_000, by: .close) },
+        Break(testDescription: "RST on the way") { $0.cut(at: 150_000, by: .reset) },
+        Break(testDescription: "chunks without the last one") {
+            $0.sendInChunks()
+            $0.cut(at: 150_000, by: .close)
+        },
+        Break(testDescription: "RST in the midst of chunks") {
+            $0.sendInChunks()
+            $0.cut(at: 150_000, by: .reset)
+        },
+        Break(testDescription: "silence on the way") { $0.cut(at: 150_000, by: .hold(Gate())) },
+        Break(testDescription: "nothing after the head") { $0.cut(at: 0, by: .close) },
+        Break(testDescription: "no head, FIN") { $0.before = [.close] },
+        Break(testDescription: "no head, RST") { $0.before = [.reset] },
+        Break(testDescription: "no head, silence") { $0.before = [.hold(Gate())] },
+        Break(testDescription: "429 without Retry-After") {
+            $0 = ScriptedAnswer(429, fields: ["Content-Length": "0"])
+        },
+        Break(testDescription: "503 for a second") {
+            $0 = ScriptedAnswer(503, fields: ["Content-Length": "0", "Retry-After": "1"])
+        },
+        Break(testDescription: "429 until a date") {
+            $0 = ScriptedAnswer(
+                429,
+                fields: [
+                    "Content-Length": "0", "Date": "Sun, 06 Nov 1994 08:49:37 GMT",
+                    "Retry-After": "Sun, 06 Nov 1994 08:49:38 GMT",
+                ])
+        },
+        Break(testDescription: "500") { $0 = ScriptedAnswer(500, fields: ["Content-Length": "0"]) },
+        Break(testDescription: "502 with a page") {
+            $0 = ScriptedAnswer(502, fields: ["Content-Length": "4"], body: [.bytes(Array("oops".utf8))])
+        },
+    ]
+
+    @Test("Once: the reader goes on at the next byte, and no byte comes twice", arguments: breaks)
+    func once(_ broken: Break) async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: Self.length))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            // The reader has begun when it breaks off.
+            if request.number == 0 { answer.cut(at: 200_000, by: .close) }
+            if request.number == 1 { broken.apply(&answer) }
+            return answer
+        }
+        let vault = try await fixture.openHasty(patience: .seconds(20))
+        let reception = await fixture.receive(vault)
+        #expect(reception.bytes == 0..<Self.length && reception.error == nil && reception.wrongByte == nil)
+        #expect(fixture.origin.exchanges.count == 3)
+        #expect(try await vault.status().bytesFetched == Self.length)
+        await vault.close()
+        #expect(try await fixture.stored() == [0..<Self.length])
+    }
+
+    @Test("For ever: a typed error within the patience, few requests, and nothing held is lost", arguments: breaks)
+    func forEver(_ broken: Break) async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: Self.length))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            if request.number == 0 {
+                answer.cut(at: 200_000, by: .close)
+            } else {
+                broken.apply(&answer)
+                if request.range == "bytes=200000-", !answer.body.isEmpty { answer.body = answer.body.suffix(1) }
+            }
+            return answer
+        }
+        let vault = try await fixture.openHasty(patience: .milliseconds(1500))
+        let reception = await fixture.receive(vault)
+        #expect(reception.bytes == 0..<200_000 && reception.wrongByte == nil)
+        #expect(reception.error?.code == .unreachable || reception.error?.code == .refused)
+        #expect(reception.error?.firstMissing == 200_000)
+        #expect(fixture.origin.exchanges.count <= 31)
+        await vault.close()
+        #expect(try await fixture.stored() == [0..<200_000])
+    }
+
+    @Test("A download goes on as a player does, and says what it could not get")
+    func download() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: Self.length))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            answer.cut(at: 150_000, by: request.number.isMultiple(of: 2) ? .close : .reset)
+            return answer
+        }
+        let vault = try await fixture.openHasty()
+        for try await _ in vault.download(fixture.url) {}
+        #expect(try await fixture.held(vault) == [0..<Self.length])
+        #expect(fixture.origin.exchanges.count <= 8)
+        await vault.close()
+    }
+
+    @Test("A body that only its connection ends is whole when that ends; a reset is no end")
+    func closeDelimited() async throws {
+        let fixture = try await VaultFixture(
+            ScriptedResource(length: Self.length, entityTag: nil, supportsRanges: false))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            answer.sendUntilClose()
+            answer.rawHead = "HTTP/1.0 200 OK\r\nContent-Type: video/mp4\r\nLast-Modified: x\r\n\r\n"
+            if request.number == 0 { answer.cut(at: 250_000, by: .reset) }
+            return answer
+        }
+        let vault = try await fixture.openHasty()
+        let reception = await fixture.receive(vault)
+        #expect(reception.bytes == 0..<Self.length && reception.error == nil && reception.wrongByte == nil)
+        #expect(try await vault.information(for: fixture.url).length == Self.length)
+        #expect(fixture.origin.exchanges.count == 2)
+        await vault.close()
+        #expect(try await fixture.stored() == [0..<Self.length])
+    }
+
+    @Test("An early FIN of such a body is an end too soon where the length is known")
+    func closeDelimitedTooSoon() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: Self.length, supportsRanges: false))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            guard request.method == "GET" else { return answer }
+            answer.sendUntilClose()
+            if request.number == 1 { answer.cut(at: 250_000, by: .close) }
+            return answer
+        }
+        let vault = try await fixture.openHasty()
+        #expect(try await vault.information(for: fixture.url).length == Self.length)
+        let reception = await fixture.receive(vault)
+        #expect(reception.bytes == 0..<Self.length && reception.error == nil && reception.wrongByte == nil)
+        #expect(fixture.origin.exchanges.count == 3)
+        await vault.close()
+        #expect(try await fixture.stored() == [0..<Self.length])
+    }
+}
