@@ -10,7 +10,7 @@ extension Vault {
             return Effects()
         }
         let store = store
-        try await executor.run { try store.condemn(segment, for: failure) }
+        try await executor.run { try store.condemn(segment, size: store.index.fileBytes(of: segment), for: failure) }
     }
 
     /// Takes a file in that is a whole segment by its own header.

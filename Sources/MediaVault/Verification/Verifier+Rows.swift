@@ -176,6 +176,8 @@ extension Verifier {
     private mutating func settle(stranded id: SegmentID) async throws {
         let isWhole = options.repairs ? try await reclaim(id) : nil
         report.note(.row, isMended: isWhole != nil)
-        if isWhole == false { try await blocking { try $0.condemn(id, for: .foreign) } }
+        if isWhole == false {
+            try await blocking { try $0.condemn(id, size: $0.index.fileBytes(of: id), for: .foreign) }
+        }
     }
 }

@@ -4,15 +4,16 @@ package import VaultModel
 
 // Counting what lies there, and letting go of it.
 extension VaultIndex {
-    /// The bytes of the files of all segments, as their rows tell.
-    package func fileBytes() throws -> Int64 {
+    /// The bytes of the files of all segments, or of one, as their rows tell.
+    package func fileBytes(of segment: SegmentID? = nil) throws -> Int64 {
         try read { db in
             let total = try Double.fetchOne(
                 db,
                 sql: """
                     SELECT total(\(SegmentDescription.headerByteCount) + length
                         + \(SegmentDescription.tagByteCount) * ((length + blockSize - 1) / blockSize)) FROM segment
-                    """)
+                    \(segment == nil ? "" : "WHERE id = ?")
+                    """, arguments: segment.map { [$0.data] } ?? [])
             // Exact up to 2^53; a damaged row counts as nothing.
             return Int64(exactly: (total ?? 0).rounded()) ?? 0
         }

@@ -101,8 +101,13 @@ extension VaultStore {
             if try index.drop(id, doomed: false) { room.remove(id, size: size) }
         case .foreign, .wrongKey:
             guard try index.drop(id, doomed: false) else { return }
-            // The row is gone, so the file is never served again; that it could not be moved changes nothing.
-            if (try? segments.quarantine(id)) != nil { room.remove(id, size: size) }
+            do throws(FileFailure) {
+                try segments.quarantine(id)
+            } catch {
+                // The row is gone, so the file is never served again; where it could not be moved it still takes room.
+                guard error.kind == .notFound else { return }
+            }
+            room.remove(id, size: size)
         case .unreadable: break
         }
     }

@@ -68,7 +68,10 @@ extension VaultStore {
             try? segments.quarantine(segment.id)
             throw error.vaultError("a segment cannot be made durable")
         }
+        let counted = try index.fileBytes(of: segment.id)
         guard try index.adopt(segment, badBlocks: badBlocks, now: now()) else { return false }
+        // Under a row that was wrong it counted with another size.
+        room.remove(segment.id, size: counted)
         room.settle(segment.id, size: segment.fileSize)
         return true
     }

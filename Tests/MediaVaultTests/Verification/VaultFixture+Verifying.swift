@@ -3,6 +3,7 @@ import GRDB
 import OriginTestSupport
 import Testing
 import VaultModel
+import VaultStorage
 
 @testable import MediaVault
 
@@ -53,6 +54,7 @@ extension VaultFixture {
     func verify(repairs: Bool = false, sample: Double? = nil) async throws -> VerifyReport {
         let vault = try await open(repairs ? .owner : .reader)
         let report = try await Self.report(of: vault.verify(VerifyOptions(repairs: repairs, sample: sample)))
+        #expect(try vault.store.bytesUsed() == vault.store.index.fileBytes(), "the account of room is kept")
         await vault.close()
         return report
     }
