@@ -96,6 +96,8 @@ final class Filling: Sendable {
             next = nil
             defer { loader.change { $0.removeReader(lane.reader) } }
             try await walk(lane)
+            // Where the store refuses, the pieces that are left would only ask the origin in vain.
+            if loader.look({ $0.refusal != nil }) { return }
         }
     }
 

@@ -69,7 +69,7 @@ extension VaultStore {
             throw error.vaultError("a segment cannot be made durable")
         }
         guard try index.adopt(segment, badBlocks: badBlocks, now: now()) else { return false }
-        room.settle(segment.id, size: segment.fileSize)
+        room.add(segment.fileSize)
         return true
     }
 
