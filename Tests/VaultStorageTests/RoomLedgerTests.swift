@@ -27,6 +27,11 @@ struct RoomLedgerTests {
         #expect(ledger.used == 1000)
         ledger.settle(segment, size: 450)
         #expect(ledger.used == 850)
+        #expect(ledger.remove(segment, size: 450) == 450)
+        ledger.settle(segment, size: 450)
+        #expect(ledger.used == 400, "what went meanwhile does not count again")
+        ledger.add(7)
+        #expect(ledger.used == 407)
     }
 
     @Test("A file that is deleted counts until nobody has it open")

@@ -97,6 +97,8 @@ final class Filling: Sendable {
             defer { loader.change { $0.removeReader(lane.reader) } }
             loader.change { $0.begin(lane.reader, isDownload: true) }
             try await walk(lane)
+            // Where the store refuses, the pieces that are left would only ask the origin in vain.
+            if loader.look({ $0.refusal != nil }) { return }
         }
     }
 

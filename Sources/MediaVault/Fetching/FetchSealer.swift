@@ -38,7 +38,7 @@ struct FetchSealer {
             // Room first: what was written counts only once the index could be told.
             let hasRoom = failure.code == .diskFull && loader.store.makeDiskRoom()
             let lost = sink.giveUp()
-            if hasRoom, loader.change({ ($0.rewind(id, lost: lost), Effects()) }) { return false }
+            if hasRoom, loader.change({ $0.rewind(id, lost: lost) }) { return false }
             loader.change { $0.storeFailed(id, segment: lost, failure) }
             return true
         }

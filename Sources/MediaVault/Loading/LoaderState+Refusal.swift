@@ -60,12 +60,18 @@ extension LoaderState {
     ///
     /// - Parameter lost: a segment that is gone for it.
     /// - Returns: false where that was tried at the same byte before.
-    mutating func rewind(_ id: FetchState.ID, lost: SegmentID?) -> Bool {
-        guard var fetch = fetches[id], fetch.isStoring, fetch.rewoundAt != fetch.sealedTo else { return false }
-        if let lost { map.remove(lost, isDamaged: false) }
+    mutating func rewind(_ id: FetchState.ID, lost: SegmentID?) -> (Bool, Effects) {
+        var effects = Effects()
+        guard var fetch = fetches[id], fetch.isStoring, fetch.rewoundAt != fetch.sealedTo else {
+            return (false, effects)
+        }
+        if let lost {
+            effects.passedThrough = map.length(of: lost)
+            map.remove(lost, isDamaged: false)
+        }
         fetch.rewoundAt = fetch.sealedTo
         fetch.takenTo = fetch.sealedTo
         fetches[id] = fetch
-        return true
+        return (true, effects)
     }
 }

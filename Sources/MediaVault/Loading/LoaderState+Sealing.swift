@@ -63,9 +63,12 @@ extension LoaderState {
         var effects = Effects()
         // A late block of a representation that is no longer read is no failure of the store.
         if failure.code != .changed { refuse(failure) }
-        if let segment { map.remove(segment, isDamaged: false) }
+        if let segment {
+            effects.passedThrough = map.length(of: segment)
+            map.remove(segment, isDamaged: false)
+        }
         guard var fetch = fetches[id] else { return effects }
-        if fetch.isStoring { effects.passedThrough = fetch.present - fetch.sealedTo }
+        if fetch.isStoring { effects.passedThrough += fetch.present - fetch.sealedTo }
         fetch.isStoring = false
         // Nothing waits for the sealer any more.
         fetch.sealedTo = fetch.end

@@ -61,6 +61,9 @@ struct SegmentMap {
         rebuild()
     }
 
+    /// The bytes of a segment; 0 where there is none.
+    func length(of id: SegmentID) -> Int64 { segments[id]?.length ?? 0 }
+
     /// Takes a whole segment out.
     mutating func remove(_ id: SegmentID, isDamaged: Bool) {
         guard let segment = segments.removeValue(forKey: id) else { return }

@@ -57,6 +57,8 @@ package final class Room: Sendable {
 
     func settle(_ id: SegmentID, size: Int64) { ledger.withLock { $0.settle(id, size: size) } }
 
+    func add(_ size: Int64) { ledger.withLock { $0.add(size) } }
+
     func track(_ segments: [SegmentDescription]) {
         ledger.withLock { ledger in
             for segment in segments { ledger.track(segment.id, size: segment.fileSize) }

@@ -56,8 +56,13 @@ struct RoomLedger {
         return nil
     }
 
-    /// A segment is closed: its file has this size for good.
-    mutating func settle(_ id: SegmentID, size: Int64) { take(size - (tracked.removeValue(forKey: id) ?? 0)) }
+    /// A growing segment is closed: its file has this size for good. One that went meanwhile counts no more.
+    mutating func settle(_ id: SegmentID, size: Int64) {
+        if let counted = tracked.removeValue(forKey: id) { take(size - counted) }
+    }
+
+    /// A file that was there uncounted counts from now on.
+    mutating func add(_ size: Int64) { take(size) }
 
     /// A file that counts with this size is about to go.
     mutating func track(_ id: SegmentID, size: Int64) {

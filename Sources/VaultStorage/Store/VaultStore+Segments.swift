@@ -47,8 +47,8 @@ extension VaultStore {
             try abandon(writer.segment.id)
             return nil
         }
-        room.settle(writer.segment.id, size: writer.segment.fileSize)
         try commit(&writer, closed: true)
+        room.settle(writer.segment.id, size: writer.segment.fileSize)
         return writer.segment
     }
 
