@@ -64,21 +64,37 @@ public final class Vault: Sendable {
     public static func open(
         _ place: VaultPlace, unlock: Unlock, options: VaultOptions = VaultOptions()
     ) async throws -> Vault {
-        let vault = try await BlockingPool.shared.run {
+        let keyring = try await BlockingPool.shared.run {
             guard VaultStore.exists(at: place.folder) else {
                 throw VaultError(
                     .noVault, "there is no vault at \(place.folder); make one with init, or name its folder")
             }
             let secret = try unlock.secret()
-            let keyring = try KeyringReader.unlock(KeyringFile.read(place.keyring), with: secret)
-            let store = try VaultStore.open(
-                at: place.folder, keyring: keyring, access: options.access == .owner ? .owner : .reader)
-            return Vault(
-                store: store, options: options, unlockRestsWithVault: UnlockPlace.rests(unlock.path, with: place.folder)
-            )
+            return try KeyringReader.unlock(KeyringFile.read(place.keyring), with: secret)
         }
+        let store = try await openStore(place.folder, keyring, options)
+        let vault = Vault(
+            store: store, options: options, unlockRestsWithVault: UnlockPlace.rests(unlock.path, with: place.folder))
         if options.access == .owner { vault.beginUpkeep() }
         return vault
+    }
+
+    /// Opens the store, again as long as another process owns it and the caller wants to wait.
+    private static func openStore(
+        _ folder: String, _ keyring: Keyring, _ options: VaultOptions
+    ) async throws -> VaultStore {
+        var tries = 0
+        while true {
+            do {
+                return try await BlockingPool.shared.run {
+                    try VaultStore.open(
+                        at: folder, keyring: keyring, access: options.access == .owner ? .owner : .reader)
+                }
+            } catch let refusal as VaultError where refusal.code == .owned {
+                guard try await options.whenOwned?(refusal, tries) == true else { throw refusal }
+                tries += 1
+            }
+        }
     }
 
     /// Ends all readers and fetches, seals and commits what came, and closes the index. Nothing happens the second time.

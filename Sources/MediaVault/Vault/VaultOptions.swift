@@ -15,6 +15,10 @@ public struct VaultOptions: Sendable {
     /// Where remote bytes come from; nil is libcurl.
     public var origin: (any Origin)?
 
+    /// Asked where another process owns the vault, with the refusal and how often it was refused before: whether to try
+    /// again. The keyring is unlocked by then, and stays so.
+    package var whenOwned: (@Sendable (_ refusal: VaultError, _ tries: Int) async throws -> Bool)?
+
     /// An owner that fetches what is missing with libcurl, unless told otherwise.
     public init(access: Access = .owner, mode: VaultMode = .online, origin: (any Origin)? = nil) {
         self.access = access

@@ -1,5 +1,6 @@
 import ArgumentParser
 import MediaVault
+import VaultService
 
 struct FetchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -7,7 +8,8 @@ struct FetchCommand: AsyncParsableCommand {
         abstract: "Download titles into the vault.",
         discussion: """
             Goes on where an earlier fetch or a player left off. With several URLs all are tried, and the first \
-            failure's exit code counts.
+            failure's exit code counts. A service that owns the vault fetches for this command, and its fetches are \
+            shared.
             """)
 
     @Argument(help: ArgumentHelp("What to fetch: http or https.", valueName: "url"))
@@ -15,14 +17,16 @@ struct FetchCommand: AsyncParsableCommand {
 
     @OptionGroup var access: VaultAccess
 
+    @OptionGroup var waiting: WaitOption
+
     @Flag(help: "Print one JSON object for each title at the end.")
     var json = false
 
     func run() async throws {
-        let opener = try await access.opener()
+        let finder = try await access.finder(waiting)
         let urls = urls
         let records = try await Interruption.cancelling {
-            try await opener.owning { vault in
+            try await finder.act { vault in
                 var records: [FetchedRecord] = []
                 for url in urls { records.append(try await Self.fetch(url, into: vault)) }
                 return records
@@ -35,43 +39,43 @@ struct FetchCommand: AsyncParsableCommand {
     }
 
     /// Fetches one title; what fails is said and recorded, so that the next has its turn.
-    private static func fetch(_ text: String, into vault: Vault) async throws -> FetchedRecord {
+    private static func fetch(_ text: String, into vault: any VaultOperator) async throws -> FetchedRecord {
+        let reference = ReferenceDocument(url: text)
         do {
             let url = try MediaURL(text)
-            let manifest = try await download(url, into: vault)
-            if let manifest {
-                await Terminal.shared.say(
-                    "\(url) is \(called(manifest)): only the list itself was fetched, not the media it names")
-            }
-            return FetchedRecord(text, try await vault.summary(of: url))
+            try await download(url, reference, into: vault)
+            return FetchedRecord(text, try await vault.resource(reference))
         } catch let error as VaultError {
             try Task.checkCancellation()
             // What is held now counts, not what was told last; of a malformed URL nothing is.
-            let summary = try? await vault.summary(of: MediaURL(text))
-            await Terminal.shared.say(error.message + missing(summary, after: error))
-            return FetchedRecord(text, summary, failed: error.online)
+            let document = try? await vault.resource(reference)
+            await Terminal.shared.say(error.message + missing(document, after: error))
+            return FetchedRecord(text, document, failed: error.online)
         }
     }
 
-    /// Fetches what is missing, and shows how it comes; gives the kind of manifest that the title turned out to be.
-    private static func download(_ url: MediaURL, into vault: Vault) async throws -> ManifestKind? {
+    /// Fetches what is missing, shows how it comes, and says where it turned out to be a list of media.
+    private static func download(
+        _ url: MediaURL, _ reference: ReferenceDocument, into vault: any VaultOperator
+    ) async throws {
         var display = ProgressDisplay(name(of: url))
-        var manifest: ManifestKind?
-        for try await step in vault.download(url) {
+        var manifest: String?
+        try await vault.download(DownloadOrder(reference)) { step in
             manifest = step.manifest
             await display.show(TransferProgress(held: step.held, total: step.total))
         }
-        try Task.checkCancellation()
         await display.end()
-        return manifest
+        if let kind = manifest.flatMap(ManifestKind.init) {
+            await Terminal.shared.say(
+                "\(url) is \(called(kind)): only the list itself was fetched, not the media it names")
+        }
     }
 
     /// How much an origin left open; what the store could not take is in its message already.
-    private static func missing(_ summary: ResourceSummary?, after error: VaultError) -> String {
-        guard ExitStatus(error.code) == .origin, let summary, let size = summary.size, size > summary.bytes else {
-            return ""
-        }
-        return "; \(ByteCount.text(size - summary.bytes)) of \(ByteCount.text(size)) are missing"
+    private static func missing(_ document: ResourceDocument?, after error: VaultError) -> String {
+        guard ExitStatus(error.code) == .origin, let document, let size = document.size.value, size > document.bytes
+        else { return "" }
+        return "; \(ByteCount.text(size - document.bytes)) of \(ByteCount.text(size)) are missing"
     }
 
     private static func called(_ manifest: ManifestKind) -> String {

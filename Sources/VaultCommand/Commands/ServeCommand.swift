@@ -44,6 +44,7 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.isInsecure = insecure
         let opener = try await access.opener()
         let folder = opener.place.folder
+        configuration.controlFolder = folder
         try await opener.owning(offline ? .offline : (mode ?? .online).vaultMode) { vault in
             let server = try VaultServer(vault: vault, configuration: configuration, logger: Self.logger) { address in
                 await Self.announce(ServiceRecord(address.reachable, pid: getpid()), of: folder)

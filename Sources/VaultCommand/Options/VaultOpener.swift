@@ -6,8 +6,15 @@ struct VaultOpener: Sendable {
     let unlock: Unlock
 
     /// Opens the vault to change it, for `body`, and closes it whatever `body` does.
-    func owning<Value>(_ mode: VaultMode = .online, _ body: (Vault) async throws -> Value) async throws -> Value {
-        try await open(VaultOptions(access: .owner, mode: mode), body)
+    ///
+    /// - Parameter whenOwned: asked where another process owns it: whether to try again.
+    func owning<Value>(
+        _ mode: VaultMode = .online, whenOwned: (@Sendable (VaultError, Int) async throws -> Bool)? = nil,
+        _ body: (Vault) async throws -> Value
+    ) async throws -> Value {
+        var options = VaultOptions(access: .owner, mode: mode)
+        options.whenOwned = whenOwned
+        return try await open(options, body)
     }
 
     /// Opens the vault to read what it holds: beside its owner, and without the network.

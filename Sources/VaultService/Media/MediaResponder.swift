@@ -8,29 +8,33 @@ import VaultModel
 struct MediaResponder: Sendable {
     let vault: Vault
 
-    func respond(to request: MediaRequest, for url: MediaURL, context: ServiceContext) async throws -> Response {
+    func respond(to request: MediaRequest, for reference: MediaReference, context: ServiceContext) async throws
+        -> Response
+    {
         let watch = ClientWatch(context.channel)
         do {
             switch (request.method, request.wanted) {
-            case (.head, _): return try await head(url, watch, context)
+            case (.head, _): return try await head(reference, watch, context)
             case (.get, .nothing) where !request.isConditional:
-                let head = try await watch.during { [vault] in try await vault.head(of: url) }
+                let head = try await watch.during { [vault] in try await vault.head(of: reference) }
                 return Response(ErrorAnswer.unsatisfiable(length: head.information.length), context: context)
             case (.get, _):
-                let (reader, isRanged) = try await open(url, request, watch)
+                let (reader, isRanged) = try await open(reference, request, watch)
                 return media(reader, isRanged: isRanged, watch, context)
             }
         } catch let error as VaultError {
             context.logger.debug("no media", metadata: ["reason": "\(error.code)"])
             let isMissing = [.notHeld, .unreachable, .integrity].contains(error.code)
-            let held = isMissing ? (try? await vault.summary(of: url))?.held : nil
+            let held = isMissing ? (try? await vault.summary(of: reference))?.held : nil
             return Response(
                 ErrorAnswer.answer(to: error, held: held ?? []), isHead: request.method == .head, context: context)
         }
     }
 
-    private func head(_ url: MediaURL, _ watch: ClientWatch, _ context: ServiceContext) async throws -> Response {
-        let head = try await watch.during { [vault] in try await vault.head(of: url) }
+    private func head(_ reference: MediaReference, _ watch: ClientWatch, _ context: ServiceContext) async throws
+        -> Response
+    {
+        let head = try await watch.during { [vault] in try await vault.head(of: reference) }
         let plan = AnswerPlan(MediaFacts(head), isRanged: false)
         return Response(headOf: plan, context: context)
     }
@@ -47,11 +51,11 @@ struct MediaResponder: Sendable {
     ///
     /// `If-Range` is compared with the tag that the vault gives the representation, before a byte is asked for.
     private func open(
-        _ url: MediaURL, _ request: MediaRequest, _ watch: ClientWatch
+        _ reference: MediaReference, _ request: MediaRequest, _ watch: ClientWatch
     ) async throws -> (reader: MediaReader, isRanged: Bool) {
         var counts = true
         if request.isConditional {
-            let head = try await watch.during { [vault] in try await vault.head(of: url) }
+            let head = try await watch.during { [vault] in try await vault.head(of: reference) }
             counts = request.rangeCounts(for: head.entityTag)
             if counts, request.wanted == .nothing {
                 var error = VaultError(.unsatisfiableRange, "the range asked for is no range")
@@ -60,11 +64,11 @@ struct MediaResponder: Sendable {
             }
         }
         if counts, case .single(let range) = request.wanted {
-            let reader = try await watch.during { [vault] in try await vault.read(url, range: range) }
+            let reader = try await watch.during { [vault] in try await vault.read(reference, range: range) }
             // The representation may have changed between the two questions.
             if request.rangeCounts(for: reader.entityTag) { return (reader, true) }
             reader.cancel()
         }
-        return (try await watch.during { [vault] in try await vault.read(url, range: .whole) }, false)
+        return (try await watch.during { [vault] in try await vault.read(reference, range: .whole) }, false)
     }
 }

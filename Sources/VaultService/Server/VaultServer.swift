@@ -40,8 +40,13 @@ package final class VaultServer: Sendable {
                 await onListening(ListenAddress(host: address.host, port: channel.localAddress?.port ?? address.port))
             },
             logger: logger)
+        let control = configuration.controlFolder.map { folder in
+            ControlListener(
+                vault: vault, folder: folder, idleTimeout: TimeAmount(configuration.idleTimeout), logger: logger)
+        }
+        let listeners = Listeners(all: [application] + [control].compactMap(\.self))
         var services = ServiceGroupConfiguration(
-            services: [application], gracefulShutdownSignals: configuration.endsOnSignals ? [.sigterm, .sigint] : [],
+            services: [listeners], gracefulShutdownSignals: configuration.endsOnSignals ? [.sigterm, .sigint] : [],
             logger: logger)
         // Without a limit the end waits for ever while a paused player keeps its answer open.
         services.maximumGracefulShutdownDuration = configuration.shutdownLimit

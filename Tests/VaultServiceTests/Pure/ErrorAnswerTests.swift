@@ -68,7 +68,7 @@ struct ErrorAnswerTests {
     @Test(
         "No answer may be kept by a browser or read by another site",
         arguments: [
-            ErrorAnswer.notFound, ErrorAnswer.malformedHost, ErrorAnswer.foreignHost, ErrorAnswer.methodNotAllowed,
+            ErrorAnswer.notFound, ErrorAnswer.malformedHost, ErrorAnswer.foreignHost, ErrorAnswer.methodNotAllowed(),
             Answer.healthy,
             ErrorAnswer.unsatisfiable(length: 1),
         ])
@@ -78,6 +78,6 @@ struct ErrorAnswerTests {
 
     @Test("405 says which methods there are")
     func allow() {
-        #expect(ErrorAnswer.methodNotAllowed.fields["Allow"] == "GET, HEAD")
+        #expect(ErrorAnswer.methodNotAllowed().fields["Allow"] == "GET, HEAD")
     }
 }

@@ -1,0 +1,68 @@
+import HTTPTypes
+import Hummingbird
+import Logging
+import MediaVault
+import NIOCore
+import VaultModel
+
+/// Answers requests to the API, whichever way they came: who may ask was settled before.
+struct APIResponder: Sendable {
+    private let vault: LocalVault
+
+    init(vault: Vault) { self.vault = LocalVault(vault) }
+
+    func respond(to request: Request, about route: APIRoute, context: ServiceContext) async throws -> Response {
+        let isHead = request.method == .head
+        guard route.methods.contains(request.method.rawValue) else {
+            return Response(
+                ErrorAnswer.methodNotAllowed(route.methods.joined(separator: ", ")), isHead: isHead, context: context)
+        }
+        do {
+            return try await answer(APIRequest(request), to: request, about: route, context)
+        } catch let error as VaultError {
+            context.logger.debug("refused", metadata: ["reason": "\(error.code)"])
+            return Response(ErrorAnswer.answer(APIProblem.document(error)), isHead: isHead, context: context)
+        }
+    }
+
+    private func answer(
+        _ asked: APIRequest, to request: Request, about route: APIRoute, _ context: ServiceContext
+    ) async throws -> Response {
+        func json(_ document: some Encodable) throws -> Response {
+            Response(try .json(document), isHead: request.method == .head, context: context)
+        }
+        switch route {
+        case .status: return try json(try await vault.status())
+        case .resources: return try json(try await vault.resources(after: asked["after"]))
+        case .resource: return try json(try await resource(asked.reference()))
+        case .content:
+            let wanted = MediaRequest(
+                method: request.method == .head ? .head : .get, range: request.headers[values: .range],
+                ifRange: request.headers[values: .ifRange])
+            return try await MediaResponder(vault: vault.vault).respond(
+                to: wanted, for: asked.reference().reference(), context: context)
+        case .downloads:
+            let order: DownloadOrder = try await asked.body()
+            // A malformed URL is refused before the answer begins.
+            _ = try order.reference.reference()
+            return events(context) { [vault] tell in
+                try await vault.download(order) { tell($0) }
+                return NothingDocument()
+            }
+        }
+    }
+
+    private func resource(_ reference: ReferenceDocument) async throws -> ResourceDocument {
+        guard let document = try await vault.resource(reference) else {
+            throw VaultError(.notHeld, "the vault knows nothing of \(try reference.reference().url); fetch it first")
+        }
+        return document
+    }
+
+    private func events<Progress: Codable & Sendable, Outcome: Codable & Sendable>(
+        _ context: ServiceContext, _ act: @escaping EventStream<Progress, Outcome>.Act
+    ) -> Response {
+        let stream = EventStream(watch: ClientWatch(context.channel), act: act)
+        return Response(stream, context: context)
+    }
+}

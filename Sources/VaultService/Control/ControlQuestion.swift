@@ -1,0 +1,27 @@
+import Foundation
+import NIOHTTP1
+
+/// A request by the control socket.
+struct ControlQuestion: Sendable {
+    let head: HTTPRequestHead
+    let body: [UInt8]
+
+    /// - Parameters:
+    ///   - parameters: the query; those that are nil are left out.
+    ///   - fields: header fields beside the usual ones.
+    init(
+        _ method: HTTPMethod, _ route: APIRoute, _ parameters: KeyValuePairs<String, String?> = [:],
+        body: [UInt8] = [], fields: HTTPHeaders = [:]
+    ) {
+        var target = URLComponents()
+        target.path = route.path
+        let items = parameters.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
+        if !items.isEmpty { target.queryItems = items }
+        var fields = fields
+        fields.add(name: "Host", value: "localhost")
+        fields.add(name: "Content-Length", value: String(body.count))
+        if !body.isEmpty { fields.add(name: "Content-Type", value: "application/json") }
+        head = HTTPRequestHead(version: .http1_1, method: method, uri: target.string ?? route.path, headers: fields)
+        self.body = body
+    }
+}

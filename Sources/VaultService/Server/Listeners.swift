@@ -1,0 +1,13 @@
+import ServiceLifecycle
+
+/// Listeners that begin and end together: a group of services would end one after the other.
+struct Listeners: Service {
+    let all: [any Service]
+
+    func run() async throws {
+        try await withThrowingTaskGroup { group in
+            for listener in all { group.addTask { try await listener.run() } }
+            try await group.waitForAll()
+        }
+    }
+}
