@@ -7,7 +7,8 @@ struct Listeners: Service {
     func run() async throws {
         try await withThrowingTaskGroup { group in
             for listener in all { group.addTask { try await listener.run() } }
-            try await group.waitForAll()
+            // One that fails ends the others.
+            while try await group.next() != nil {}
         }
     }
 }
