@@ -22,6 +22,6 @@ struct MediaVaultCommand: AsyncParsableCommand {
         version: "mediavault \(Vault.version)",
         subcommands: [
             InitCommand.self, FetchCommand.self, CatCommand.self, ListCommand.self, InfoCommand.self,
-            StatusCommand.self, ServeCommand.self, URLCommand.self,
+            StatusCommand.self, ServeCommand.self, URLCommand.self, TokenCommand.self,
         ])
 }

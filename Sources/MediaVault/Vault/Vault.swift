@@ -16,7 +16,8 @@ public final class Vault: Sendable {
     let store: VaultStore
     private let origin: any Origin
     private let ownOrigin: CurlOrigin?
-    private let mode: VaultMode
+    /// Whether origins are asked.
+    package let mode: VaultMode
     private let pool: BlockingPool
     private let precedence = PlayerPrecedence()
     private let unlockRestsWithVault: Bool

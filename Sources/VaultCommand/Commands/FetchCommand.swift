@@ -19,16 +19,19 @@ struct FetchCommand: AsyncParsableCommand {
 
     @OptionGroup var waiting: WaitOption
 
+    @Flag(help: "Leave the downloads to the service, and end at once.")
+    var detach = false
+
     @Flag(help: "Print one JSON object for each title at the end.")
     var json = false
 
     func run() async throws {
         let finder = try await access.finder(waiting)
-        let urls = urls
+        let (urls, isDetached) = (urls, detach)
         let records = try await Interruption.cancelling {
             try await finder.act { vault in
                 var records: [FetchedRecord] = []
-                for url in urls { records.append(try await Self.fetch(url, into: vault)) }
+                for url in urls { records.append(try await Self.fetch(url, into: vault, isDetached)) }
                 return records
             }
         }
@@ -39,35 +42,40 @@ struct FetchCommand: AsyncParsableCommand {
     }
 
     /// Fetches one title; what fails is said and recorded, so that the next has its turn.
-    private static func fetch(_ text: String, into vault: any VaultOperator) async throws -> FetchedRecord {
-        let reference = ReferenceDocument(url: text)
+    private static func fetch(_ text: String, into vault: any VaultOperator, _ isDetached: Bool) async throws
+        -> FetchedRecord
+    {
         do {
-            let url = try MediaURL(text)
-            try await download(url, reference, into: vault)
+            let reference = MediaReference(try MediaURL(text))
+            if isDetached {
+                try await vault.beginDownload(reference, DownloadOptions())
+            } else {
+                try await download(reference, into: vault)
+            }
             return FetchedRecord(text, try await vault.resource(reference))
         } catch let error as VaultError {
             try Task.checkCancellation()
             // What is held now counts, not what was told last; of a malformed URL nothing is.
-            let document = try? await vault.resource(reference)
+            let document = try? await vault.resource(MediaReference(MediaURL(text)))
             await Terminal.shared.say(error.message + missing(document, after: error))
-            return FetchedRecord(text, document, failed: error.online)
+            return FetchedRecord(text, document, failed: error)
         }
     }
 
     /// Fetches what is missing, shows how it comes, and says where it turned out to be a list of media.
     private static func download(
-        _ url: MediaURL, _ reference: ReferenceDocument, into vault: any VaultOperator
+        _ reference: MediaReference, into vault: any VaultOperator
     ) async throws {
-        var display = ProgressDisplay(name(of: url))
+        var display = ProgressDisplay(name(of: reference.url))
         var manifest: String?
-        try await vault.download(DownloadOrder(reference)) { step in
+        try await vault.download(reference, DownloadOptions()) { step in
             manifest = step.manifest
             await display.show(TransferProgress(held: step.held, total: step.total))
         }
         await display.end()
         if let kind = manifest.flatMap(ManifestKind.init) {
             await Terminal.shared.say(
-                "\(url) is \(called(kind)): only the list itself was fetched, not the media it names")
+                "\(reference.url) is \(called(kind)): only the list itself was fetched, not the media it names")
         }
     }
 

@@ -25,6 +25,12 @@ struct OperatorFinder: Sendable {
         }
     }
 
+    /// Reads beside the owner.
+    func reading<Value>(_ body: (Vault) async throws -> Value) async throws -> Value {
+        let opener = if let opener { opener } else { try await laterOpener() }
+        return try await opener.reading(body)
+    }
+
     private func own<Value>(
         _ opener: VaultOpener, _ body: (any VaultOperator) async throws -> Value
     ) async throws -> Value {

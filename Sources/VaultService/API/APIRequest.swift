@@ -1,5 +1,6 @@
 import Foundation
 import Hummingbird
+import MediaVault
 import VaultModel
 
 /// What a request to the API says: the query of its target, and its body.
@@ -25,8 +26,8 @@ struct APIRequest: Sendable {
     }
 
     /// The resource that the query names.
-    func reference() throws -> ReferenceDocument {
-        ReferenceDocument(url: try parameter("url"), contentID: self["contentID"])
+    func reference() throws -> MediaReference {
+        try ReferenceDocument(url: parameter("url"), contentID: self["contentID"]).reference()
     }
 
     /// The body.

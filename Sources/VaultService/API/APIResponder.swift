@@ -28,8 +28,8 @@ struct APIResponder: Sendable {
     private func answer(
         _ asked: APIRequest, to request: Request, about route: APIRoute, _ context: ServiceContext
     ) async throws -> Response {
-        func json(_ document: some Encodable) throws -> Response {
-            Response(try .json(document), isHead: request.method == .head, context: context)
+        func json(_ document: some Encodable, status: Int = 200) throws -> Response {
+            Response(try .json(document, status: status), isHead: request.method == .head, context: context)
         }
         switch route {
         case .status: return try json(try await vault.status())
@@ -40,23 +40,40 @@ struct APIResponder: Sendable {
                 method: request.method == .head ? .head : .get, range: request.headers[values: .range],
                 ifRange: request.headers[values: .ifRange])
             return try await MediaResponder(vault: vault.vault).respond(
-                to: wanted, for: asked.reference().reference(), context: context)
+                to: wanted, for: asked.reference(), context: context)
         case .downloads:
             let order: DownloadOrder = try await asked.body()
             // A malformed URL is refused before the answer begins.
-            _ = try order.reference.reference()
+            let reference = try order.reference.reference()
+            guard !order.isDetached else {
+                fetchOn(reference, order.options, context)
+                return try json(NothingDocument(), status: 202)
+            }
             return events(context) { [vault] tell in
-                try await vault.download(order) { tell($0) }
+                try await vault.download(reference, order.options) { tell($0) }
                 return NothingDocument()
             }
         }
     }
 
-    private func resource(_ reference: ReferenceDocument) async throws -> ResourceDocument {
+    private func resource(_ reference: MediaReference) async throws -> ResourceDocument {
         guard let document = try await vault.resource(reference) else {
-            throw VaultError(.notHeld, "the vault knows nothing of \(try reference.reference().url); fetch it first")
+            throw VaultError(.notHeld, "the vault knows nothing of \(reference.url); fetch it first")
         }
         return document
+    }
+
+    /// Downloads on behalf of nobody who waits; it ends with the vault at the latest.
+    private func fetchOn(_ reference: MediaReference, _ options: DownloadOptions, _ context: ServiceContext) {
+        let logger = context.logger
+        Task { [vault] in
+            do {
+                try await vault.download(reference, options) { _ in }
+            } catch let error as VaultError {
+                logger.notice(
+                    "a download that was left to the service ended early", metadata: ["reason": "\(error.code)"])
+            }
+        }
     }
 
     private func events<Progress: Codable & Sendable, Outcome: Codable & Sendable>(

@@ -15,9 +15,9 @@ struct Answer: Hashable, Sendable {
     }
 
     /// A document, and a line end after it.
-    static func json(_ document: some Encodable) throws -> Answer {
+    static func json(_ document: some Encodable, status: Int = 200) throws -> Answer {
         Answer(
-            status: 200, type: "application/json",
+            status: status, type: "application/json",
             body: try JSONText.bytes(of: document) + [UInt8(ascii: "\n")])
     }
 

@@ -23,11 +23,6 @@ enum ErrorAnswer {
         answer(ProblemDocument(status: 405, title: "Method Not Allowed"), fields: HeaderFields(["Allow": methods]))
     }
 
-    /// - Parameter length: the representation's, where it is known.
-    static func unsatisfiable(length: Int64?) -> Answer {
-        unsatisfiable(ProblemDocument(status: 416, title: "Range Not Satisfiable"), length: length)
-    }
-
     /// What a failure of the vault, or of the origin behind it, comes to for a player.
     ///
     /// - Parameter held: what the vault holds of the resource, for the answer that bytes are missing.

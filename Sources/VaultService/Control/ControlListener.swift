@@ -15,6 +15,8 @@ struct ControlListener: Service {
     let folder: String
     let idleTimeout: TimeAmount
     let logger: Logger
+    /// Called once: it listens, or it never will.
+    let onSettled: @Sendable () -> Void
 
     /// Commands of one user, a few at a time each.
     private static let mostConnections = 128
@@ -30,14 +32,17 @@ struct ControlListener: Service {
                 address: .unixDomainSocket(path: address.path),
                 availableConnectionsDelegate: .maximum(Self.mostConnections, logger: logger)),
             // The folder keeps others out; so does the socket.
-            onServerRunning: { [path = address.path] _ in _ = unsafe chmod(path, 0o600) },
+            onServerRunning: { [path = address.path, onSettled] _ in
+                _ = unsafe chmod(path, 0o600)
+                onSettled()
+            },
             logger: logger)
         // This process owns the vault, so that nobody else's socket can be there.
         defer { _ = unsafe unlink(address.path) }
         do {
             try await application.run()
-        } catch let failure as IOError {
-            try await goWithout("error \(failure.errnoCode)")
+        } catch  where !(error is CancellationError) {
+            try await goWithout((error as? IOError).map { "error \($0.errnoCode)" } ?? "\(type(of: error))")
         }
     }
 
@@ -45,6 +50,7 @@ struct ControlListener: Service {
         logger.notice(
             "control.sock cannot be made in the vault's folder: commands that change the vault wait until this service ends",
             metadata: ["reason": "\(reason)"])
+        onSettled()
         try await gracefulShutdown()
     }
 }

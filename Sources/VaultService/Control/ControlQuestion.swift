@@ -1,10 +1,17 @@
 import Foundation
+import MediaVault
 import NIOHTTP1
 
 /// A request by the control socket.
 struct ControlQuestion: Sendable {
     let head: HTTPRequestHead
     let body: [UInt8]
+
+    /// A question about one resource, which the query names.
+    init(_ method: HTTPMethod, _ route: APIRoute, reference: MediaReference, fields: HTTPHeaders = [:]) {
+        let document = ReferenceDocument(reference)
+        self.init(method, route, ["url": document.url, "contentID": document.contentID], fields: fields)
+    }
 
     /// - Parameters:
     ///   - parameters: the query; those that are nil are left out.
@@ -21,6 +28,7 @@ struct ControlQuestion: Sendable {
         fields.add(name: "Host", value: "localhost")
         fields.add(name: "Content-Length", value: String(body.count))
         if !body.isEmpty { fields.add(name: "Content-Type", value: "application/json") }
+        fields.add(name: "User-Agent", value: "MediaVault/\(Vault.version)")
         head = HTTPRequestHead(version: .http1_1, method: method, uri: target.string ?? route.path, headers: fields)
         self.body = body
     }

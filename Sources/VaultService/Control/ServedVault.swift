@@ -1,4 +1,4 @@
-import MediaVault
+package import MediaVault
 import NIOHTTP1
 import Synchronization
 import VaultModel
@@ -17,20 +17,26 @@ package final class ServedVault: VaultOperator {
         try await document(ControlQuestion(.GET, .resources, ["after": after]))
     }
 
-    package func resource(_ reference: ReferenceDocument) async throws -> ResourceDocument? {
+    package func resource(_ reference: MediaReference) async throws -> ResourceDocument? {
         do {
-            return try await document(
-                ControlQuestion(.GET, .resource, ["url": reference.url, "contentID": reference.contentID]))
+            return try await document(ControlQuestion(.GET, .resource, reference: reference))
         } catch let error as VaultError where error.code == .notHeld {
             return nil
         }
     }
 
     package func download(
-        _ order: DownloadOrder, progress: (ProgressDocument) async throws -> Void
+        _ reference: MediaReference, _ options: DownloadOptions, progress: (ProgressDocument) async throws -> Void
     ) async throws {
+        let order = DownloadOrder(reference, options, isDetached: false)
         let question = ControlQuestion(.POST, .downloads, body: try JSONText.bytes(of: order))
         let _: NothingDocument = try await events(question, progress)
+    }
+
+    package func beginDownload(_ reference: MediaReference, _ options: DownloadOptions) async throws {
+        let order = DownloadOrder(reference, options, isDetached: true)
+        let _: NothingDocument = try await document(
+            ControlQuestion(.POST, .downloads, body: try JSONText.bytes(of: order)))
     }
 
     /// The document that answers a question.
@@ -55,7 +61,7 @@ package final class ServedVault: VaultOperator {
     }
 
     /// Asks, and reads an answer that is no problem.
-    private func ask<Value>(
+    func ask<Value>(
         _ question: ControlQuestion, _ read: (inout ControlAnswer) async throws -> Value
     ) async throws -> Value {
         do {

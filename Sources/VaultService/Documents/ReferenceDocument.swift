@@ -1,19 +1,35 @@
-package import MediaVault
+import Foundation
+import MediaVault
 
-/// What names a resource, as requests and the command line give it.
-package struct ReferenceDocument: Codable, Hashable, Sendable {
-    /// The URL as it was typed: with its query, and with credentials where it has some.
-    package var url: String
+/// What names a resource, in requests.
+struct ReferenceDocument: Codable, Hashable, Sendable {
+    /// The URL, with its query, and with credentials where it has some.
+    let url: String
     /// The caller's own name for the resource.
-    package var contentID: String?
+    let contentID: String?
 
-    package init(url: String, contentID: String? = nil) {
+    init(url: String, contentID: String?) {
         self.url = url
         self.contentID = contentID
+    }
+
+    /// Tells a reference so that ``reference()`` gives the same again.
+    init(_ reference: MediaReference) {
+        let url = reference.url
+        let credentials = url.userInfo.map { Self.escaped($0) + "@" } ?? ""
+        self.init(
+            url: url.absoluteString.replacing("://", with: "://" + credentials, maxReplacements: 1),
+            contentID: reference.contentID)
     }
 
     /// What the library takes.
     ///
     /// - Throws: ``VaultError`` with code `invalidURL`.
-    package func reference() throws -> MediaReference { MediaReference(try MediaURL(url), contentID: contentID) }
+    func reference() throws -> MediaReference { MediaReference(try MediaURL(url), contentID: contentID) }
+
+    private static func escaped(_ userInfo: String) -> String {
+        // Of `user:password` the first colon alone is no part of either.
+        userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            .map { $0.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "" }.joined(separator: ":")
+    }
 }

@@ -21,17 +21,50 @@ package struct LocalVault: VaultOperator {
             next: OrNull(page.next?.hex))
     }
 
-    package func resource(_ reference: ReferenceDocument) async throws -> ResourceDocument? {
-        try await vault.summary(of: reference.reference()).map(ResourceDocument.init)
+    package func resource(_ reference: MediaReference) async throws -> ResourceDocument? {
+        try await vault.summary(of: reference).map(ResourceDocument.init)
+    }
+
+    package func read(
+        _ reference: MediaReference, _ range: RequestedRange, to take: (ArraySlice<UInt8>) async throws -> Void
+    ) async throws {
+        try await telling {
+            let reader = try await vault.read(reference, range: range)
+            defer { reader.cancel() }
+            var window = try ByteWindow(range, of: reader)
+            while !window.isDone, let bytes = try await reader.next() { try await take(window.cut(bytes)) }
+            // A reader whose task is cancelled ends as if it were done.
+            try Task.checkCancellation()
+            try window.check()
+            if reader.isShortened, let missing = reader.range?.upperBound {
+                var error = VaultError(
+                    .notHeld,
+                    "\(reference.url) is held only up to byte \(missing), and the rest cannot be fetched now")
+                error.firstMissing = missing
+                throw error
+            }
+        }
     }
 
     package func download(
-        _ order: DownloadOrder, progress: (ProgressDocument) async throws -> Void
+        _ reference: MediaReference, _ options: DownloadOptions, progress: (ProgressDocument) async throws -> Void
     ) async throws {
-        for try await step in vault.download(try order.reference.reference()) {
-            try await progress(ProgressDocument(step))
+        try await telling {
+            for try await step in vault.download(reference, options: options) {
+                try await progress(ProgressDocument(step))
+            }
+            // So does a download.
+            try Task.checkCancellation()
         }
-        // A download whose task is cancelled ends as if it were done.
-        try Task.checkCancellation()
+    }
+
+    package func beginDownload(_ reference: MediaReference, _ options: DownloadOptions) async throws {
+        throw VaultError(
+            .invalidArgument,
+            "there is no service to leave a download to; start one with serve, or fetch without --detach")
+    }
+
+    private func telling(_ act: () async throws -> Void) async throws {
+        do { try await act() } catch let error as VaultError { throw error.told(in: vault.mode) }
     }
 }

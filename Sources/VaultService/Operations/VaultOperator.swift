@@ -1,3 +1,5 @@
+package import MediaVault
+
 /// What can be done to a vault, by its owner: in this process, or in the service that owns it.
 package protocol VaultOperator: Sendable {
     /// Counts and state of the vault.
@@ -7,10 +9,20 @@ package protocol VaultOperator: Sendable {
     func resources(after: String?) async throws -> PageDocument
 
     /// What the vault holds of a resource; nil where it has never seen it.
-    func resource(_ reference: ReferenceDocument) async throws -> ResourceDocument?
+    func resource(_ reference: MediaReference) async throws -> ResourceDocument?
 
-    /// Fetches what is missing of a resource; returns when all of it is durable, or at once where it is detached.
+    /// Hands over the bytes asked for, in order: held ones, and those that are fetched.
+    func read(
+        _ reference: MediaReference, _ range: RequestedRange, to take: (ArraySlice<UInt8>) async throws -> Void
+    ) async throws
+
+    /// Fetches what is missing of a resource; returns when all of it is durable.
     ///
     /// - Parameter progress: told ten times a second at most.
-    func download(_ order: DownloadOrder, progress: (ProgressDocument) async throws -> Void) async throws
+    func download(
+        _ reference: MediaReference, _ options: DownloadOptions, progress: (ProgressDocument) async throws -> Void
+    ) async throws
+
+    /// Begins a download that goes on without whoever asked for it.
+    func beginDownload(_ reference: MediaReference, _ options: DownloadOptions) async throws
 }

@@ -30,6 +30,7 @@ package final class VaultServer: Sendable {
                     + "listen on 127.0.0.1, or allow it with --insecure")
         }
         self.address = address
+        let (controlSettled, controlSettles) = AsyncStream.makeStream(of: Never.self)
         let application = Application(
             responder: ServiceResponder(vault: vault, hosts: try HostCheck(hostNames: configuration.hostNames)),
             server: .http1(configuration: .init(idleTimeout: TimeAmount(configuration.idleTimeout))),
@@ -37,13 +38,17 @@ package final class VaultServer: Sendable {
                 address: .hostname(address.host, port: address.port),
                 availableConnectionsDelegate: .maximum(configuration.mostConnections, logger: logger)),
             onServerRunning: { channel in
+                // Who is told that the service listens may at once ask by the other way.
+                for await _ in controlSettled {}
                 await onListening(ListenAddress(host: address.host, port: channel.localAddress?.port ?? address.port))
             },
             logger: logger)
         let control = configuration.controlFolder.map { folder in
             ControlListener(
-                vault: vault, folder: folder, idleTimeout: TimeAmount(configuration.idleTimeout), logger: logger)
+                vault: vault, folder: folder, idleTimeout: TimeAmount(configuration.idleTimeout), logger: logger,
+                onSettled: { controlSettles.finish() })
         }
+        if control == nil { controlSettles.finish() }
         let listeners = Listeners(all: [application] + [control].compactMap(\.self))
         var services = ServiceGroupConfiguration(
             services: [listeners], gracefulShutdownSignals: configuration.endsOnSignals ? [.sigterm, .sigint] : [],

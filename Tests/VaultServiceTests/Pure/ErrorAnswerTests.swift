@@ -62,7 +62,7 @@ struct ErrorAnswerTests {
         var error = VaultError(.unsatisfiableRange, "outside")
         error.length = 42835
         #expect(ErrorAnswer.answer(to: error).fields["Content-Range"] == "bytes */42835")
-        #expect(ErrorAnswer.unsatisfiable(length: nil).fields["Content-Range"] == nil)
+        #expect(ErrorAnswer.answer(to: VaultError(.unsatisfiableRange, "outside")).fields["Content-Range"] == nil)
     }
 
     @Test(
@@ -70,7 +70,7 @@ struct ErrorAnswerTests {
         arguments: [
             ErrorAnswer.notFound, ErrorAnswer.malformedHost, ErrorAnswer.foreignHost, ErrorAnswer.methodNotAllowed(),
             Answer.healthy,
-            ErrorAnswer.unsatisfiable(length: 1),
+            ErrorAnswer.foreignUser, ErrorAnswer.answer(to: VaultError(.unsatisfiableRange, "outside")),
         ])
     func protective(answer: Answer) {
         for field in ProtectiveFields.all.fields { #expect(answer.fields[field.name] == field.value) }
