@@ -106,7 +106,7 @@ let package = Package(
             name: "MediaVaultTests",
             dependencies: [
                 "MediaVault", "SeededRandom", "VaultStorage", "VaultCrypto", "VaultFetch", "VaultModel",
-                "OriginTestSupport", crypto,
+                "OriginTestSupport", "VaultTestSupport", crypto,
             ],
             resources: [.copy("GoldenVault")], swiftSettings: settings),
         .testTarget(

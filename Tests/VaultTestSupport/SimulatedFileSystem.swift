@@ -23,6 +23,7 @@ package final class SimulatedFileSystem: FileSystem {
         var files: [SimulatedFile.Record] = []
         var calls: [FileOperation.Call] = []
         var faults: [Fault] = []
+        var free: Int64?
         var observer: (@Sendable (FileOperation.Call) -> Void)?
 
         mutating func add(_ file: any StoredFile, path: String, durable: [UInt8]) -> Int {
@@ -69,6 +70,9 @@ package final class SimulatedFileSystem: FileSystem {
 
     /// Ends all faults.
     package func mend() { state.withLock { $0.faults = [] } }
+
+    /// Says from now on that so many bytes are free; nil says the truth.
+    package func claimFree(_ bytes: Int64?) { state.withLock { $0.free = bytes } }
 
     /// Calls `observer` before each call, on the caller's thread.
     package func observe(_ observer: (@Sendable (FileOperation.Call) -> Void)?) {
@@ -147,6 +151,13 @@ package final class SimulatedFileSystem: FileSystem {
     package func synchronizeDirectory(_ path: String) throws(FileFailure) {
         try enter(.synchronizeDirectory, path)
         state.withLock { $0.names.synchronize(path) }
+    }
+
+    package func size(of path: String) throws(FileFailure) -> Int64 { try real.size(of: path) }
+
+    package func freeBytes(at path: String) throws(FileFailure) -> Int64 {
+        if let free = state.withLock({ $0.free }) { return free }
+        return try real.freeBytes(at: path)
     }
 
     /// The number of the file at a path; one that nobody has changed so far is on the disk as it stands.

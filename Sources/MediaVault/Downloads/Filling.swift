@@ -34,14 +34,20 @@ final class Filling: Sendable {
 
     /// Fetches what is missing; returns when all of it is durable.
     func run() async throws {
+        // What a player was refused a moment ago may be taken now.
+        try? await loader.ready()
+        await loader.storeAgain()
         for _ in 1..<Self.mostBeginnings {
             do {
-                return try await fill()
+                try await fill()
+                // What was lost on the way, to a disk that was full for a moment say, is fetched once more.
+                if loader.look({ $0.missing.isEmpty || $0.refusal != nil }) { return try finish() }
             } catch let error as VaultError where error.code == .changed {
                 // What came of the old representation goes when the new one is there.
             }
         }
         try await fill()
+        try finish()
     }
 
     private func fill() async throws {
@@ -62,7 +68,6 @@ final class Filling: Sendable {
             throw error
         }
         await loader.settle(work.withLock(\.fetches))
-        try finish()
     }
 
     /// Plans what the first reader does not bring.
@@ -95,7 +100,8 @@ final class Filling: Sendable {
     }
 
     private func takePiece() -> Lane? {
-        guard let piece = work.withLock({ $0.pieces.popFirst() }) else { return nil }
+        // A player goes on without the store; a download has nothing to go on for.
+        guard loader.look({ $0.refusal == nil }), let piece = work.withLock({ $0.pieces.popFirst() }) else { return nil }
         return Lane(reader: loader.change { ($0.addReader(piece), Effects()) }, position: piece.lowerBound)
     }
 
@@ -107,6 +113,7 @@ final class Filling: Sendable {
             tellIfDue()
             let step = loader.step(lane.reader)
             note(loader.look { $0.readers[lane.reader]?.fetch })
+            if loader.look({ $0.bypass(lane.reader) }) != nil { return }
             switch step {
             case .finished: return
             case .take(let bytes):
@@ -155,9 +162,7 @@ final class Filling: Sendable {
 
     /// What came must be held now; where the store refused, the download says why.
     private func finish() throws {
-        let (missing, failure) = loader.look { state in
-            (state.map.covered.gaps(in: 0..<(state.information?.length ?? 0)), state.storeFailure)
-        }
+        let (missing, failure) = loader.look { ($0.missing, $0.storeFailure) }
         guard let first = missing.first else { return tell(progress) }
         let count = missing.reduce(0) { $0 + $1.length }
         var error = VaultError(

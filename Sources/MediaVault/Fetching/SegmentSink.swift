@@ -30,11 +30,7 @@ final class SegmentSink {
                 try begin(at: position)
             }
             let part = rest.prefix(Int(min(writer?.room ?? 0, Int64(rest.count))))
-            do throws(FileFailure) {
-                try writer?.append(part)
-            } catch {
-                throw error.vaultError("a segment cannot be written")
-            }
+            try writer?.append(part, in: loader.store, outlook(at: position))
             rest = rest.dropFirst(part.count)
             if let segment = writer?.segment { loader.change { $0.sealed(segment, by: fetch) } }
         }
@@ -72,11 +68,19 @@ final class SegmentSink {
         guard let representation = loader.look({ $0.fetches[fetch]?.representation }) else {
             throw VaultError(.changed, "the content changed while it was stored; open it again")
         }
-        let begun = try loader.record.beginSegment(at: offset, of: representation)
+        let begun = try loader.record.beginSegment(at: offset, of: representation, outlook(at: offset))
         writing = begun.segment.id
         writer = consume begun
         committed = 0
         lastCommit = .now
+    }
+
+    private func outlook(at position: Int64) -> Outlook {
+        loader.look { state in
+            Outlook(
+                length: state.information?.length,
+                expected: state.fetches[fetch].map { max(0, $0.end - position) } ?? 0)
+        }
     }
 
     private func checkpointIfDue() throws {

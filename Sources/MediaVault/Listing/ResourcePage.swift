@@ -11,7 +11,7 @@ package struct ResourcePage: Sendable {
 
 extension Vault {
     /// The resources after one of them, as many as a page has.
-    package func page(after last: ResourceID?, limit: Int = 128) async throws -> ResourcePage {
+    package func page(after last: ResourceID?, limit: Int) async throws -> ResourcePage {
         let store = store
         return try await executor.run {
             let rows = try store.index.resources(after: last, limit: limit)

@@ -4,6 +4,9 @@ struct Effects {
     /// Fetches that nobody wants any more.
     var cancelled: [FetchState.ID] = []
 
+    /// Bytes that were handed on and will not be stored.
+    var passedThrough: Int64 = 0
+
     mutating func wake(_ waiter: Signal.Waiter??) {
         if let waiter = waiter ?? nil { waiters.append(waiter) }
     }
@@ -11,5 +14,6 @@ struct Effects {
     mutating func merge(_ other: Effects) {
         waiters += other.waiters
         cancelled += other.cancelled
+        passedThrough += other.passedThrough
     }
 }

@@ -31,6 +31,8 @@ struct FetchState {
     var sealedTo: Int64
     /// False once the store refused: bytes only pass through.
     var isStoring = true
+    /// Where sealing was begun anew after the disk was full.
+    var rewoundAt: Int64?
     /// The offset that the fastest reader has reached.
     var demand: Int64
     /// When the transfer began to wait for its readers; nil while it does not.

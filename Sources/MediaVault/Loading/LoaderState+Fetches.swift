@@ -30,7 +30,7 @@ extension LoaderState {
             fetches[id]?.end = gap.lowerBound
         }
         fetches[lastID] = FetchState(id: lastID, range: gap, now: now)
-        fetches[lastID]?.isStoring = canStore
+        fetches[lastID]?.isStoring = canStore && refusal == nil
         return lastID
     }
 
@@ -89,6 +89,7 @@ extension LoaderState {
         if fetch.isLetGo { fetch.end = endOfLateBytes(of: fetch) }
         let used = fetch.append(bytes, now: now)
         hasFetched = true
+        if !fetch.isStoring { effects.passedThrough = used }
         if fetch.isWorthSealing { effects.wake(fetch.sealerSignal.raise()) }
         let present = fetch.present
         fetches[id] = fetch

@@ -32,9 +32,7 @@ extension LoaderState {
         guard var reader = readers[id] else { return (.finished, effects) }
         reader.signal.lower()
         defer { readers[id] = reader }
-        guard !isClosed else {
-            return (.failed(.final(VaultError(.closed, "the vault was closed; open it again"))), effects)
-        }
+        if let ending { return (.failed(.final(ending)), effects) }
         guard reader.edition == edition else { return (.changed, effects) }
         if let failure = reader.failure {
             reader.failure = nil

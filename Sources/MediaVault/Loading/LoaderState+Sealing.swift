@@ -62,9 +62,10 @@ extension LoaderState {
     mutating func storeFailed(_ id: FetchState.ID, segment: SegmentID?, _ failure: VaultError) -> Effects {
         var effects = Effects()
         // A late block of a representation that is no longer read is no failure of the store.
-        if failure.code != .changed { storeFailure = failure }
+        if failure.code != .changed { refuse(failure) }
         if let segment { map.remove(segment, isDamaged: false) }
         guard var fetch = fetches[id] else { return effects }
+        if fetch.isStoring { effects.passedThrough = fetch.present - fetch.sealedTo }
         fetch.isStoring = false
         // Nothing waits for the sealer any more.
         fetch.sealedTo = fetch.end

@@ -16,9 +16,12 @@ struct LoaderState {
     var hasFetched = false
     /// What the store last refused with.
     var storeFailure: VaultError?
+    /// What it refuses with now; nil while it takes bytes.
+    var refusal: Refusal?
     /// Whether the store has taken the representation in.
     var canStore = true
-    private(set) var isClosed = false
+    /// Why all readers end, once they do.
+    private(set) var ending: VaultError?
     var lastID = 0
     let mode: VaultMode
 
@@ -52,6 +55,14 @@ struct LoaderState {
         map = SegmentMap(representation)
     }
 
+    /// The index was looked at again, which another process changes: what it still holds of the representation, without
+    /// a segment that is not there; nothing where it holds another one now.
+    mutating func reload(_ representation: StoredRepresentation?, without lost: SegmentID) -> Effects {
+        if let representation { load(representation) } else { map = SegmentMap() }
+        map.remove(lost, isDamaged: false)
+        return Effects()
+    }
+
     /// A representation begins: nothing of an earlier one is used any more.
     ///
     /// - Parameters:
@@ -63,6 +74,7 @@ struct LoaderState {
         var effects = Effects()
         canStore = refused == nil
         storeFailure = refused
+        refusal = refused.map { Refusal(error: $0) }
         if let keeping { fetches[keeping]?.isStoring = canStore }
         let isFirst = self.information == nil && map.covered.isEmpty
         self.information = information
@@ -87,9 +99,9 @@ struct LoaderState {
         return effects
     }
 
-    /// The vault closes: readers end with an error, none is served any more, and what has come is still sealed.
-    mutating func close() -> Effects {
-        isClosed = true
+    /// Readers end with an error, none is served any more, and what has come is still sealed.
+    mutating func end(with error: VaultError) -> Effects {
+        ending = error
         var effects = letGo(Array(fetches.keys))
         for id in readers.keys { effects.wake(readers[id]?.signal.raise()) }
         return effects
@@ -111,6 +123,9 @@ struct LoaderState {
         readers[id]?.end = min(end, length)
     }
 
+    /// The bytes that are not sealed, as far as the length is known.
+    var missing: [ByteRange] { map.covered.gaps(in: 0..<(information?.length ?? 0)) }
+
     // MARK: Damage
 
     /// What reading a segment failed with makes a gap.
@@ -127,6 +142,7 @@ struct LoaderState {
     /// What has become due: transfers whose readers stand still are let go, short blocks are sealed.
     mutating func tick(now: ContinuousClock.Instant) -> Effects {
         var effects = Effects()
+        if let refusal, refusal.retryAt == nil { self.refusal?.retryAt = now + Refusal.pause }
         for id in fetches.keys {
             guard var fetch = fetches[id], fetch.isActive else { continue }
             if let since = fetch.pausedSince, now - since >= FetchState.stillness {

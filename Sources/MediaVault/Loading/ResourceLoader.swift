@@ -81,6 +81,7 @@ final class ResourceLoader: Sendable {
         }
         for waiter in effects.waiters { waiter.resume() }
         for task in cancelled { task.cancel() }
+        if effects.passedThrough > 0 { store.countPassedThrough(effects.passedThrough) }
         return result
     }
 
@@ -187,7 +188,10 @@ final class ResourceLoader: Sendable {
     }
 
     /// Ends every fetch, keeping what came, and every reader. ``settle(_:)`` says when it is done.
-    func close() { change { $0.close() } }
+    func close() { end(with: VaultError(.closed, "the vault was closed; open it again")) }
+
+    /// Ends every fetch, keeping what came, and every reader with an error. ``settle(_:)`` says when it is done.
+    func end(with error: VaultError) { change { $0.end(with: error) } }
 
     // MARK: Origin
 

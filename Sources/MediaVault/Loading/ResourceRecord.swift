@@ -13,6 +13,7 @@ final class ResourceRecord: Sendable {
     private let stored = Mutex<StoredResource?>(nil)
     /// The name of the representation that is read, the store's or one that it refused. Apart, so that asking never waits.
     private let name = Mutex<RepresentationID?>(nil)
+    private let isRetired = Mutex(false)
 
     init(id: ResourceID, url: MediaURL, cacheKey: [UInt8], store: VaultStore) {
         self.id = id
@@ -36,17 +37,37 @@ final class ResourceRecord: Sendable {
 
     /// A new representation begins; the resource itself is added where the vault has not seen it.
     func begin(_ information: ContentInformation) throws {
-        let begun = try stored.withLock { stored in
+        let begun = try start(information, id: nil)
+        name.withLock { $0 = begun }
+    }
+
+    /// The store takes in what it had refused, under the name that it has been read by.
+    func takeIn(_ information: ContentInformation) throws {
+        guard let id = representation, stored.withLock({ $0?.serving?.id }) != id else { return }
+        _ = try start(information, id: id)
+    }
+
+    private func start(_ information: ContentInformation, id representation: RepresentationID?) throws -> RepresentationID? {
+        try stored.withLock { stored in
+            guard !isRetired.withLock({ $0 }) else { throw Self.removed }
             var resource =
                 try stored
                 ?? store.addResource(id, url: url.absoluteString, cacheKey: cacheKey, resourceClass: .cache)
             stored = resource
-            try store.startRepresentation(information, of: &resource)
+            try store.startRepresentation(information, of: &resource, id: representation)
             stored = resource
             return resource.serving?.id
         }
-        name.withLock { $0 = begun }
     }
+
+    /// The resource is removed: nothing is written of it any more.
+    func retire() {
+        isRetired.withLock { $0 = true }
+        stored.withLock { $0 = nil }
+    }
+
+    /// What those learn who still have the resource open.
+    static let removed = VaultError(.removed, "it was removed from the vault; open it again")
 
     /// The representation that is read is none of the store's.
     func passThrough() throws {
@@ -77,7 +98,8 @@ final class ResourceRecord: Sendable {
     /// Bytes are kept because they were asked for by name.
     func becomeDownload() throws {
         guard let resource = stored.withLock({ $0 }), resource.resourceClass == .cache else { return }
-        try store.setClass(.download, of: resource.id)
+        // It may have been pinned since it was read.
+        try store.setClass(.download, of: resource.id, only: .cache)
     }
 
     /// The name of the representation that is read.
@@ -86,11 +108,13 @@ final class ResourceRecord: Sendable {
     /// Begins a segment of a representation.
     ///
     /// - Throws: ``VaultError`` with code `changed` where it is no longer the newest.
-    func beginSegment(at start: Int64, of representation: RepresentationID) throws -> SegmentWriter {
+    func beginSegment(
+        at start: Int64, of representation: RepresentationID, _ outlook: Outlook
+    ) throws -> SegmentWriter {
         guard let resource = stored.withLock({ $0 }), resource.serving?.id == representation else {
             throw VaultError(.changed, "the content changed while it was stored; open it again")
         }
-        return try store.beginSegment(at: start, of: resource)
+        return try store.beginSegment(at: start, of: resource, outlook)
     }
 
     /// Opens a segment for reading.

@@ -8,4 +8,6 @@ public struct MediaHead: Hashable, Sendable {
     public let source: MediaReader.Source
     /// Whether ranges cannot be given yet: the origin cannot jump and not all is held, or its length is not known.
     public let isWholeAnswer: Bool
+    /// Why bytes that would be fetched now are not stored; nil where they are.
+    public let bypass: StoreRefusal?
 }

@@ -81,6 +81,12 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
         return loader.look { !$0.present.contains(position) }
     }
 
+    /// Why the bytes that come from the origin are handed on without being stored; nil where they are stored, and where
+    /// all is held. It is true for the moment: a store that refuses is asked again, and may take the next ones.
+    public var bypass: StoreRefusal? {
+        source == .held ? nil : loader.look { $0.refusal == nil ? $0.bypass(id) : $0.bypass }
+    }
+
     /// The next bytes, at most ``chunkBytes``; nil at the end.
     ///
     /// - Throws: ``VaultError`` where the next byte can neither be opened nor fetched, with `firstMissing` set;
@@ -135,6 +141,9 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
         } catch SegmentFailure.unreadable(let failure) where loader.isOffline {
             // The bytes are there, and nothing can stand in for them.
             throw failure.vaultError("a segment cannot be read")
+        } catch SegmentFailure.missing where loader.isBesideOwner {
+            await loader.lookAgain(without: segment)
+            return nil
         } catch let failure as SegmentFailure {
             await loader.condemn(segment, for: failure)
             return nil

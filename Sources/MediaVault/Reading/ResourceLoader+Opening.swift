@@ -150,7 +150,15 @@ extension ResourceLoader {
         return MediaHead(
             information: information, entityTag: entityTag,
             source: .of(information.length.map { 0..<$0 }, look { $0.present }),
-            isWholeAnswer: answersWhole(.from(0), information))
+            isWholeAnswer: answersWhole(.from(0), information), bypass: bypass(for: information.length))
+    }
+
+    /// Why bytes that would be fetched now are not stored.
+    private func bypass(for length: Int64?) -> StoreRefusal? {
+        look { state in
+            let isHeld = length.map { state.present.gaps(in: 0..<$0).isEmpty } ?? false
+            return isHeld || state.refusal == nil ? nil : state.bypass
+        }
     }
 
     /// Finds out what a resource is without reading it.

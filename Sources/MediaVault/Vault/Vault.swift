@@ -18,19 +18,17 @@ public final class Vault: Sendable {
     private let ownOrigin: CurlOrigin?
     /// Whether origins are asked.
     package let mode: VaultMode
-    private let pool: BlockingPool
+    let pool: BlockingPool
     private let precedence = PlayerPrecedence()
+    let limitsOfRun: RoomLimits?
+    /// What passes through unstored, and who is told.
+    let passage = Mutex(Passage())
+    let roomPace = Mutex(RoomPace())
     private let unlockRestsWithVault: Bool
-    private let loaders = Mutex<[ResourceID: Entry]>([:])
+    let loaders = Mutex<[ResourceID: LoaderEntry]>([:])
     private let upkeep = Mutex<Task<Void, Never>?>(nil)
     private let isClosed = Mutex(false)
     private let visits = Mutex(Visits())
-
-    private struct Entry {
-        let loader: ResourceLoader
-        var uses = 0
-        var idleSince = ContinuousClock.now
-    }
 
     /// How long a loader that nobody uses is kept.
     private static let idleTime: Duration = .seconds(60)
@@ -46,6 +44,7 @@ public final class Vault: Sendable {
         self.unlockRestsWithVault = unlockRestsWithVault
         mode = options.access == .reader ? .offline : options.mode
         pool = .shared
+        limitsOfRun = options.limits
         if let origin = options.origin {
             (self.origin, ownOrigin) = (origin, nil)
         } else {
@@ -76,7 +75,10 @@ public final class Vault: Sendable {
         let store = try await openStore(place.folder, keyring, options)
         let vault = Vault(
             store: store, options: options, unlockRestsWithVault: UnlockPlace.rests(unlock.path, with: place.folder))
-        if options.access == .owner { vault.beginUpkeep() }
+        if options.access == .owner {
+            await vault.guardRoom()
+            vault.beginUpkeep()
+        }
         return vault
     }
 
@@ -89,7 +91,8 @@ public final class Vault: Sendable {
             do {
                 return try await BlockingPool.shared.run {
                     try VaultStore.open(
-                        at: folder, keyring: keyring, access: options.access == .owner ? .owner : .reader)
+                        at: folder, keyring: keyring, access: options.access == .owner ? .owner : .reader,
+                        fileSystem: options.fileSystem, now: options.now)
                 }
             } catch let refusal as VaultError where refusal.code == .owned {
                 guard try await options.whenOwned?(refusal, tries) == true else { throw refusal }
@@ -115,6 +118,7 @@ public final class Vault: Sendable {
             try store.touch(visited)
             try store.close()
         }
+        for listener in passage.withLock({ $0.told }) { listener.finish() }
         await ownOrigin?.shutdown()
     }
 
@@ -157,19 +161,19 @@ public final class Vault: Sendable {
             throw VaultError(.closed, "the vault was closed; open it again")
         }
         let (id, cacheKey) = try name(reference)
-        let loader = loaders.withLock { loaders in
+        let loader = try loaders.withLock { loaders in
+            if let entry = loaders[id], entry.isRemoving { throw ResourceRecord.removed }
             var entry =
                 loaders[id].flatMap { $0.loader.isBroken ? nil : $0 }
-                ?? Entry(
+                ?? LoaderEntry(
                     loader: ResourceLoader(
                         url: reference.url, id: id, cacheKey: cacheKey, store: store, origin: origin, mode: mode,
-                        pool: pool, precedence: precedence),
-                    uses: loaders[id]?.uses ?? 0)
+                        pool: pool, precedence: precedence))
             entry.uses += 1
             loaders[id] = entry
             return entry.loader
         }
-        return (loader, LoaderLease { [weak self] in self?.release(id) })
+        return (loader, LoaderLease { [weak self, weak loader] in self?.release(id, loader) })
     }
 
     /// The id of a resource, and what it is the hash of.
@@ -183,8 +187,10 @@ public final class Vault: Sendable {
         return (id, cacheKey)
     }
 
-    private func release(_ id: ResourceID) {
+    private func release(_ id: ResourceID, _ loader: ResourceLoader?) {
         loaders.withLock { loaders in
+            // Another may stand in its place by now.
+            guard let entry = loaders[id], entry.loader === loader else { return }
             loaders[id]?.uses -= 1
             loaders[id]?.idleSince = .now
         }
@@ -208,13 +214,18 @@ public final class Vault: Sendable {
     public func status() async throws -> VaultStatus {
         let store = store
         let rests = unlockRestsWithVault
+        let failure = passage.withLock { $0.failure }
+        let limits = try await limitsInForce()
         return try await pool.run {
             let totals = try store.index.totals()
+            let (tally, used) = (store.tally, try store.bytesUsed())
             return VaultStatus(
                 vaultID: store.keyring.vaultID.hex, resources: totals.resources, bytes: totals.bytes,
                 segments: totals.segments, bytesFetched: try store.bytesFetched(),
                 generation: store.keyring.currentGeneration, keysLocked: KeyArena.shared.isLocked,
-                unlockMethod: store.keyring.unlockedBy.rawValue, unlockRestsWithVault: rests)
+                unlockMethod: store.keyring.unlockedBy.rawValue, used: used, limits: limits,
+                passedThrough: tally.passedThrough, evicted: tally.evicted, storeFailure: failure,
+                unlockRestsWithVault: rests)
         }
     }
 
@@ -234,13 +245,14 @@ public final class Vault: Sendable {
         upkeep.withLock { $0 = task }
     }
 
-    private func keepUp(now: ContinuousClock.Instant) async {
+    func keepUp(now: ContinuousClock.Instant) async {
         for loader in loaders.withLock({ $0.values.map(\.loader) }) { loader.change { $0.tick(now: now) } }
         loaders.withLock { loaders in
             loaders = loaders.filter { _, entry in
-                entry.uses > 0 || now - entry.idleSince < Self.idleTime || !entry.loader.isIdle
+                entry.isInUse || now - entry.idleSince < Self.idleTime
             }
         }
+        await keepRoom(now: now)
         let (store, visited) = (store, visits.withLock { $0.take() })
         do {
             try await pool.run {

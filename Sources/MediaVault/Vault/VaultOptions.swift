@@ -1,3 +1,5 @@
+package import VaultStorage
+
 /// How a vault is opened.
 public struct VaultOptions: Sendable {
     /// What the opened vault may do.
@@ -14,15 +16,25 @@ public struct VaultOptions: Sendable {
     public var mode: VaultMode
     /// Where remote bytes come from; nil is libcurl.
     public var origin: (any Origin)?
+    /// Limits for as long as the vault is open, over those of its settings, member by member; 0 lifts one. Nil leaves
+    /// the settings as they are.
+    public var limits: RoomLimits?
+    /// What the vault's files lie on.
+    package var fileSystem: any FileSystem = PosixFileSystem()
+    /// The wall clock.
+    package var now: @Sendable () -> Int64 = WallClock.now
 
     /// Asked where another process owns the vault, with the refusal and how often it was refused before: whether to try
     /// again. The keyring is unlocked by then, and stays so.
     package var whenOwned: (@Sendable (_ refusal: VaultError, _ tries: Int) async throws -> Bool)?
 
     /// An owner that fetches what is missing with libcurl, unless told otherwise.
-    public init(access: Access = .owner, mode: VaultMode = .online, origin: (any Origin)? = nil) {
+    public init(
+        access: Access = .owner, mode: VaultMode = .online, origin: (any Origin)? = nil, limits: RoomLimits? = nil
+    ) {
         self.access = access
         self.mode = mode
         self.origin = origin
+        self.limits = limits
     }
 }

@@ -16,6 +16,16 @@ public struct VaultStatus: Hashable, Sendable {
     public let keysLocked: Bool
     /// How the keyring was unlocked: `key-file`, `passphrase`, `command` or `credential`.
     public let unlockMethod: String
+    /// Bytes of segment files on disk: what ``RoomLimits/maxSize`` limits.
+    public let used: Int64
+    /// The limits in force.
+    public let limits: RoomLimits
+    /// Bytes that were handed on without being stored since the vault was opened.
+    public let passedThrough: Int64
+    /// Bytes of segment files that made room since the vault was opened.
+    public let evicted: Int64
+    /// What the store refuses with, while bytes are handed on unstored; nil while it takes them.
+    public let storeFailure: String?
     /// Whether what unlocks it lies on the vault's own disk: then a stolen disk opens.
     public let unlockRestsWithVault: Bool
 }

@@ -15,6 +15,9 @@ struct FetchCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("What to fetch: http or https.", valueName: "url"))
     var urls: [String]
 
+    @OptionGroup(title: "Room")
+    var room: RoomOptions
+
     @OptionGroup var access: VaultAccess
 
     @OptionGroup var waiting: WaitOption
@@ -26,7 +29,7 @@ struct FetchCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let finder = try await access.finder(waiting)
+        let finder = try await access.finder(waiting, limits: try room.limits())
         let (urls, isDetached) = (urls, detach)
         let records = try await Interruption.cancelling {
             try await finder.act { vault in

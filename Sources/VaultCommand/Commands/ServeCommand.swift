@@ -31,6 +31,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Listen beyond this machine though nothing is encrypted on the way.")
     var insecure = false
 
+    @OptionGroup(title: "Room")
+    var room: RoomOptions
+
     @OptionGroup var access: VaultAccess
 
     func validate() throws {
@@ -42,10 +45,11 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.address = try ListenAddress.named(listen) ?? .standard
         configuration.hostNames = hosts
         configuration.isInsecure = insecure
+        let limits = try room.limits()
         let opener = try await access.opener()
         let folder = opener.place.folder
         configuration.controlFolder = folder
-        try await opener.owning(offline ? .offline : (mode ?? .online).vaultMode) { vault in
+        try await opener.owning(offline ? .offline : (mode ?? .online).vaultMode, limits: limits) { vault in
             let server = try VaultServer(vault: vault, configuration: configuration, logger: Self.logger) { address in
                 await Self.announce(ServiceRecord(address.reachable, pid: getpid()), of: folder)
             }

@@ -17,7 +17,9 @@ struct VaultAccess: ParsableArguments {
     }
 
     /// Looks for a service that owns the vault; only where there is none is settled what opens the vault here.
-    func finder(_ wait: WaitOption = WaitOption()) async throws -> OperatorFinder {
+    ///
+    /// - Parameter limits: for this run, where this process becomes the owner; a service keeps to its own.
+    func finder(_ wait: WaitOption = WaitOption(), limits: RoomLimits? = nil) async throws -> OperatorFinder {
         let client = ControlClient(folder: try place.vault())
         return OperatorFinder(
             client: client, opener: await client.isAnswered() ? nil : try await opener(),
@@ -26,6 +28,6 @@ struct VaultAccess: ParsableArguments {
                     throw VaultError(.closed, "the service has ended before it answered; run the command again")
                 }
                 return try await opener()
-            }, isPatient: wait.isPatient)
+            }, limits: limits, isPatient: wait.isPatient)
     }
 }

@@ -8,6 +8,8 @@ struct OperatorFinder: Sendable {
     let opener: VaultOpener?
     /// Makes the opener after all, once that service has gone; it never asks.
     let laterOpener: @Sendable () async throws -> VaultOpener
+    /// Limits of room for this run.
+    let limits: RoomLimits?
     /// Whether to wait as long as another command owns the vault.
     let isPatient: Bool
 
@@ -35,7 +37,7 @@ struct OperatorFinder: Sendable {
         _ opener: VaultOpener, _ body: (any VaultOperator) async throws -> Value
     ) async throws -> Value {
         do {
-            return try await opener.owning(whenOwned: wait) { try await body(LocalVault($0)) }
+            return try await opener.owning(limits: limits, whenOwned: wait) { try await body(LocalVault($0)) }
         } catch is ServiceFound {
             do {
                 return try await body(ServedVault(client))

@@ -6,12 +6,12 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String {
             case invalidURL, invalidArgument
-            case noVault, owned, storage, diskFull
+            case noVault, owned, storage, diskFull, noRoom
             case wrongKey, damagedKeyring, tamperedKeyring, foreignKeyring, olderKeyring, looseKeyFile
             case integrity
             case unreachable, refused, lied, changed
             case notHeld, unsatisfiableRange
-            case closed
+            case closed, removed
         }
 
         private let name: Name
@@ -36,6 +36,8 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let storage = Code(name: .storage)
         /// There is no room left on the disk: make room.
         public static let diskFull = Code(name: .diskFull)
+        /// The vault's own limits leave no room: raise them, unpin or remove something.
+        public static let noRoom = Code(name: .noRoom)
         /// The key, passphrase or key file opens no slot of this keyring: use the right one.
         public static let wrongKey = Code(name: .wrongKey)
         /// The keyring file is damaged: restore it from a backup.
@@ -64,6 +66,8 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let unsatisfiableRange = Code(name: .unsatisfiableRange)
         /// The vault or the reader was closed while this was under way.
         public static let closed = Code(name: .closed)
+        /// The resource was removed while this was under way: open it again.
+        public static let removed = Code(name: .removed)
 
         /// The code's name, as `--json` and logs show it.
         public var description: String { name.rawValue }

@@ -25,6 +25,16 @@ struct APIRequest: Sendable {
         return value
     }
 
+    /// A query parameter that is a number; nil where it is not there.
+    func number(_ name: String) throws -> Int? {
+        try self[name].map { text in
+            guard let number = Int(text) else {
+                throw VaultError(.invalidArgument, "the request's \(name) is no number; correct it")
+            }
+            return number
+        }
+    }
+
     /// The resource that the query names.
     func reference() throws -> MediaReference {
         try ReferenceDocument(url: parameter("url"), contentID: self["contentID"]).reference()

@@ -33,7 +33,7 @@ struct APIResponder: Sendable {
         }
         switch route {
         case .status: return try json(try await vault.status())
-        case .resources: return try json(try await vault.resources(after: asked["after"]))
+        case .resources: return try json(try await vault.resources(after: asked["after"], limit: asked.number("limit")))
         case .resource: return try json(try await resource(asked.reference()))
         case .content:
             let wanted = MediaRequest(

@@ -25,7 +25,7 @@ struct AnswerPlan: Hashable, Sendable {
         fields.append(name: "Accept-Ranges", value: facts.isWholeAnswer ? "none" : "bytes")
         fields.append(name: "ETag", value: facts.entityTag.description)
         if let date = information.validators.lastModified { fields.append(name: "Last-Modified", value: date) }
-        fields.append(name: "Cache-Status", value: facts.cacheStatus.rawValue)
+        fields.append(name: "Cache-Status", value: facts.cacheStatus.value)
         fields.append(ProtectiveFields.all)
         self.fields = fields
     }

@@ -13,8 +13,8 @@ package final class ServedVault: VaultOperator {
 
     package func status() async throws -> StatusDocument { try await document(ControlQuestion(.GET, .status)) }
 
-    package func resources(after: String?) async throws -> PageDocument {
-        try await document(ControlQuestion(.GET, .resources, ["after": after]))
+    package func resources(after: String?, limit: Int?) async throws -> PageDocument {
+        try await document(ControlQuestion(.GET, .resources, ["after": after, "limit": limit.map(String.init)]))
     }
 
     package func resource(_ reference: MediaReference) async throws -> ResourceDocument? {

@@ -15,6 +15,14 @@ package struct StatusDocument: Codable, Sendable {
     package let bytesFetched: Int64
     package let generation: Int
     package let keysLocked: Bool
+    /// Bytes of segment files on disk: what `maxSize` limits.
+    package let used: Int64
+    /// Bytes that were handed on without being stored since the vault was opened.
+    package let passedThrough: Int64
+    /// Bytes of segment files that made room since then.
+    package let evicted: Int64
+    /// What the store refuses with, while bytes are handed on unstored.
+    package let storeFailure: OrNull<String>
     package let unlock: Unlock
 
     package init(_ status: VaultStatus) {
@@ -25,6 +33,10 @@ package struct StatusDocument: Codable, Sendable {
         bytesFetched = status.bytesFetched
         generation = status.generation
         keysLocked = status.keysLocked
+        used = status.used
+        passedThrough = status.passedThrough
+        evicted = status.evicted
+        storeFailure = OrNull(status.storeFailure)
         unlock = Unlock(method: status.unlockMethod, restsWithVault: status.unlockRestsWithVault)
     }
 }

@@ -4,18 +4,25 @@ package import MediaVault
 package struct LocalVault: VaultOperator {
     package let vault: Vault
 
+    private static let pageSize = 128
+    private static let mostInPage = 1000
+
     package init(_ vault: Vault) { self.vault = vault }
 
     package func status() async throws -> StatusDocument { StatusDocument(try await vault.status()) }
 
-    package func resources(after cursor: String?) async throws -> PageDocument {
+    package func resources(after cursor: String?, limit: Int?) async throws -> PageDocument {
         let last = try cursor.map { cursor in
             guard let id = ResourceID(hex: cursor) else {
                 throw VaultError(.invalidArgument, "after is no end of a page; take it from the page before")
             }
             return id
         }
-        let page = try await vault.page(after: last)
+        let limit = limit ?? Self.pageSize
+        guard (1...Self.mostInPage).contains(limit) else {
+            throw VaultError(.invalidArgument, "a page has 1 to \(Self.mostInPage) resources; correct the limit")
+        }
+        let page = try await vault.page(after: last, limit: limit)
         return PageDocument(
             resources: page.resources.map(ListedDocument.init), damaged: page.damagedCount,
             next: OrNull(page.next?.hex))

@@ -6,7 +6,9 @@ package protocol VaultOperator: Sendable {
     func status() async throws -> StatusDocument
 
     /// Some resources: the first, or those after the end of the page before.
-    func resources(after: String?) async throws -> PageDocument
+    ///
+    /// - Parameter limit: how many at most; nil leaves it to the vault.
+    func resources(after: String?, limit: Int?) async throws -> PageDocument
 
     /// What the vault holds of a resource; nil where it has never seen it.
     func resource(_ reference: MediaReference) async throws -> ResourceDocument?

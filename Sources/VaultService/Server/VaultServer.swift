@@ -11,6 +11,7 @@ import VaultModel
 package final class VaultServer: Sendable {
     private let address: ListenAddress
     private let group: ServiceGroup
+    private let watch: StoreWatch
 
     /// Prepares a service that listens once it runs.
     ///
@@ -30,6 +31,7 @@ package final class VaultServer: Sendable {
                     + "listen on 127.0.0.1, or allow it with --insecure")
         }
         self.address = address
+        watch = StoreWatch(vault: vault, logger: logger)
         let (controlSettled, controlSettles) = AsyncStream.makeStream(of: Never.self)
         let application = Application(
             responder: ServiceResponder(vault: vault, hosts: try HostCheck(hostNames: configuration.hostNames)),
@@ -63,6 +65,8 @@ package final class VaultServer: Sendable {
     ///
     /// - Throws: ``ListenFailure`` where it cannot listen.
     package func run() async throws {
+        let watching = watch.begin()
+        defer { watching.cancel() }
         do {
             try await group.run()
         } catch let failure as IOError {

@@ -15,6 +15,10 @@ package protocol FileSystem: Sendable {
     func remove(_ path: String) throws(FileFailure)
     /// Makes names in a folder durable: files made, renamed or removed there.
     func synchronizeDirectory(_ path: String) throws(FileFailure)
+    /// The size of a file.
+    func size(of path: String) throws(FileFailure) -> Int64
+    /// Bytes that may still be written on the file system that a path lies on.
+    func freeBytes(at path: String) throws(FileFailure) -> Int64
 }
 
 /// An open file. Closed when the last reference goes.

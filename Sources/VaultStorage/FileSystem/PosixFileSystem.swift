@@ -39,6 +39,20 @@ package struct PosixFileSystem: FileSystem {
         guard fsync(folder.number) == 0 else { throw .last("fsync") }
     }
 
+    package func size(of path: String) throws(FileFailure) -> Int64 {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0 else { throw .last("lstat") }
+        return Int64(status.st_size)
+    }
+
+    package func freeBytes(at path: String) throws(FileFailure) -> Int64 {
+        var status = statvfs()
+        guard unsafe statvfs(path, &status) == 0 else { throw .last("statvfs") }
+        let (bytes, overflow) = Int64(clamping: status.f_bavail)
+            .multipliedReportingOverflow(by: Int64(clamping: status.f_frsize))
+        return overflow ? .max : bytes
+    }
+
     // Outside the method, where the name would mean the method.
     private static func systemRename(_ path: String, _ newPath: String) -> Int32 {
         #if canImport(Glibc)

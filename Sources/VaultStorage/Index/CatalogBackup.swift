@@ -16,7 +16,10 @@ package enum CatalogBackup {
             try fileSystem.open(temporary, writable: true).synchronize()
             try fileSystem.rename(temporary, to: path)
             try fileSystem.synchronizeDirectory(folder)
-        } catch let failure as FileFailure {
+        } catch {
+            // Half a backup would only take room.
+            try? fileSystem.remove(temporary)
+            guard let failure = error as? FileFailure else { throw error }
             throw failure.vaultError("the catalog backup cannot be written")
         }
     }

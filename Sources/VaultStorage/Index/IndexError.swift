@@ -20,7 +20,9 @@ enum IndexError {
     }
 
     private static func vaultError(_ error: DatabaseError) -> VaultError {
-        switch error.resultCode {
+        // The log's index lies in a file of its own, which has its own word for a full disk.
+        let isFull = error.extendedResultCode == .SQLITE_IOERR_SHMSIZE
+        return switch isFull ? .SQLITE_FULL : error.resultCode {
         case .SQLITE_FULL:
             VaultError(.diskFull, "the index cannot grow: there is no room left on the disk; make room and try again")
         case .SQLITE_CORRUPT, .SQLITE_NOTADB:

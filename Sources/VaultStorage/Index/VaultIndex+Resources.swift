@@ -166,14 +166,6 @@ extension VaultIndex {
             keys: [number: SharedKey(key)], generation: keyring.currentGeneration, accessed: accessed, serving: nil)
     }
 
-    /// Changes a resource's class.
-    package func setClass(_ resourceClass: ResourceClass, of id: ResourceID) throws {
-        try write { db in
-            try db.execute(
-                sql: "UPDATE resource SET class = ? WHERE id = ?", arguments: [resourceClass.rawValue, id.data])
-        }
-    }
-
     /// Adds a representation that is being filled; what is read stays what it was until ``serve(_:of:)``.
     package func add(_ representation: StoredRepresentation, to resource: StoredResource) throws {
         guard let key = resource.keys[resource.keyNumber] else { throw IndexError.damaged }

@@ -87,10 +87,14 @@ extension VaultIndex {
     }
 
     /// Deletes a segment's row; its file is condemned with it unless it was put aside already.
-    package func drop(_ id: SegmentID, doomed: Bool) throws {
+    ///
+    /// - Returns: whether there was one.
+    @discardableResult
+    package func drop(_ id: SegmentID, doomed: Bool) throws -> Bool {
         try write { db in
             if doomed { try db.execute(sql: "INSERT OR IGNORE INTO doomed VALUES (?)", arguments: [id.data]) }
             try db.execute(sql: "DELETE FROM segment WHERE id = ?", arguments: [id.data])
+            return db.changesCount > 0
         }
     }
 

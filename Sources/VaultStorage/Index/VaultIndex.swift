@@ -128,18 +128,32 @@ package final class VaultIndex: Sendable {
     // MARK: Settings
 
     package func settings() throws -> VaultSettings {
-        try read { db in
-            let sealed = try Data.fetchOne(db, sql: "SELECT settings FROM vault") ?? Data()
-            return try self.openSettings(sealed)
-        }
+        try read { db in try self.settings(db) }
     }
 
     /// Raises the count of fetched bytes, within the transaction that stores what was fetched.
     func countFetched(_ total: Int64, _ db: Database) throws {
-        guard let key = try keyring.indexKey(locator: locator) else { return }
-        var settings = try openSettings(try Data.fetchOne(db, sql: "SELECT settings FROM vault") ?? Data())
+        var settings = try settings(db)
         guard total > settings.bytesFetched else { return }
         settings.bytesFetched = total
+        try write(settings, db)
+    }
+
+    /// Changes the settings.
+    package func changeSettings(_ change: (inout VaultSettings) -> Void) throws {
+        try write { db in
+            var settings = try self.settings(db)
+            change(&settings)
+            try self.write(settings, db)
+        }
+    }
+
+    private func settings(_ db: Database) throws -> VaultSettings {
+        try openSettings(try Data.fetchOne(db, sql: "SELECT settings FROM vault") ?? Data())
+    }
+
+    private func write(_ settings: VaultSettings, _ db: Database) throws {
+        guard let key = try keyring.indexKey(locator: locator) else { return }
         let sealed = try SealedDocument.seal(
             settings.object, key: key.secret, associatedData: Self.settingsData(keyring.vaultID))
         try db.execute(sql: "UPDATE vault SET settings = ?", arguments: [sealed.data])

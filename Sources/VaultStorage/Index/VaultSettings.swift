@@ -1,26 +1,39 @@
 import VaultCrypto
+package import VaultModel
 
 /// The settings and counters of a vault, sealed in `vault.settings`.
 package struct VaultSettings: Sendable {
     /// Bytes of media that origins have sent since the vault was made.
     package var bytesFetched: Int64
+    /// How much room the vault may take.
+    package var limits: RoomLimits
     /// All members, those this version does not know included.
     private var members: JSONObject
 
     package init() {
         bytesFetched = 0
+        limits = RoomLimits()
         members = JSONObject()
     }
 
     init?(_ object: JSONObject) {
-        guard let bytesFetched = try? object.optionalInteger("bytesFetched") ?? 0 else { return nil }
-        self.bytesFetched = bytesFetched
+        do {
+            bytesFetched = try object.optionalInteger("bytesFetched") ?? 0
+            limits = RoomLimits(
+                maxSize: try object.optionalInteger("maxSize"), maxAge: try object.optionalInteger("maxAge"),
+                minFree: try object.optionalInteger("minFree") ?? 0)
+        } catch {
+            return nil
+        }
         members = object
     }
 
     var object: JSONObject {
         var object = members
         object["bytesFetched"] = .integer(bytesFetched)
+        for (name, value) in [("maxSize", limits.size), ("maxAge", limits.age), ("minFree", limits.free)] {
+            object[name] = (value ?? 0) > 0 ? value.map { .integer($0) } : nil
+        }
         return object
     }
 }

@@ -30,6 +30,8 @@ package struct FolderSegmentStore: SegmentStore {
         try fileSystem.synchronizeDirectory(folder(of: id))
     }
 
+    package func size(of id: SegmentID) throws(FileFailure) -> Int64 { try fileSystem.size(of: path(id)) }
+
     package func remove(_ id: SegmentID) throws(FileFailure) { try fileSystem.remove(path(id)) }
 
     package func quarantine(_ id: SegmentID) throws(FileFailure) {

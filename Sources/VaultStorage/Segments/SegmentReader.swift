@@ -9,14 +9,19 @@ package import VaultModel
 package final class SegmentReader: Sendable {
     private let key: SegmentKey
     private let file: any StoredFile
+    private let pin: SegmentPin?
 
     /// The most blocks read from the file at a time.
     private static let blocksInRun = 8
 
     /// Opens the file and requires its header.
+    ///
+    /// - Parameter pin: what keeps the file counted for as long as the reader has it open.
     package init(
-        _ segment: SegmentDescription, resourceKey: borrowing SecretKey, in store: any SegmentStore
+        _ segment: SegmentDescription, resourceKey: borrowing SecretKey, in store: any SegmentStore,
+        pin: SegmentPin? = nil
     ) throws {
+        self.pin = pin
         do throws(FileFailure) {
             file = try store.open(segment.id, writable: false)
         } catch {

@@ -7,6 +7,8 @@ package protocol SegmentStore: Sendable {
     func open(_ id: SegmentID, writable: Bool) throws(FileFailure) -> any StoredFile
     /// Makes the names of a new or removed segment durable.
     func synchronizeName(of id: SegmentID) throws(FileFailure)
+    /// The size of a segment's file.
+    func size(of id: SegmentID) throws(FileFailure) -> Int64
     /// Removes a segment's file; nothing happens where there is none.
     func remove(_ id: SegmentID) throws(FileFailure)
     /// Puts a file that is not what it should be aside.

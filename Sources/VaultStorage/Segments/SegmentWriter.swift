@@ -34,6 +34,13 @@ package struct SegmentWriter: ~Copyable {
     /// One past the last byte appended, as an offset of the representation.
     package var end: Int64 { segment.start + segment.length + Int64(filling.count) }
 
+    /// The size that the file would have were the segment closed after `count` bytes more.
+    func fileSize(after count: Int) -> Int64 {
+        var closed = segment
+        closed.length += Int64(filling.count + count)
+        return closed.fileSize
+    }
+
     /// Takes bytes that follow the last ones, at most ``room``; seals and writes every block that is full.
     package mutating func append(_ bytes: ArraySlice<UInt8>) throws(FileFailure) {
         precondition(Int64(bytes.count) <= room)

@@ -3,14 +3,24 @@ package import VaultModel
 
 extension VaultStore {
     /// Begins a segment at an offset of a resource's serving representation: its row first, then its file.
-    package func beginSegment(at start: Int64, of resource: StoredResource) throws -> SegmentWriter {
+    ///
+    /// - Throws: ``VaultError``: `noRoom` where the limits allow no file, `diskFull`, `storage`.
+    package func beginSegment(
+        at start: Int64, of resource: StoredResource, _ outlook: Outlook = Outlook()
+    ) throws -> SegmentWriter {
         guard let representation = resource.serving, let key = resource.keys[resource.keyNumber] else {
             throw VaultError(.storage, "a segment needs a representation; open the resource again")
         }
         let segment = SegmentDescription(
             id: try Fresh.identifier("segment id"), representation: representation.id, keyNumber: resource.keyNumber,
             blockSize: Self.blockSize, start: start, length: 0)
-        try index.begin(segment, now: now())
+        try admit(segment.fileSize, for: segment.id, outlook)
+        do {
+            try withDiskRoom { try index.begin(segment, now: now()) }
+        } catch {
+            room.remove(segment.id, size: 0)
+            throw error
+        }
         do {
             let file = try segments.create(segment.id)
             return try SegmentWriter(segment, resourceKey: key.secret, file: file)
@@ -37,6 +47,7 @@ extension VaultStore {
             try abandon(writer.segment.id)
             return nil
         }
+        room.settle(writer.segment.id, size: writer.segment.fileSize)
         try commit(&writer, closed: true)
         return writer.segment
     }
@@ -46,7 +57,9 @@ extension VaultStore {
         do {
             try writer.synchronize()
             try segments.synchronizeName(of: segment.id)
-            try countingFetched { try index.commit(segment, closed: closed, fetched: $0) }
+            try countingFetched { fetched in
+                try withDiskRoom { try index.commit(segment, closed: closed, fetched: fetched) }
+            }
         } catch {
             // After a failed sync the row goes before anything else can read pages that the disk never got.
             try abandon(segment.id)
@@ -59,8 +72,8 @@ extension VaultStore {
     }
 
     func abandon(_ id: SegmentID) throws {
-        try index.drop(id, doomed: true)
-        try finishDoomed()
+        _ = try withDiskRoom { try index.drop(id, doomed: true) }
+        try removeFiles(of: [id])
     }
 
     /// Opens a segment for reading.
@@ -68,7 +81,8 @@ extension VaultStore {
     /// - Throws: ``SegmentFailure``.
     package func reader(of segment: SegmentDescription, resource: StoredResource) throws -> SegmentReader {
         guard let key = resource.keys[segment.keyNumber] else { throw SegmentFailure.wrongKey }
-        return try SegmentReader(segment, resourceKey: key.secret, in: segments)
+        return try SegmentReader(
+            segment, resourceKey: key.secret, in: segments, pin: isOwner ? room.pin(segment.id) : nil)
     }
 
     /// Acts on what reading a segment failed with: the block, or the whole segment, is a gap from now on. Readers that
@@ -77,11 +91,12 @@ extension VaultStore {
         guard isOwner else { return }
         switch failure {
         case .badBlock(let block): try index.markBad(segment.id, block: block)
-        case .missing: try index.drop(segment.id, doomed: false)
+        case .missing:
+            if try index.drop(segment.id, doomed: false) { room.remove(segment.id, size: segment.fileSize) }
         case .foreign, .wrongKey:
-            try index.drop(segment.id, doomed: false)
+            guard try index.drop(segment.id, doomed: false) else { return }
             // The row is gone, so the file is never served again; that it could not be moved changes nothing.
-            try? segments.quarantine(segment.id)
+            if (try? segments.quarantine(segment.id)) != nil { room.remove(segment.id, size: segment.fileSize) }
         case .unreadable: break
         }
     }

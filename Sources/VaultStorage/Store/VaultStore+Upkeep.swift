@@ -38,7 +38,7 @@ extension VaultStore {
         if isOwner, !ids.isEmpty { try index.touch(ids, now: now()) }
     }
 
-    func noteChange() { counters.withLock { $0.changesSinceBackup += 1 } }
+    package func noteChange() { counters.withLock { $0.changesSinceBackup += 1 } }
 
     /// Backs the catalog up where it is 10 minutes or 1 000 changes behind.
     package func backUpCatalogIfDue() throws {
@@ -64,11 +64,29 @@ extension VaultStore {
     func finishDoomed() throws {
         while true {
             let doomed = try index.doomedSegments(limit: 256)
-            let gone = doomed.filter { id in (try? segments.remove(id)) != nil }
-                .filter { id in (try? segments.synchronizeName(of: id)) != nil }
-            if gone.isEmpty { return }
-            try index.forgetDoomed(gone)
+            if try removeFiles(of: doomed).count == 0 { return }
         }
+    }
+
+    /// Removes the files of condemned segments, and then their names from the list.
+    ///
+    /// - Returns: how many are gone for good, and the bytes of the files that are not in their folder any more.
+    @discardableResult
+    func removeFiles(of condemned: [SegmentID]) throws -> (count: Int, bytes: Int64) {
+        var bytes: Int64 = 0
+        let removed = removal.withLock { _ in
+            condemned.filter { id in
+                // Asked just before: what is not there any more counts no longer.
+                let size = (try? segments.size(of: id)) ?? 0
+                guard (try? segments.remove(id)) != nil else { return false }
+                bytes += room.remove(id, size: size)
+                return true
+            }
+        }
+        let gone = removed.filter { id in (try? segments.synchronizeName(of: id)) != nil }
+        // A full disk may refuse this, and they are forgotten the next time.
+        if !gone.isEmpty { try? index.forgetDoomed(gone) }
+        return (gone.count, bytes)
     }
 
     /// Closes the segments that the last owner left open, at the last block that opens. One that cannot be recovered

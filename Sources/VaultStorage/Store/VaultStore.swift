@@ -14,10 +14,17 @@ package final class VaultStore: Sendable {
 
     let folder: String
     let fileSystem: any FileSystem
-    let isOwner: Bool
+    package let isOwner: Bool
     private let lock: Mutex<VaultLock?>
     let now: @Sendable () -> Int64
     let counters = Mutex(Counters())
+    /// The room that the segment files take, and may take.
+    package let room: Room
+    /// Held while something is evicted: one at a time, and none evicts for what another has made room for.
+    let eviction = Mutex(EvictionQueue())
+    /// Held while condemned files are removed, so that each is counted off once.
+    let removal = Mutex(())
+    let use = Mutex(ResourceUse.none)
 
     struct Counters {
         /// Bytes that origins have sent since the vault was made.
@@ -27,6 +34,12 @@ package final class VaultStore: Sendable {
         /// Changes that `catalog.backup` does not have yet.
         var changesSinceBackup = 0
         var lastBackup: Int64 = 0
+        /// Bytes that were handed on and not stored, since the vault was opened.
+        var passedThrough: Int64 = 0
+        /// Bytes of files that were evicted since then.
+        var evicted: Int64 = 0
+        /// Whether the log still has to be emptied of keys that were deleted.
+        var mustTruncateLog = false
     }
 
     /// The plaintext bytes of a block in new segments.
@@ -44,6 +57,7 @@ package final class VaultStore: Sendable {
         self.lock = Mutex(lock)
         self.now = now
         segments = FolderSegmentStore(vault: folder, fileSystem: fileSystem)
+        room = Room(folder: folder, fileSystem: fileSystem)
         counters.withLock { $0.lastBackup = now() }
     }
 
@@ -122,6 +136,7 @@ package final class VaultStore: Sendable {
             try index.dropFilling()
             try store.finishDoomed()
             try store.recoverOpenSegments()
+            try store.beginCounting()
             // How far behind an owner that was killed left the backup nobody knows.
             if wasKilled { store.noteChange() }
             return store
@@ -154,18 +169,24 @@ package final class VaultStore: Sendable {
     ) throws -> StoredResource {
         let metadata = ResourceMetadata(url: url, cacheKey: cacheKey, created: now())
         noteChange()
-        return try index.addResource(id, metadata: metadata, resourceClass: resourceClass, now: now())
+        return try withDiskRoom {
+            try index.addResource(id, metadata: metadata, resourceClass: resourceClass, now: now())
+        }
     }
 
     /// Begins a new representation of a resource. What the resource held before stays until the new one has something to
     /// serve: ``serve(_:)``.
-    package func startRepresentation(_ information: ContentInformation, of resource: inout StoredResource) throws {
+    ///
+    /// - Parameter id: its name, where it has one already.
+    package func startRepresentation(
+        _ information: ContentInformation, of resource: inout StoredResource, id: RepresentationID? = nil
+    ) throws {
         let sequence = (resource.serving?.info.sequence ?? 0) + 1
         let info = RepresentationInfo(sequence: sequence, information: information, retrieved: now())
         let representation = StoredRepresentation(
-            id: try Fresh.identifier("representation id"), info: info, segments: [], badBlocks: [:])
+            id: try id ?? Fresh.identifier("representation id"), info: info, segments: [], badBlocks: [:])
         noteChange()
-        try index.add(representation, to: resource)
+        try withDiskRoom { try index.add(representation, to: resource) }
         let isFirst = resource.serving == nil
         resource.serving = representation
         if isFirst || information.length == 0 { try serve(&resource) }
@@ -176,14 +197,20 @@ package final class VaultStore: Sendable {
     package func serve(_ resource: inout StoredResource) throws {
         guard let serving = resource.serving, resource.metadata.serving != serving.id else { return }
         noteChange()
-        resource.metadata = try index.serve(serving.id, of: resource)
+        resource.metadata = try withDiskRoom { try index.serve(serving.id, of: resource) }
         try finishDoomed()
     }
 
     /// Changes how long a resource is kept.
-    package func setClass(_ resourceClass: ResourceClass, of id: ResourceID) throws {
+    ///
+    /// - Parameter only: does nothing where it has another class than this one.
+    /// - Returns: whether there is such a resource.
+    @discardableResult
+    package func setClass(
+        _ resourceClass: ResourceClass, of id: ResourceID, only: ResourceClass? = nil
+    ) throws -> Bool {
         noteChange()
-        try index.setClass(resourceClass, of: id)
+        return try withDiskRoom { try index.setClass(resourceClass, of: id, only: only) }
     }
 
     /// Writes what has become known of the serving representation.
@@ -191,7 +218,7 @@ package final class VaultStore: Sendable {
         guard var serving = resource.serving else { return }
         serving.info.information = information
         noteChange()
-        try index.update(serving.info, of: serving.id, resource: resource)
+        try withDiskRoom { try index.update(serving.info, of: serving.id, resource: resource) }
         resource.serving = serving
     }
 }

@@ -128,7 +128,8 @@ struct ControlSocketTests {
             ("POST", "downloads", #"{"url":"hunter2"}"#), ("POST", "downloads", #"{"url":5}"#),
             ("POST", "downloads", #"{"url":"http://hunter2:hunter2@/?hunter2"}"#),
             ("GET", "resource", ""), ("GET", "resource?url=hunter2", ""), ("GET", "resource?uri=hunter2", ""),
-            ("GET", "content?url=file:///etc/hunter2", ""), ("GET", "resources?after=hunter2", ""),
+            ("GET", "content?url=file:///etc/hunter2", ""), ("GET", "resources?after=hunter2", ""), ("GET", "resources?limit=hunter2", ""),
+            ("GET", "resources?limit=0", ""), ("GET", "resources?limit=1001", ""),
         ])
     func malformed(method: String, target: String, body: String) async throws {
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
@@ -157,20 +158,20 @@ struct ControlSocketTests {
     func resources() async throws {
         let origin = try ScriptedOrigin(ScriptedResource(length: 1000))
         defer { origin.stop() }
-        let urls = (0..<300).map { origin.url("/\($0)?t=%26+%20&u=%") }
+        let urls = (0..<7).map { origin.url("/\($0)?t=%26+%20&u=%") }
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
             for url in urls { for try await _ in service.vault.download(url) {} }
             let served = ServedVault(ControlClient(folder: service.folder))
             var (cursor, told, pages) = (String?.none, Set<String>(), 0)
             repeat {
-                let page = try await served.resources(after: cursor)
+                let page = try await served.resources(after: cursor, limit: 3)
                 told.formUnion(page.resources.map(\.url))
                 cursor = page.next.value
                 pages += 1
             } while cursor != nil
             #expect(told == Set(urls.map(\.absoluteString)) && pages == 3)
-            let document = try #require(try await served.resource(MediaReference(urls[7])))
-            #expect(document.held == [[0, 1000]] && document.isComplete && document.url == urls[7].absoluteString)
+            let document = try #require(try await served.resource(MediaReference(urls[4])))
+            #expect(document.held == [[0, 1000]] && document.isComplete && document.url == urls[4].absoluteString)
             #expect(try await served.resource(MediaReference(origin.url("/other"))) == nil)
         }
     }
@@ -356,7 +357,7 @@ struct ControlSocketTests {
         let origin = try origin(stoppingAt: 500_000, gate)
         defer { origin.stop() }
         let url = origin.url()
-        let client = try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+        let client = try await RunningService.run(over: try await TestVault(), hasControl: true, shutdownLimit: .seconds(9)) { service in
             let client = try await service.download(url)
             await origin.wait { $0.contains { $0.phase == .held } }
             return client

@@ -31,4 +31,30 @@ struct LogTests {
         #expect(!lines.contains { $0.text.contains("secret") || $0.text.contains(capability) })
         #expect(lines.filter { $0.level > .debug }.allSatisfy { $0.text.contains("listening") })
     }
+
+    @Test("What finds no room plays whole, its answers say so, and the log has one warning, and one notice of the end")
+    func passage() async throws {
+        let origin = try ScriptedOrigin(ScriptedResource(length: 3_000_000))
+        defer { origin.stop() }
+        let recorder = LogRecorder()
+        let limits = RoomLimits(maxSize: 500_000)
+        try await RunningService.run(over: try await TestVault(), logger: recorder.logger, limits: limits) { service in
+            let (url, media) = (origin.url(), ScriptedResource(length: 3_000_000).media)
+            let whole = try #require(try await service.ask("GET", url))
+            #expect(whole.body.count == 3_000_000 && media.matches(whole.body, at: 0))
+            for first in [1_000_000, 2_000_000] {
+                let part = try #require(try await service.ask("GET", url, ["Range": "bytes=\(first)-\(first + 99_999)"]))
+                #expect(part.head.fields["cache-status"] == "MediaVault; fwd=bypass; detail=room")
+                #expect(media.matches(part.body, at: Int64(first)))
+            }
+            let start = try #require(try await service.ask("GET", url, ["Range": "bytes=0-99999"]))
+            #expect(start.head.fields["cache-status"] == "MediaVault; hit")
+            while !recorder.lines.contains(where: { $0.text.contains("stored again") }) {
+                try await Task.sleep(for: .milliseconds(50))
+            }
+        }
+        #expect(recorder.lines.count { $0.level == .warning } == 1)
+        let notices = recorder.lines.filter { $0.level == .notice }
+        #expect(notices.count { $0.text.contains("stored again") } == 1)
+    }
 }

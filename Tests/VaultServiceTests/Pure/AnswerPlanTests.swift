@@ -1,3 +1,4 @@
+import MediaVault
 import Testing
 import VaultModel
 
@@ -85,6 +86,9 @@ struct AnswerPlanTests {
         arguments: [
             (MediaFacts.CacheStatus.hit, "MediaVault; hit"), (.miss, "MediaVault; fwd=miss; stored"),
             (.partial, "MediaVault; fwd=partial; stored"),
+            (.bypass(.room), "MediaVault; fwd=bypass; detail=room"),
+            (.bypass(.diskFull), "MediaVault; fwd=bypass; detail=disk-full"),
+            (.bypass(.store), "MediaVault; fwd=bypass; detail=store"),
         ])
     func cacheStatus(status: MediaFacts.CacheStatus, text: String) {
         #expect(AnswerPlan(facts(range: 0..<10, cacheStatus: status), isRanged: true).fields["Cache-Status"] == text)

@@ -32,15 +32,16 @@ struct RunningService: Sendable {
     static func run<Value: Sendable>(
         over test: TestVault, isOffline: Bool = false, hasControl: Bool = false,
         configuration: ServiceConfiguration = ServiceConfiguration(),
-        logger: Logger = .silent,
+        logger: Logger = .silent, limits: RoomLimits? = nil,
+        shutdownLimit: Duration = .milliseconds(200),
         _ body: @escaping @Sendable (RunningService) async throws -> Value
     ) async throws -> Value {
-        let vault = try await test.open(isOffline: isOffline)
+        let vault = try await test.open(isOffline: isOffline, limits: limits)
         var configuration = configuration
         configuration.address = ListenAddress(host: "127.0.0.1", port: 0)
         configuration.endsOnSignals = false
         if hasControl { configuration.controlFolder = test.place.folder }
-        configuration.shutdownLimit = .milliseconds(200)
+        configuration.shutdownLimit = shutdownLimit
         let (ports, announce) = AsyncStream.makeStream(of: Int.self)
         let server = try VaultServer(
             vault: vault, configuration: configuration, logger: logger

@@ -19,8 +19,9 @@ final class TestVault: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: folder) }
 
-    func open(isOffline: Bool = false) async throws -> Vault {
+    func open(isOffline: Bool = false, limits: RoomLimits? = nil) async throws -> Vault {
         var options = VaultOptions()
+        options.limits = limits
         options.mode = isOffline ? .offline : .online
         return try await Vault.open(place, unlock: unlock, options: options)
     }

@@ -1,0 +1,71 @@
+import VaultModel
+import VaultStorage
+
+// What passes through because the store refuses, and when it is asked again.
+extension LoaderState {
+    /// The store has refused: nothing is given to it until it is asked again.
+    struct Refusal {
+        let error: VaultError
+        /// Nil until time is looked at.
+        var retryAt: ContinuousClock.Instant?
+
+        /// How long the store is left alone.
+        static let pause: Duration = .seconds(3)
+    }
+
+    /// Why bytes for this reader are handed on unstored; nil where they are stored.
+    func bypass(_ id: ReaderState.ID) -> StoreRefusal? {
+        guard let fetch = readers[id]?.fetch, let isStoring = fetches[fetch]?.isStoring, !isStoring else { return nil }
+        return bypass
+    }
+
+    /// Why bytes that come now are handed on unstored; nil where they are stored.
+    var bypass: StoreRefusal? { (refusal?.error ?? storeFailure).map { StoreRefusal($0) } }
+
+    /// Whether bytes are being handed on unstored.
+    var isPassingThrough: Bool { fetches.values.contains { $0.isActive && !$0.isStoring } }
+
+    /// What the store refused with, where it is time to ask it again.
+    func refusalToRetry(now: ContinuousClock.Instant) -> VaultError? {
+        guard let refusal, let time = refusal.retryAt, time <= now else { return nil }
+        return refusal.error
+    }
+
+    mutating func refuse(_ error: VaultError) {
+        storeFailure = error
+        refusal = Refusal(error: error)
+    }
+
+    /// The store is left alone for a while longer.
+    mutating func refuseOn() { refusal?.retryAt = nil }
+
+    /// The store takes bytes again, and where it had refused it, the representation.
+    mutating func storeAgain() -> Effects {
+        var effects = Effects()
+        refusal = nil
+        canStore = true
+        for id in fetches.keys {
+            guard var fetch = fetches[id], fetch.isActive, !fetch.isStoring else { continue }
+            fetch.isStoring = true
+            // What came meanwhile was handed on, and may be gone.
+            fetch.takenTo = fetch.present
+            fetch.sealedTo = fetch.present
+            effects.wake(fetch.sealerSignal.raise())
+            fetches[id] = fetch
+        }
+        return effects
+    }
+
+    /// Bytes that could not be written are tried once more: room was made for them.
+    ///
+    /// - Parameter lost: a segment that is gone for it.
+    /// - Returns: false where that was tried at the same byte before.
+    mutating func rewind(_ id: FetchState.ID, lost: SegmentID?) -> Bool {
+        guard var fetch = fetches[id], fetch.isStoring, fetch.rewoundAt != fetch.sealedTo else { return false }
+        if let lost { map.remove(lost, isDamaged: false) }
+        fetch.rewoundAt = fetch.sealedTo
+        fetch.takenTo = fetch.sealedTo
+        fetches[id] = fetch
+        return true
+    }
+}

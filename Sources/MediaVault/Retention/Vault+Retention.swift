@@ -1,0 +1,62 @@
+import Synchronization
+import VaultModel
+import VaultStorage
+
+// What stays and what goes, by name.
+extension Vault {
+    /// Removes a resource: its bytes, what is known of it, and its key, from the index and from `catalog.backup`.
+    ///
+    /// Readers and downloads of it end with code `removed`; who opens it from then on begins anew.
+    ///
+    /// - Returns: the bytes of the files that are gone.
+    /// - Throws: ``VaultError`` with code `notHeld` where the vault knows nothing of it; `storage` where it is removed
+    ///   but a copy of its sealed key may remain: that is tried again until it is gone.
+    @discardableResult
+    public func remove(_ reference: MediaReference) async throws -> Int64 {
+        let (store, id) = (store, try name(reference).id)
+        guard try await pool.run({ try store.index.hasResource(id) }) else { throw Self.unknown(reference) }
+        let (loader, lease) = try use(reference)
+        loaders.withLock { $0[id]?.isRemoving = true }
+        defer {
+            loaders.withLock { $0[id] = nil }
+            withExtendedLifetime(lease) {}
+        }
+        loader.end(with: ResourceRecord.removed)
+        // A resource whose rows do not open can be removed, too.
+        try? await loader.ready()
+        await loader.settle()
+        let record = loader.record
+        let bytes = try await pool.run {
+            record.retire()
+            return try store.remove(id)
+        }
+        guard let bytes else { throw Self.unknown(reference) }
+        return bytes
+    }
+
+    /// Keeps a resource for ever: no limit touches it. What it lacks is stored as it is read or downloaded.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` where the vault knows nothing of it.
+    public func pin(_ reference: MediaReference) async throws { try await setClass(.pinned, of: reference) }
+
+    /// Lets limits touch a resource again: one that is held whole like a download, one that is not like what was merely
+    /// played. One that is not pinned stays what it is.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` where the vault knows nothing of it.
+    public func unpin(_ reference: MediaReference) async throws {
+        guard let summary = try await summary(of: reference) else { throw Self.unknown(reference) }
+        try await setClass(summary.isComplete ? .download : .cache, of: reference, only: .pinned)
+    }
+
+    private func setClass(
+        _ resourceClass: ResourceClass, of reference: MediaReference, only: ResourceClass? = nil
+    ) async throws {
+        let (store, id) = (store, try name(reference).id)
+        let isKnown = try await pool.run { try store.setClass(resourceClass, of: id, only: only) }
+        guard isKnown else { throw Self.unknown(reference) }
+    }
+
+    private static func unknown(_ reference: MediaReference) -> VaultError {
+        VaultError(.notHeld, "the vault knows nothing of \(reference.url); fetch it first")
+    }
+}

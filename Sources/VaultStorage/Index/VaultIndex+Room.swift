@@ -1,0 +1,162 @@
+import Foundation
+import GRDB
+package import VaultModel
+
+// Counting what lies there, and letting go of it.
+extension VaultIndex {
+    /// The bytes of the files of all segments, as their rows tell.
+    package func fileBytes() throws -> Int64 {
+        try read { db in
+            let total = try Double.fetchOne(
+                db,
+                sql: """
+                    SELECT total(\(SegmentDescription.headerByteCount) + length
+                        + \(SegmentDescription.tagByteCount) * ((length + blockSize - 1) / blockSize)) FROM segment
+                    """)
+            // Exact up to 2^53; a damaged row counts as nothing.
+            return Int64(exactly: (total ?? 0).rounded()) ?? 0
+        }
+    }
+
+    /// Resources that hold bytes and may be evicted, those to go first before the others.
+    ///
+    /// - Parameter unusedFor: only what was merely played, and last read so long ago; what holds no byte too.
+    func evictable(limit: Int, excluding inUse: Set<ResourceID>, readBefore time: Int64? = nil) throws -> [ResourceID] {
+        let excluded = Array(inUse.prefix(Self.mostExcluded)).map(\.data)
+        let marks = Array(repeating: "?", count: excluded.count).joined(separator: ",")
+        let condition =
+            time == nil
+            ? """
+            class IN ('cache', 'download') AND EXISTS (SELECT 1 FROM representation AS r
+                JOIN segment AS s ON s.representation = r.id WHERE r.resource = resource.id)
+            """
+            : "class = 'cache' AND accessed <= ?"
+        return try read { db in
+            try Data.fetchAll(
+                db,
+                sql: """
+                    SELECT id FROM resource WHERE \(condition) AND id NOT IN (\(marks))
+                    ORDER BY class = 'download', accessed, id LIMIT ?
+                    """,
+                arguments: StatementArguments((time.map { [$0] as [any DatabaseValueConvertible] } ?? []) + excluded + [limit])
+            ).compactMap { ResourceID($0) }
+        }
+    }
+
+    /// SQLite binds no more values than some thousands.
+    private static let mostExcluded = 10_000
+
+    /// What a resource has to be evicted; nil where it is gone.
+    func candidate(_ id: ResourceID) throws -> EvictionPlan.Candidate? {
+        try read { db in try Self.candidate(id, db) }
+    }
+
+    private static func candidate(_ id: ResourceID, _ db: Database) throws -> EvictionPlan.Candidate? {
+        guard
+            let row = try Row.fetchOne(
+                db, sql: "SELECT class, accessed FROM resource WHERE id = ?", arguments: [id.data]),
+            let resourceClass = ResourceClass(rawValue: try row.column("class"))
+        else { return nil }
+        return EvictionPlan.Candidate(
+            resource: id, resourceClass: resourceClass, accessed: try row.column("accessed"),
+            segments: try segments(of: id, db))
+    }
+
+    private static func segments(of resource: ResourceID, _ db: Database) throws -> [SegmentDescription] {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT segment.* FROM segment JOIN representation ON representation.id = segment.representation
+                WHERE representation.resource = ?
+                """, arguments: [resource.data]
+        ).compactMap { segment($0) }
+    }
+
+    /// Carries a plan out, in one transaction: rows are deleted, files condemned, and a resource that was merely played
+    /// and has nothing left goes with its keys.
+    ///
+    /// - Parameter letGo: whether nobody uses a resource; asked within the transaction.
+    /// - Returns: the segments that were condemned, and how many resources went.
+    func evict(
+        _ victims: [EvictionPlan.Victim], letGo: (ResourceID) -> Bool
+    ) throws -> (segments: [SegmentDescription], resources: Int) {
+        try write { db in
+            var condemned: [SegmentDescription] = []
+            var resources = 0
+            for victim in victims {
+                guard let now = try Self.candidate(victim.resource, db), now.resourceClass != .pinned,
+                    now.accessed <= victim.accessed, letGo(victim.resource)
+                else { continue }
+                for segment in victim.segments { try Self.doom(segment.id, db) }
+                condemned += victim.segments
+                guard victim.isWhole, now.resourceClass == .cache else { continue }
+                try Self.delete(victim.resource, db)
+                resources += 1
+            }
+            return (condemned, resources)
+        }
+    }
+
+    /// Whether there is such a resource, whether it opens or not.
+    package func hasResource(_ id: ResourceID) throws -> Bool {
+        try read { db in
+            try Bool.fetchOne(db, sql: "SELECT 1 FROM resource WHERE id = ?", arguments: [id.data]) ?? false
+        }
+    }
+
+    /// Deletes a resource with its keys and all that it holds.
+    ///
+    /// - Returns: the segments that were condemned; nil where there is no such resource.
+    func remove(_ id: ResourceID) throws -> [SegmentDescription]? {
+        try write { db in
+            guard try Bool.fetchOne(db, sql: "SELECT 1 FROM resource WHERE id = ?", arguments: [id.data]) != nil else {
+                return nil
+            }
+            let segments = try Self.segments(of: id, db)
+            try Self.delete(id, db)
+            return segments
+        }
+    }
+
+    private static func delete(_ resource: ResourceID, _ db: Database) throws {
+        let representations = try Data.fetchAll(
+            db, sql: "SELECT id FROM representation WHERE resource = ?", arguments: [resource.data])
+        for representation in representations { try doomSegments(of: representation, db) }
+        try db.execute(sql: "DELETE FROM representation WHERE resource = ?", arguments: [resource.data])
+        try db.execute(sql: "DELETE FROM resource WHERE id = ?", arguments: [resource.data])
+    }
+
+    private static func doom(_ segment: SegmentID, _ db: Database) throws {
+        try db.execute(sql: "INSERT OR IGNORE INTO doomed VALUES (?)", arguments: [segment.data])
+        try db.execute(sql: "DELETE FROM segment WHERE id = ?", arguments: [segment.data])
+    }
+
+    /// Changes a resource's class.
+    ///
+    /// - Parameter only: does nothing where it has another class than this one.
+    /// - Returns: whether there is such a resource.
+    package func setClass(
+        _ resourceClass: ResourceClass, of id: ResourceID, only: ResourceClass? = nil
+    ) throws -> Bool {
+        try write { db in
+            try db.execute(
+                sql: "UPDATE resource SET class = ? WHERE id = ? AND class = coalesce(?, class)",
+                arguments: [resourceClass.rawValue, id.data, only?.rawValue])
+            return try Bool.fetchOne(db, sql: "SELECT 1 FROM resource WHERE id = ?", arguments: [id.data]) ?? false
+        }
+    }
+
+    /// Empties the log into the file, so that what was deleted stands in neither.
+    ///
+    /// - Throws: ``VaultError`` with code `owned` where somebody reads just then.
+    func truncateLog() throws {
+        try IndexError.translating {
+            let isBusy = try database.writeWithoutTransaction { db in
+                try Bool.fetchOne(db, sql: "PRAGMA wal_checkpoint(TRUNCATE)") ?? true
+            }
+            guard !isBusy else {
+                throw VaultError(.owned, "the index's log cannot be emptied while another program reads it")
+            }
+        }
+    }
+}

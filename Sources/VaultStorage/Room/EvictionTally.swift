@@ -1,0 +1,13 @@
+/// What went.
+package struct EvictionTally: Hashable, Sendable {
+    package var resources = 0
+    package var segments = 0
+    /// Of files that are gone.
+    package var bytes: Int64 = 0
+
+    static func += (tally: inout EvictionTally, other: EvictionTally) {
+        tally.resources += other.resources
+        tally.segments += other.segments
+        tally.bytes += other.bytes
+    }
+}

@@ -1,0 +1,196 @@
+"""A vault within limits, and on a disk that is full: what plays goes on, and not a byte too much is kept."""
+
+import concurrent.futures
+import hashlib
+import os
+import random
+import shutil
+import subprocess
+import threading
+import time
+
+from harness import client
+from harness.case import SEED, Settings, VaultCase
+from harness.waiting import eventually
+
+MEBIBYTE = 1 << 20
+FILMS, LIMIT, PINNED, PLAYERS = 500, 200 * MEBIBYTE, 6, 6
+
+
+class Watch:
+    """Looks at the segment files of a vault again and again, and keeps the most that ever lay there."""
+
+    def __init__(self, vault):
+        self._vault, self.most, self.looks, self._ended = vault, 0, 0, threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    def _look(self):
+        while not self._ended.is_set():
+            self.most = max(self.most, self._bytes())
+            self.looks += 1
+
+    def _bytes(self):
+        total = 0
+        for parent, _, names in os.walk(os.path.join(self._vault.folder, "segments")):
+            for name in names:
+                try:
+                    total += os.path.getsize(os.path.join(parent, name))
+                except FileNotFoundError:
+                    pass  # evicted while we looked
+        return total
+
+    def end(self):
+        self._ended.set()
+        self._thread.join()
+        return self.most
+
+
+class Limits(VaultCase):
+    @classmethod
+    def prepare(cls):
+        dice = random.Random(SEED)
+        cls.origin, cls.vault = cls.new_scripted_origin(), cls.new_vault()
+        cls.films = {}
+        for number in range(FILMS):
+            # A scripted film's bytes come from its seed and size; they are kept once, as what the origin has.
+            size = int(dice.choice([dice.uniform(1, 100_000), dice.uniform(100_000, 1_500_000),
+                                    dice.uniform(1_500_000, 4_000_000)])) + 1
+            url = cls.origin.add(f"film-{number}.mp4", size=size, seed=number)
+            content = cls.origin.film(f"film-{number}.mp4").content
+            cls.films[url] = (size, hashlib.sha256(content).hexdigest())
+        cls.dice = dice
+
+    def test_films_through_a_small_vault(self):
+        """500 films through 200 MiB: never a byte too much, pinned films whole, no wrong byte (C15, C16)"""
+        vault, urls = self.vault, list(self.films)
+        pinned = self.dice.sample(urls, PINNED)
+        vault.result("fetch", *pinned, "--max-size", "200MiB")
+        can_pin = vault.run("pin", pinned[0]).returncode == 0
+        for url in pinned[1:]:
+            if can_pin:
+                vault.result("pin", url)
+        vault.serve("--max-size", "200MiB")
+        watch = Watch(vault)
+        prefix = vault.address(urls[0])[:-len("film-0.mp4")]
+        order = urls + self.dice.sample(urls, 60)
+        self.dice.shuffle(order)
+        with concurrent.futures.ThreadPoolExecutor(PLAYERS) as players:
+            wrong = [url for url, answer in zip(order, players.map(
+                lambda url: client.digest(prefix + url.rpartition("/")[2]), order))
+                if answer != (200, *self.films[url])]
+        vault.service.stop()
+        most = watch.end()
+        self.assertEqual(wrong, [])
+        self.figure("room: most bytes of segment files, of 200 MiB", most / MEBIBYTE, "≤ 200", " MiB")
+        self.assertGreater(watch.looks, 20)
+        self.assertLessEqual(most, LIMIT)
+        self.assertGreater(vault.segment_bytes(), LIMIT * 0.9, "the room there is, is used")
+        if can_pin:
+            for url in pinned:
+                self.assertEqual(vault.info(url)["held"], [[0, self.films[url][0]]], "a pinned film is not whole")
+
+    def test_title_larger_than_the_limit(self):
+        """A title larger than the limit plays whole; fetch of it exits 1 and says how much is missing"""
+        vault = self.new_vault()
+        url = self.origin.add("long.mp4", size=6 * MEBIBYTE, seed=9)
+        done = vault.run("fetch", url, "--max-size", "2MiB")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        missing = 6 * MEBIBYTE - vault.info(url)["bytes"]
+        self.assertIn(f"{missing} bytes", done.stderr.decode())
+        self.assertLessEqual(vault.segment_bytes(), 2 * MEBIBYTE)
+        vault.serve("--max-size", "2MiB")
+        content = self.origin.film("long.mp4").content
+        self.assertEqual(client.digest(vault.address(url)), (200, len(content), hashlib.sha256(content).hexdigest()))
+        vault.service.stop()
+        self.assertLessEqual(vault.segment_bytes(), 2 * MEBIBYTE)
+
+    def test_usage(self):
+        """A size without a number, and an age without a unit, are usage errors"""
+        for options in (["--max-size", "big"], ["--max-age", "90"], ["--min-free", "-1"]):
+            self.assertEqual(self.vault.run("serve", *options).returncode, 2, options)
+
+
+class FullDisk(VaultCase):
+    @classmethod
+    def prepare(cls):
+        """A vault on a small file system of its own, in a mount namespace that ends with the processes in it."""
+        cls.origin = cls.new_scripted_origin()
+        cls.url = cls.origin.add("film.mp4", size=24 * MEBIBYTE, seed=3)
+        cls.content = cls.origin.film("film.mp4").content
+
+    def setUp(self):
+        self.vault = self.new_vault()
+        self.disk = os.path.join(self.vault.base, "disk")
+        os.mkdir(self.disk)
+        if os.geteuid() != 0 or subprocess.run(
+                ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", self.disk], capture_output=True).returncode != 0:
+            self.skipTest("a file system can be mounted by root only")
+        self.addCleanup(subprocess.run, ["umount", "-l", self.disk], check=False)
+        self.addCleanup(self.vault.stop)
+        folder = os.path.join(self.disk, "vault")
+        shutil.copytree(self.vault.folder, folder)
+        self.vault.folder = self.vault.environment["MEDIAVAULT_DIR"] = folder
+        self.ballast = os.path.join(self.disk, "ballast")
+
+    def fill(self, leaving):
+        """Others fill the disk."""
+        status = os.statvfs(self.disk)
+        with open(self.ballast, "wb") as file:
+            file.write(bytes(max(0, status.f_bavail * status.f_frsize - leaving)))
+
+    def play(self, *where):
+        status, length, digest = client.digest(self.vault.address(self.url))
+        self.assertEqual((status, length, digest),
+                         (200, len(self.content), hashlib.sha256(self.content).hexdigest()), where)
+
+    def test_playback_goes_on(self):
+        """On a full disk playback goes on, the service warns once, and the vault recovers when space returns"""
+        self.fill(leaving=3 * MEBIBYTE)
+        service = self.vault.serve()
+        self.play("while the disk is full")
+        self.play("and again")
+        self.assertLess(self.vault.segment_bytes(), 3 * MEBIBYTE)
+        self.assertTrue(eventually(lambda: "disk-full" in service.log(), within=5))
+        os.unlink(self.ballast)
+        self.assertTrue(eventually(lambda: "stored again" in service.log(), within=20), service.log())
+        self.assertEqual(service.log().count("without being stored"), 1)
+        self.vault.stop()
+        os.truncate(self.disk + "/none", 0) if os.path.exists(self.disk + "/none") else None
+        subprocess.run(["mount", "-o", "remount,size=64m", self.disk], check=True)
+        self.vault.serve()
+        self.play("with room")
+        self.vault.stop()
+        self.assertEqual(self.vault.info(self.url)["held"], [[0, len(self.content)]])
+
+    def test_space_returns_while_it_plays(self):
+        """Space that returns in the middle of a film is used for the rest of it, without a restart"""
+        subprocess.run(["mount", "-o", "remount,size=64m", self.disk], check=True)
+        self.fill(leaving=2 * MEBIBYTE)
+        film = self.origin.film("film.mp4")
+        film.hold_at = 12 * MEBIBYTE
+        self.addCleanup(film.release.set)
+        service = self.vault.serve()
+        result = []
+        player = threading.Thread(target=lambda: result.append(client.digest(self.vault.address(self.url))))
+        player.start()
+        self.assertTrue(eventually(lambda: "disk-full" in service.log(), within=15), service.log())
+        os.unlink(self.ballast)
+        time.sleep(5)  # the service looks every few seconds
+        film.release.set()
+        player.join(60)
+        self.assertEqual(result, [(200, len(self.content), hashlib.sha256(self.content).hexdigest())])
+        self.vault.stop()
+        self.assertGreater(self.vault.info(self.url)["bytes"], 11 * MEBIBYTE)
+
+    def test_fetch_says_what_is_missing(self):
+        """fetch on a full disk exits 1, says how much is missing, and goes on from there when there is room"""
+        self.fill(leaving=4 * MEBIBYTE)
+        done = self.vault.run("fetch", self.url)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        os.unlink(self.ballast)
+        subprocess.run(["mount", "-o", "remount,size=64m", self.disk], check=True)
+        missing = len(self.content) - self.vault.info(self.url)["bytes"]
+        self.assertIn(f"{missing} bytes", done.stderr.decode())
+        self.vault.result("fetch", self.url)
+        self.assertEqual(self.vault.info(self.url)["held"], [[0, len(self.content)]])

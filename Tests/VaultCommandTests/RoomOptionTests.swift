@@ -1,0 +1,42 @@
+import ArgumentParser
+import MediaVault
+import Testing
+
+@testable import VaultCommand
+
+@Suite("Sizes and ages on the command line")
+struct RoomOptionTests {
+    @Test(
+        "A size is a number of bytes, powers of 1024 or of 1000 (C16, X9)",
+        arguments: [
+            ("0", 0), ("1048576", 1_048_576), ("300MiB", 314_572_800), ("200MiB", 209_715_200), ("2GB", 2_000_000_000),
+            ("1KiB", 1024), ("1kB", 1000), ("7B", 7), ("3TiB", 3 << 40), ("1GiB", 1 << 30),
+            ("", nil), ("MiB", nil), ("-1", nil), ("1.5GB", nil), ("1 GB", nil), ("1mib", nil), ("90d", nil),
+            ("9007199254740991", 9_007_199_254_740_991), ("9007199254740992", nil), ("9000000TiB", nil),
+            ("99999999999999999999", nil), ("１MB", nil),
+        ] as [(String, Int64?)])
+    func size(_ text: String, _ bytes: Int64?) {
+        #expect((try? SizeArgument.parse(text, "--max-size")) == bytes)
+    }
+
+    @Test(
+        "An age is a number and a unit, in seconds: 90 days are 7 776 000 of them, and no bytes (C16, X9)",
+        arguments: [
+            ("90d", 7_776_000), ("12h", 43_200), ("30m", 1800), ("45s", 45), ("0", 0), ("0d", 0),
+            ("90", nil), ("d", nil), ("", nil), ("-1d", nil), ("1w", nil), ("300MiB", nil),
+            ("9223372036854775807d", nil),
+        ] as [(String, Int64?)])
+    func age(_ text: String, _ seconds: Int64?) {
+        #expect((try? AgeArgument.parse(text, "--max-age")) == seconds)
+    }
+
+    @Test("Options name limits of one run; without one there are none")
+    func limits() throws {
+        #expect(try RoomOptions.parse([]).limits() == nil)
+        #expect(
+            try RoomOptions.parse(["--max-size", "300MiB", "--max-age", "90d", "--min-free", "1GB"]).limits()
+                == RoomLimits(maxSize: 300 << 20, maxAge: 90 * 86_400, minFree: 1_000_000_000))
+        #expect(try RoomOptions.parse(["--max-size", "0"]).limits() == RoomLimits(maxSize: 0))
+        #expect(throws: UsageError.self) { try RoomOptions.parse(["--max-age", "90"]).limits() }
+    }
+}

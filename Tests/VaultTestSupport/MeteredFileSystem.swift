@@ -1,0 +1,102 @@
+import Synchronization
+package import VaultStorage
+
+/// A file system that knows at each moment how many bytes of segment files lie in their folders, and the most that ever
+/// did.
+package final class MeteredFileSystem: FileSystem {
+    private let below: any FileSystem
+    private let meter = Mutex(Meter())
+
+    private struct Meter {
+        var sizes: [String: Int64] = [:]
+        var total: Int64 = 0
+        var most: Int64 = 0
+
+        mutating func set(_ path: String, _ size: Int64?) {
+            total += (size ?? 0) - (sizes[path] ?? 0)
+            sizes[path] = size
+            most = max(most, total)
+        }
+    }
+
+    package init(over below: any FileSystem = PosixFileSystem()) { self.below = below }
+
+    /// The bytes that lie there now.
+    package var total: Int64 { meter.withLock { $0.total } }
+    /// The most that ever lay there at a time.
+    package var most: Int64 { meter.withLock { $0.most } }
+
+    private static func counts(_ path: String) -> Bool { path.contains("/segments/") }
+
+    package func createDirectory(_ path: String) throws(FileFailure) { try below.createDirectory(path) }
+
+    package func create(_ path: String) throws(FileFailure) -> any StoredFile {
+        let file = try below.create(path)
+        guard Self.counts(path) else { return file }
+        meter.withLock { $0.set(path, 0) }
+        return MeteredFile(file, path, self)
+    }
+
+    package func open(_ path: String, writable: Bool) throws(FileFailure) -> any StoredFile {
+        let file = try below.open(path, writable: writable)
+        return Self.counts(path) && writable ? MeteredFile(file, path, self) : file
+    }
+
+    package func exists(_ path: String) -> Bool { below.exists(path) }
+
+    package func rename(_ path: String, to newPath: String) throws(FileFailure) {
+        try below.rename(path, to: newPath)
+        if Self.counts(path) { meter.withLock { $0.set(path, nil) } }
+    }
+
+    package func remove(_ path: String) throws(FileFailure) {
+        try below.remove(path)
+        if Self.counts(path) { meter.withLock { $0.set(path, nil) } }
+    }
+
+    package func synchronizeDirectory(_ path: String) throws(FileFailure) { try below.synchronizeDirectory(path) }
+    package func size(of path: String) throws(FileFailure) -> Int64 { try below.size(of: path) }
+    package func freeBytes(at path: String) throws(FileFailure) -> Int64 { try below.freeBytes(at: path) }
+
+    fileprivate func grew(_ path: String, to size: Int64) {
+        meter.withLock { meter in
+            // A file that was removed while somebody has it open lies in no folder.
+            guard let known = meter.sizes[path] else { return }
+            meter.set(path, max(known, size))
+        }
+    }
+
+    fileprivate func cut(_ path: String, to size: Int64) {
+        meter.withLock { if $0.sizes[path] != nil { $0.set(path, size) } }
+    }
+}
+
+private final class MeteredFile: StoredFile {
+    private let below: any StoredFile
+    private let path: String
+    private let fileSystem: MeteredFileSystem
+
+    init(_ below: any StoredFile, _ path: String, _ fileSystem: MeteredFileSystem) {
+        self.below = below
+        self.path = path
+        self.fileSystem = fileSystem
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileFailure) -> Int {
+        try unsafe below.read(into: buffer, at: offset)
+    }
+
+    func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(FileFailure) {
+        fileSystem.grew(path, to: offset + Int64(buffer.count))
+        try unsafe below.write(buffer, at: offset)
+    }
+
+    func synchronize() throws(FileFailure) { try below.synchronize() }
+
+    func truncate(to size: Int64) throws(FileFailure) {
+        try below.truncate(to: size)
+        fileSystem.cut(path, to: size)
+    }
+
+    func size() throws(FileFailure) -> Int64 { try below.size() }
+}
