@@ -106,7 +106,7 @@ let package = Package(
             name: "MediaVaultTests",
             dependencies: [
                 "MediaVault", "SeededRandom", "VaultStorage", "VaultCrypto", "VaultFetch", "VaultModel",
-                "OriginTestSupport", "VaultTestSupport", crypto,
+                "OriginTestSupport", "VaultTestSupport", crypto, grdb,
             ],
             resources: [.copy("GoldenVault")], swiftSettings: settings),
         .testTarget(

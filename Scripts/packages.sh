@@ -71,6 +71,27 @@ require_libraries() {
     fi # elsewhere the build itself says what it lacks
 }
 
+# Tools that have the same name everywhere.
+require_tools() {
+    if [[ $(uname) == Darwin ]]; then
+        require_formulas "$@"
+    elif command -v apt-get >/dev/null; then
+        require_packages "$@"
+    fi # elsewhere the lack of one is said when it is called
+}
+
+# A Python of its own that drives Debian's Chromium: playwright, from PyPI, in .build/playwright.
+require_playwright() {
+    local place=.build/playwright
+    require_packages python3-venv chromium
+    [[ ! -x $place/bin/python ]] || ! "$place/bin/python" -c 'import playwright' 2>/dev/null || return 0
+    echo "Installing playwright …"
+    if ! quietly .build/playwright.log /usr/bin/python3 -m venv --clear "$place" ||
+        ! quietly .build/playwright.log "$place/bin/pip" install --quiet --disable-pip-version-check playwright; then
+        fatal "playwright could not be installed: see .build/playwright.log"
+    fi
+}
+
 build_release() {
     [[ -x .build/release/mediavault ]] || echo "Building. The first build takes several minutes; its log is .build/release.log."
     quietly .build/release.log swift build -c release --product mediavault ||

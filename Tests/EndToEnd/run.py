@@ -4,7 +4,8 @@
     run.py [--binary PATH] [--only NAME]... [--media FOLDER] [--quiet] [--list]
 
 Prints a line for each check, its figures beside their bounds, and a count. Exit code 0 when all have passed, 1 when one
-has failed, 2 when nothing could be run. Needs nginx, ffmpeg, mpv and numpy; uses loopback only.
+has failed, 2 when nothing could be run. Needs nginx, numpy and players: Scripts/test installs them. Uses
+loopback only.
 """
 
 import argparse
@@ -21,7 +22,7 @@ sys.dont_write_bytecode = True
 from harness import reporting  # noqa: E402
 from harness.case import Settings  # noqa: E402
 
-TOOLS = ("nginx", "ffmpeg", "mpv")
+TOOLS = ("nginx", "ffmpeg", "mpv", "cvlc", "chromium")
 
 
 def checks(suite):

@@ -49,6 +49,13 @@ package final class MeteredFileSystem: FileSystem {
         if Self.counts(path) { meter.withLock { $0.set(path, nil) } }
     }
 
+    package func move(_ path: String, toFree newPath: String) throws(FileFailure) {
+        try below.move(path, toFree: newPath)
+        if Self.counts(path) { meter.withLock { $0.set(path, nil) } }
+    }
+
+    package func names(in folder: String) throws(FileFailure) -> [String] { try below.names(in: folder) }
+
     package func remove(_ path: String) throws(FileFailure) {
         try below.remove(path)
         if Self.counts(path) { meter.withLock { $0.set(path, nil) } }

@@ -141,6 +141,16 @@ package final class SimulatedFileSystem: FileSystem {
         state.withLock { $0.names.rename(path, to: newPath) }
     }
 
+    package func move(_ path: String, toFree newPath: String) throws(FileFailure) {
+        guard !real.exists(newPath) else { throw FileFailure(.alreadyExists, "rename: the name is taken") }
+        try rename(path, to: newPath)
+    }
+
+    package func names(in folder: String) throws(FileFailure) -> [String] {
+        try enter(.list, folder)
+        return try real.names(in: folder)
+    }
+
     package func remove(_ path: String) throws(FileFailure) {
         try enter(.remove, path)
         guard try adopt(path) != nil else { return }

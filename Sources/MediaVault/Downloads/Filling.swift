@@ -22,8 +22,8 @@ final class Filling: Sendable {
 
     /// How often progress is told.
     private static let interval: Duration = .milliseconds(100)
-    /// How often a representation that changes under the download is begun anew.
-    private static let mostBeginnings = 3
+    /// How often what is missing is asked for.
+    private static let mostAttempts = 3
 
     init(_ loader: ResourceLoader, _ options: DownloadOptions, tell: @escaping @Sendable (DownloadProgress) -> Void) {
         self.loader = loader
@@ -37,16 +37,16 @@ final class Filling: Sendable {
         // What a player was refused a moment ago may be taken now.
         try? await loader.ready()
         await loader.storeAgain()
-        for _ in 1..<Self.mostBeginnings {
+        // What was lost on the way, to a disk that was full for a moment say, is fetched once more; and a representation
+        // that changed is begun anew.
+        for attempt in 1...Self.mostAttempts {
             do {
                 try await fill()
-                // What was lost on the way, to a disk that was full for a moment say, is fetched once more.
-                if loader.look({ $0.missing.isEmpty || $0.refusal != nil }) { return try finish() }
-            } catch let error as VaultError where error.code == .changed {
+                if loader.look({ $0.missing.isEmpty || $0.refusal != nil }) { break }
+            } catch let error as VaultError where error.code == .changed && attempt < Self.mostAttempts {
                 // What came of the old representation goes when the new one is there.
             }
         }
-        try await fill()
         try finish()
     }
 
@@ -100,8 +100,7 @@ final class Filling: Sendable {
     }
 
     private func takePiece() -> Lane? {
-        // A player goes on without the store; a download has nothing to go on for.
-        guard loader.look({ $0.refusal == nil }), let piece = work.withLock({ $0.pieces.popFirst() }) else { return nil }
+        guard let piece = work.withLock({ $0.pieces.popFirst() }) else { return nil }
         return Lane(reader: loader.change { ($0.addReader(piece), Effects()) }, position: piece.lowerBound)
     }
 
@@ -113,6 +112,7 @@ final class Filling: Sendable {
             tellIfDue()
             let step = loader.step(lane.reader)
             note(loader.look { $0.readers[lane.reader]?.fetch })
+            // A player goes on without the store; a download has nothing to go on for.
             if loader.look({ $0.bypass(lane.reader) }) != nil { return }
             switch step {
             case .finished: return

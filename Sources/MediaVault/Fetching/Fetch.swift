@@ -109,6 +109,8 @@ struct Fetch {
         case (.current(let content), let known?): try await learn(information, content, known)
         case (.current(.unsatisfiable(let total)), nil) where total != 0: break
         case (.current, nil): try await loader.begin(information, keeping: id)
+        case (.changed, _) where loader.look({ $0.fetches[id]?.keepsRepresentation ?? false }):
+            throw VaultError(.changed, "\(loader.url) has changed at its origin")
         case (.changed, _):
             if case .whole = verdict.content, asked.ifRange != nil {
                 // The whole came because the representation changed: that says nothing about ranges.

@@ -38,7 +38,7 @@ public struct ResourceListing: AsyncSequence, Sendable {
             defer { damagedCount = 0 }
             throw VaultError(
                 .integrity,
-                "\(damagedCount) resources are not listed: their rows fail their tags; restore index.sqlite from a copy"
+                "\(damagedCount) resources are not listed: their rows fail their tags; make the index anew with index rebuild"
             )
         }
 

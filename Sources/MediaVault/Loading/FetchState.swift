@@ -21,6 +21,8 @@ struct FetchState {
     /// One past the last byte wanted; `Int64.max` is "to an end nobody knows". Others may cut it shorter.
     var end: Int64
     var phase = Phase.asking
+    /// An answer of another representation is not taken.
+    var keepsRepresentation = false
     /// The representation that the answer's bytes belong to; nil before the head, and where the store has none.
     var representation: RepresentationID?
     /// The last bytes that came.

@@ -118,7 +118,9 @@ extension LoaderState {
         fetches[id] = fetch
         for reader in readers.keys where readers[reader]?.fetch == id {
             if let position = readers[reader]?.position, position >= fetch.present {
-                readers[reader]?.failure = failure
+                // What a stricter fetch refused, others ask for again on their own.
+                let isTheirs = !fetch.keepsRepresentation || readers[reader]?.keepsRepresentation == true
+                readers[reader]?.failure = isTheirs ? failure : nil
                 readers[reader]?.fetch = nil
             }
             effects.wake(readers[reader]?.signal.raise())

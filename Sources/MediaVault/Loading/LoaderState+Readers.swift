@@ -75,6 +75,7 @@ extension LoaderState {
                 return (.hole(at: position, isDamage: map.damaged.contains(position)), effects)
             }
             let fetch = addFetch(gap, now: now)
+            fetches[fetch]?.keepsRepresentation = reader.keepsRepresentation
             effects.merge(attach(&reader, to: fetch))
             return (.fetch(fetch), effects)
         }

@@ -11,6 +11,8 @@ struct ReaderState {
     var position: Int64
     /// One past the last byte it wants; `Int64.max` while the length is unknown.
     var end: Int64
+    /// Whether what it causes to be fetched must be of the representation that is read: another one begins nothing.
+    var keepsRepresentation = false
     /// The fetch it takes bytes from, whose transfer lives as long as somebody does.
     var fetch: FetchState.ID?
     /// What the last fetch it waited for ended with.

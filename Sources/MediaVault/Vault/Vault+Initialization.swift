@@ -13,6 +13,8 @@ extension Vault {
 
     private static func make(_ place: VaultPlace, _ unlock: Unlock) throws -> InitializationReport {
         let files = PosixFileSystem()
+        // Before anything is made: a new keyring would open nothing of a vault that only lost its index.
+        guard !VaultStore.hasLostIndex(at: place.folder) else { throw VaultStore.absence(at: place.folder) }
         let hasVault = VaultStore.exists(at: place.folder)
         let hasKeyring = files.exists(place.keyring)
         guard hasKeyring || !hasVault else {

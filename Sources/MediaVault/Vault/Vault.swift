@@ -29,6 +29,8 @@ public final class Vault: Sendable {
     private let upkeep = Mutex<Task<Void, Never>?>(nil)
     private let isClosed = Mutex(false)
     private let visits = Mutex(Visits())
+    /// Work that must be over before the store closes.
+    let chores = Chores()
 
     /// How long a loader that nobody uses is kept.
     private static let idleTime: Duration = .seconds(60)
@@ -65,10 +67,7 @@ public final class Vault: Sendable {
         _ place: VaultPlace, unlock: Unlock, options: VaultOptions = VaultOptions()
     ) async throws -> Vault {
         let keyring = try await BlockingPool.shared.run {
-            guard VaultStore.exists(at: place.folder) else {
-                throw VaultError(
-                    .noVault, "there is no vault at \(place.folder); make one with init, or name its folder")
-            }
+            guard VaultStore.exists(at: place.folder) else { throw VaultStore.absence(at: place.folder) }
             let secret = try unlock.secret()
             return try KeyringReader.unlock(KeyringFile.read(place.keyring), with: secret)
         }
@@ -109,6 +108,7 @@ public final class Vault: Sendable {
         }
         guard !wasClosed else { return }
         upkeep.withLock { $0?.cancel() }
+        await chores.end()
         let loaders = loaders.withLock { $0.values.map(\.loader) }
         for loader in loaders { loader.close() }
         for loader in loaders { await loader.settle() }
@@ -157,18 +157,30 @@ public final class Vault: Sendable {
 
     /// The loader of a resource: one for each, however many use it.
     func use(_ reference: MediaReference) throws -> (ResourceLoader, LoaderLease) {
+        let (id, cacheKey) = try name(reference)
+        return try use(id, cacheKey: cacheKey, url: reference.url)
+    }
+
+    /// The loader of a resource that the index has.
+    func use(_ resource: StoredResource) throws -> (ResourceLoader, LoaderLease) {
+        try use(resource.id, cacheKey: resource.metadata.cacheKey, url: MediaURL(resource.metadata.url))
+    }
+
+    /// The loader of a resource, where somebody uses it or has lately.
+    func loader(of id: ResourceID) -> ResourceLoader? { loaders.withLock { $0[id]?.loader } }
+
+    private func use(_ id: ResourceID, cacheKey: [UInt8], url: MediaURL) throws -> (ResourceLoader, LoaderLease) {
         guard !isClosed.withLock({ $0 }) else {
             throw VaultError(.closed, "the vault was closed; open it again")
         }
-        let (id, cacheKey) = try name(reference)
         let loader = try loaders.withLock { loaders in
             if let entry = loaders[id], entry.isRemoving { throw ResourceRecord.removed }
             var entry =
                 loaders[id].flatMap { $0.loader.isBroken ? nil : $0 }
                 ?? LoaderEntry(
                     loader: ResourceLoader(
-                        url: reference.url, id: id, cacheKey: cacheKey, store: store, origin: origin, mode: mode,
-                        pool: pool, precedence: precedence))
+                        url: url, id: id, cacheKey: cacheKey, store: store, origin: origin, mode: mode, pool: pool,
+                        precedence: precedence))
             entry.uses += 1
             loaders[id] = entry
             return entry.loader

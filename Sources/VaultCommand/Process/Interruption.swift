@@ -11,9 +11,10 @@ import Darwin
 enum Interruption {
     /// Runs `work`; the first signal cancels it, and a second ends the process at once.
     ///
+    /// - Parameter outcome: what is said of work that was cancelled.
     /// - Throws: ``Interrupted`` where a signal came before the work was done; else what `work` throws.
     static func cancelling<Value: Sendable>(
-        _ work: @escaping @Sendable () async throws -> Value
+        _ outcome: String = "what was received is kept", _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         let task = Task { try await work() }
         let received = Mutex<Int32?>(nil)
@@ -30,7 +31,7 @@ enum Interruption {
             return try await task.value
         } catch {
             guard let number = received.withLock(\.self) else { throw error }
-            throw Interrupted(signal: number)
+            throw Interrupted(signal: number, outcome: outcome)
         }
     }
 }

@@ -25,6 +25,12 @@ package enum Fresh {
         return identifier
     }
 
+    /// A number below `bound`, each as likely as the others.
+    package static func number(below bound: UInt32) throws -> UInt32 {
+        try Sodium.start()
+        return randombytes_uniform(bound)
+    }
+
     private static func seed() throws -> SecretKey {
         try unsafe SecretKey { buffer in
             guard let address = buffer.baseAddress else { return }

@@ -48,6 +48,14 @@ public struct SegmentDescription: Hashable, Sendable {
         Int64(Self.headerByteCount) + length + Int64(Self.tagByteCount) * Int64(blockCount)
     }
 
+    /// The plaintext bytes that a file of this size can hold: a block that ends within its tag holds none.
+    public static func length(inFileOf size: Int64, blockSize: Int) -> Int64 {
+        let sealed = max(0, size - Int64(headerByteCount))
+        let (blocks, rest) = sealed.quotientAndRemainder(dividingBy: Int64(blockSize + tagByteCount))
+        guard blocks <= mostBytes / Int64(blockSize) else { return mostBytes }
+        return min(mostBytes, blocks * Int64(blockSize) + max(0, rest - Int64(tagByteCount)))
+    }
+
     /// Where block `index` begins in the file.
     public func fileOffset(ofBlock index: Int) -> Int64 {
         Int64(Self.headerByteCount) + Int64(index) * Int64(blockSize + Self.tagByteCount)

@@ -41,6 +41,18 @@ struct APIResponder: Sendable {
                 ifRange: request.headers[values: .ifRange])
             return try await MediaResponder(vault: vault.vault).respond(
                 to: wanted, for: asked.reference(), context: context)
+        case .removals: return try json(try await vault.remove(asked.body(ReferenceDocument.self).reference()))
+        case .pins:
+            try await vault.pin(asked.body(ReferenceDocument.self).reference())
+            return try json(NothingDocument())
+        case .unpins:
+            try await vault.unpin(asked.body(ReferenceDocument.self).reference())
+            return try json(NothingDocument())
+        case .prunes: return try json(try await vault.prune(asked.body()))
+        case .verifications: return verification(try await asked.body(), context)
+        case .settings:
+            return try json(
+                request.method == .patch ? try await vault.change(asked.body()) : try await vault.settings())
         case .downloads:
             let order: DownloadOrder = try await asked.body()
             // A malformed URL is refused before the answer begins.
@@ -54,6 +66,11 @@ struct APIResponder: Sendable {
                 return NothingDocument()
             }
         }
+    }
+
+    /// A check that repairs goes on beside players, and tells how far it is.
+    private func verification(_ order: VerificationOrder, _ context: ServiceContext) -> Response {
+        events(context) { [vault] tell in try await vault.verify(order.options) { tell($0) } }
     }
 
     private func resource(_ reference: MediaReference) async throws -> ResourceDocument {

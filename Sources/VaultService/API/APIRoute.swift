@@ -1,17 +1,16 @@
 /// What can be asked under `/api/v1/`, named as the last part of the path.
 enum APIRoute: String, CaseIterable, Sendable {
-    case status, resources, resource, content, downloads
+    case status, resources, resource, content, downloads, removals, pins, unpins, prunes, verifications, settings
 
     /// The path on the service.
-    var path: String { Self.folder + rawValue }
-
-    static let folder = "/api/v1/"
+    var path: String { "/api/v1/" + rawValue }
 
     /// The methods that it answers to, HEAD beside each GET.
     var methods: [String] {
         switch self {
         case .status, .resources, .resource, .content: ["GET", "HEAD"]
-        case .downloads: ["POST"]
+        case .downloads, .removals, .pins, .unpins, .prunes, .verifications: ["POST"]
+        case .settings: ["GET", "HEAD", "PATCH"]
         }
     }
 }

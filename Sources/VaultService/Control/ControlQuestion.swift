@@ -7,6 +7,11 @@ struct ControlQuestion: Sendable {
     let head: HTTPRequestHead
     let body: [UInt8]
 
+    /// A question that carries a document.
+    init(_ method: HTTPMethod, _ route: APIRoute, body: some Encodable) throws {
+        self.init(method, route, [:], body: try JSONText.bytes(of: body))
+    }
+
     /// A question about one resource, which the query names.
     init(_ method: HTTPMethod, _ route: APIRoute, reference: MediaReference, fields: HTTPHeaders = [:]) {
         let document = ReferenceDocument(reference)

@@ -29,23 +29,21 @@ package final class ServedVault: VaultOperator {
         _ reference: MediaReference, _ options: DownloadOptions, progress: (ProgressDocument) async throws -> Void
     ) async throws {
         let order = DownloadOrder(reference, options, isDetached: false)
-        let question = ControlQuestion(.POST, .downloads, body: try JSONText.bytes(of: order))
-        let _: NothingDocument = try await events(question, progress)
+        let _: NothingDocument = try await events(ControlQuestion(.POST, .downloads, body: order), progress)
     }
 
     package func beginDownload(_ reference: MediaReference, _ options: DownloadOptions) async throws {
         let order = DownloadOrder(reference, options, isDetached: true)
-        let _: NothingDocument = try await document(
-            ControlQuestion(.POST, .downloads, body: try JSONText.bytes(of: order)))
+        let _: NothingDocument = try await document(ControlQuestion(.POST, .downloads, body: order))
     }
 
     /// The document that answers a question.
-    private func document<Document: Decodable>(_ question: ControlQuestion) async throws -> Document {
+    func document<Document: Decodable>(_ question: ControlQuestion) async throws -> Document {
         try await ask(question) { answer in try JSONText.read(from: try await answer.whole()) }
     }
 
     /// Follows a long act; returns what its last line says.
-    private func events<Progress: Codable & Sendable, Outcome: Codable & Sendable>(
+    func events<Progress: Codable & Sendable, Outcome: Codable & Sendable>(
         _ question: ControlQuestion, _ progress: (Progress) async throws -> Void
     ) async throws -> Outcome {
         try await ask(question) { answer in

@@ -27,4 +27,27 @@ package protocol VaultOperator: Sendable {
 
     /// Begins a download that goes on without whoever asked for it.
     func beginDownload(_ reference: MediaReference, _ options: DownloadOptions) async throws
+
+    /// Removes a resource, with all that is known of it.
+    func remove(_ reference: MediaReference) async throws -> RemovalDocument
+
+    /// Keeps a resource whatever the limits say.
+    func pin(_ reference: MediaReference) async throws
+
+    /// Lets limits touch a resource again.
+    func unpin(_ reference: MediaReference) async throws
+
+    /// Lets go of what lies beyond limits, once: those given, or those in force where none is.
+    func prune(_ limits: LimitsDocument) async throws -> PruneDocument
+
+    /// Opens every block, and repairs where the options say so.
+    func verify(
+        _ options: VerifyOptions, progress: (VerificationProgress) async throws -> Void
+    ) async throws -> VerifyDocument
+
+    /// The vault's settings.
+    func settings() async throws -> SettingsDocument
+
+    /// Changes the settings, and gives them as they are then.
+    func change(_ change: SettingsChange) async throws -> SettingsDocument
 }

@@ -11,6 +11,10 @@ package protocol FileSystem: Sendable {
     func exists(_ path: String) -> Bool
     /// Moves a file over whatever stands at the new name.
     func rename(_ path: String, to newPath: String) throws(FileFailure)
+    /// Moves a file to a name that nothing has yet.
+    func move(_ path: String, toFree newPath: String) throws(FileFailure)
+    /// The names in a folder, in no order that means anything.
+    func names(in folder: String) throws(FileFailure) -> [String]
     /// Removes a file; nothing happens where there is none.
     func remove(_ path: String) throws(FileFailure)
     /// Makes names in a folder durable: files made, renamed or removed there.

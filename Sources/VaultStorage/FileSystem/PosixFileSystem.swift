@@ -30,6 +30,36 @@ package struct PosixFileSystem: FileSystem {
         guard Self.systemRename(path, newPath) == 0 else { throw .last("rename") }
     }
 
+    package func move(_ path: String, toFree newPath: String) throws(FileFailure) {
+        // A second name is refused where there is one already; a rename is not.
+        guard unsafe link(path, newPath) == 0 else {
+            // File systems without second names: there the name is looked at first.
+            guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS].contains(errno) else { throw .last("link") }
+            guard !exists(newPath) else { throw FileFailure(.alreadyExists, "rename: the name is taken") }
+            return try rename(path, to: newPath)
+        }
+        try remove(path)
+    }
+
+    package func names(in folder: String) throws(FileFailure) -> [String] {
+        // Not through a symbolic link, which `opendir` would follow.
+        let descriptor = try FileDescriptor(opening: folder, O_RDONLY | O_DIRECTORY)
+        guard let stream = unsafe fdopendir(dup(descriptor.number)) else { throw .last("opendir") }
+        defer { _ = unsafe closedir(stream) }
+        var names: [String] = []
+        while true {
+            errno = 0
+            guard let entry = unsafe readdir(stream) else { break }
+            // The entry's name ends with a zero byte, and lives until the next call.
+            let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        guard errno == 0 else { throw .last("readdir") }
+        return names
+    }
+
     package func remove(_ path: String) throws(FileFailure) {
         guard unsafe unlink(path) == 0 || errno == ENOENT else { throw .last("unlink") }
     }

@@ -16,7 +16,8 @@ enum IndexError {
     /// A row holds what this version never wrote.
     static var damaged: VaultError {
         VaultError(
-            .integrity, "a row of the index fails its tag; remove the resource, or restore index.sqlite from a copy")
+            .integrity,
+            "a row of the index fails its tag; remove the resource, or make the index anew with index rebuild")
     }
 
     private static func vaultError(_ error: DatabaseError) -> VaultError {
@@ -26,7 +27,7 @@ enum IndexError {
         case .SQLITE_FULL:
             VaultError(.diskFull, "the index cannot grow: there is no room left on the disk; make room and try again")
         case .SQLITE_CORRUPT, .SQLITE_NOTADB:
-            VaultError(.integrity, "the index is damaged; restore index.sqlite from a copy of the vault folder")
+            VaultError(.integrity, "the index is damaged; make it anew with index rebuild")
         case .SQLITE_BUSY, .SQLITE_LOCKED:
             VaultError(.owned, "another program is using the index; try again when it is done")
         case .SQLITE_CANTOPEN, .SQLITE_READONLY, .SQLITE_PERM:

@@ -37,7 +37,9 @@ extension VaultIndex {
         try write { db in try self.countFetched(total, db) }
     }
 
-    private func requireNoOverlap(_ segment: SegmentDescription, _ db: Database) throws {
+    /// Requires that no good byte of a segment is another's too.
+    func requireNoOverlap(_ segment: SegmentDescription, badBlocks: Set<Int> = [], _ db: Database) throws {
+        let mine = segment.effectiveRanges(badBlocks: badBlocks)
         let neighbours = try Row.fetchAll(
             db,
             sql: """
@@ -53,7 +55,7 @@ extension VaultIndex {
                 try Int.fetchAll(
                     db, sql: "SELECT block FROM badBlock WHERE segment = ?", arguments: [neighbour.id.data]))
             let good = neighbour.effectiveRanges(badBlocks: bad)
-            guard good.overlaps(with: segment.range).isEmpty else {
+            guard good.isDisjoint(mine) else {
                 throw VaultError(.integrity, "two segments would hold the same bytes; the newer one is dropped")
             }
         }

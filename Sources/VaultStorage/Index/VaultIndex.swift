@@ -59,7 +59,7 @@ package final class VaultIndex: Sendable {
         }
     }
 
-    private static func configuration(readOnly: Bool) -> Configuration {
+    static func configuration(readOnly: Bool) -> Configuration {
         var configuration = Configuration()
         configuration.readonly = readOnly
         configuration.foreignKeysEnabled = true
@@ -80,7 +80,7 @@ package final class VaultIndex: Sendable {
         }
     }
 
-    private static func check(_ db: Database, _ keyring: Keyring) throws -> Int {
+    static func check(_ db: Database, _ keyring: Keyring) throws -> Int {
         guard try Int.fetchOne(db, sql: "PRAGMA application_id") == IndexSchema.applicationID else {
             throw VaultError(.noVault, "this is not the index of a vault; name the vault's folder")
         }
@@ -88,7 +88,7 @@ package final class VaultIndex: Sendable {
             throw VaultError(.noVault, "a newer version wrote this vault; use that version")
         }
         guard let row = try Row.fetchOne(db, sql: "SELECT id, keyringRevision, locator FROM vault") else {
-            throw VaultError(.integrity, "the index has lost its first row; restore index.sqlite from a copy")
+            throw VaultError(.integrity, "the index has lost its first row; make it anew with index rebuild")
         }
         guard (try row.column("id") as Data) == keyring.vaultID.data else {
             throw VaultError(
@@ -164,7 +164,9 @@ package final class VaultIndex: Sendable {
             let object = SealedDocument.open(
                 Array(sealed), key: key.secret, associatedData: Self.settingsData(keyring.vaultID)),
             let settings = VaultSettings(object)
-        else { throw VaultError(.integrity, "the vault's settings fail their tag; restore index.sqlite from a copy") }
+        else {
+            throw VaultError(.integrity, "the vault's settings fail their tag; make the index anew with index rebuild")
+        }
         return settings
     }
 

@@ -35,10 +35,20 @@ package struct FolderSegmentStore: SegmentStore {
     package func remove(_ id: SegmentID) throws(FileFailure) { try fileSystem.remove(path(id)) }
 
     package func quarantine(_ id: SegmentID) throws(FileFailure) {
-        try fileSystem.rename(path(id), to: folder + "/quarantine/" + id.hex)
-        try fileSystem.synchronizeDirectory(folder + "/quarantine")
-        try fileSystem.synchronizeDirectory(folder(of: id))
+        guard let byte = id.bytes.first else { return }
+        try quarantine(id.hex, in: byte)
     }
+
+    package func names(in byte: UInt8) throws(FileFailure) -> [String] { try fileSystem.names(in: folder(of: byte)) }
+
+    package func quarantine(_ name: String, in byte: UInt8) throws(FileFailure) {
+        try fileSystem.createDirectory(folder + "/quarantine")
+        try fileSystem.rename(folder(of: byte) + "/" + name, to: folder + "/quarantine/" + name)
+        try fileSystem.synchronizeDirectory(folder + "/quarantine")
+        try fileSystem.synchronizeDirectory(folder(of: byte))
+    }
+
+    private func folder(of byte: UInt8) -> String { folder + "/segments/" + Hex.encode([byte]) }
 
     private func folder(of id: SegmentID) -> String { folder + "/segments/" + id.hex.prefix(2) }
 

@@ -8,7 +8,7 @@ package import VaultModel
 /// under us is an error and no signal. Calls may block.
 package final class SegmentReader: Sendable {
     private let key: SegmentKey
-    private let file: any StoredFile
+    let file: any StoredFile
     private let pin: SegmentPin?
 
     /// The most blocks read from the file at a time.

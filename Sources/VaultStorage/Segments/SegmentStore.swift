@@ -13,4 +13,8 @@ package protocol SegmentStore: Sendable {
     func remove(_ id: SegmentID) throws(FileFailure)
     /// Puts a file that is not what it should be aside.
     func quarantine(_ id: SegmentID) throws(FileFailure)
+    /// The names where segments rest whose ids begin with a byte, strange ones included.
+    func names(in byte: UInt8) throws(FileFailure) -> [String]
+    /// Puts a file of any name aside that lies there.
+    func quarantine(_ name: String, in byte: UInt8) throws(FileFailure)
 }

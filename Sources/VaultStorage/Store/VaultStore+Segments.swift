@@ -88,15 +88,20 @@ extension VaultStore {
     /// Acts on what reading a segment failed with: the block, or the whole segment, is a gap from now on. Readers that
     /// are not the owner only pass it by.
     package func condemn(_ segment: SegmentDescription, for failure: SegmentFailure) throws {
+        try condemn(segment.id, size: segment.fileSize, for: failure)
+    }
+
+    /// The same for a row whose numbers are impossible: what its file takes is counted until the vault is opened again.
+    package func condemn(_ id: SegmentID, size: Int64 = 0, for failure: SegmentFailure) throws {
         guard isOwner else { return }
         switch failure {
-        case .badBlock(let block): try index.markBad(segment.id, block: block)
+        case .badBlock(let block): try index.markBad(id, block: block)
         case .missing:
-            if try index.drop(segment.id, doomed: false) { room.remove(segment.id, size: segment.fileSize) }
+            if try index.drop(id, doomed: false) { room.remove(id, size: size) }
         case .foreign, .wrongKey:
-            guard try index.drop(segment.id, doomed: false) else { return }
+            guard try index.drop(id, doomed: false) else { return }
             // The row is gone, so the file is never served again; that it could not be moved changes nothing.
-            if (try? segments.quarantine(segment.id)) != nil { room.remove(segment.id, size: segment.fileSize) }
+            if (try? segments.quarantine(id)) != nil { room.remove(id, size: size) }
         case .unreadable: break
         }
     }

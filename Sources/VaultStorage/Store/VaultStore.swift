@@ -14,6 +14,7 @@ package final class VaultStore: Sendable {
 
     let folder: String
     let fileSystem: any FileSystem
+    /// Whether this process may change the vault.
     package let isOwner: Bool
     private let lock: Mutex<VaultLock?>
     let now: @Sendable () -> Int64
@@ -45,7 +46,7 @@ package final class VaultStore: Sendable {
     /// The plaintext bytes of a block in new segments.
     package static let blockSize = 32 << 10
 
-    private init(
+    init(
         folder: String, fileSystem: any FileSystem, index: VaultIndex, keyring: Keyring, lock: consuming VaultLock?,
         now: @escaping @Sendable () -> Int64
     ) {
@@ -68,6 +69,20 @@ package final class VaultStore: Sendable {
         fileSystem.exists(folder + "/index.sqlite")
     }
 
+    /// Whether a folder holds a vault that has lost its index and kept what one can be made from.
+    package static func hasLostIndex(at folder: String, fileSystem: any FileSystem = PosixFileSystem()) -> Bool {
+        !exists(at: folder, fileSystem: fileSystem) && fileSystem.exists(folder + "/catalog.backup")
+    }
+
+    /// Why there is nothing to open in a folder.
+    package static func absence(at folder: String, fileSystem: any FileSystem = PosixFileSystem()) -> VaultError {
+        guard hasLostIndex(at: folder, fileSystem: fileSystem) else {
+            return VaultError(.noVault, "there is no vault at \(folder); make one with init, or name its folder")
+        }
+        return VaultError(
+            .integrity, "the vault at \(folder) has lost its index.sqlite; make it anew with index rebuild")
+    }
+
     /// Makes the folder of a new vault: owner's eyes only, every folder there and synced, the index empty.
     package static func create(
         at folder: String, keyring: Keyring, fileSystem: any FileSystem = PosixFileSystem()
@@ -79,11 +94,17 @@ package final class VaultStore: Sendable {
                 throw VaultError(
                     .invalidArgument, "there is a vault at \(folder) already; open it, or name another folder")
             }
+            // An empty index, and the empty backup that follows it, would make the loss final.
+            guard !hasLostIndex(at: folder, fileSystem: fileSystem) else {
+                throw absence(at: folder, fileSystem: fileSystem)
+            }
             try FolderSegmentStore(vault: folder, fileSystem: fileSystem).prepare()
             // Under a temporary name until it is whole: a vault that was half made is none.
             let path = folder + "/index.sqlite"
             let temporary = path + ".new"
             for suffix in ["", "-wal", "-shm"] { try fileSystem.remove(temporary + suffix) }
+            // The log of an index that is gone must not be taken for this one's.
+            for suffix in ["-wal", "-shm"] { try fileSystem.remove(path + suffix) }
             _ = try fileSystem.create(temporary)
             try VaultIndex.create(at: temporary, keyring: keyring)
             try fileSystem.open(temporary, writable: true).synchronize()
@@ -113,9 +134,7 @@ package final class VaultStore: Sendable {
         at folder: String, keyring: Keyring, access: Access, fileSystem: any FileSystem = PosixFileSystem(),
         now: @escaping @Sendable () -> Int64 = WallClock.now
     ) throws -> VaultStore {
-        guard exists(at: folder, fileSystem: fileSystem) else {
-            throw VaultError(.noVault, "there is no vault at \(folder); make one with init, or name its folder")
-        }
+        guard exists(at: folder, fileSystem: fileSystem) else { throw absence(at: folder, fileSystem: fileSystem) }
         let path = folder + "/index.sqlite"
         switch access {
         case .reader:
@@ -155,6 +174,9 @@ package final class VaultStore: Sendable {
         try index.close()
         if let failure { throw failure }
     }
+
+    /// Lets another process own the vault.
+    func giveUpLock() { lock.withLock { $0 = nil } }
 
     private func finishCounting() throws {
         try flushCounters()

@@ -22,6 +22,7 @@ class Settings:
     binary = os.path.join(ROOT, ".build", "release", "mediavault")
     scratch = os.path.join(ROOT, ".build", "end-to-end")
     media = os.path.join(ROOT, ".build", "media")
+    browser_python = os.path.join(ROOT, ".build", "playwright", "bin", "python")
     figures = []
 
 

@@ -6,6 +6,8 @@ import subprocess
 
 TITLE = "A title that no vault may show"
 FILMS = ("tone.mp3", "moov-first.mp4", "moov-last.mp4", "film.webm", "large.mp4")
+SAMPLES = ("moov-first.mp4", "moov-last.mp4", "fragmented.mp4", "film.mkv", "film.webm", "film.ts",
+           "tone.mp3", "audio.m4a", "audio.flac", "audio.ogg")
 LARGE, LARGE_BYTES = "large.mp4", 300 << 20
 HUGE, HUGE_BYTES = "huge.bin", 1 << 30
 
@@ -16,10 +18,17 @@ _H264_AAC = ("-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "
 _VP8_OPUS = ("-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "1M", "-g", "25",
              "-c:a", "libopus", "-b:a", "96k")
 _MOOV_FIRST = ("-movflags", "+faststart")
+_FRAGMENTS = ("-movflags", "+frag_keyframe+empty_moov+default_base_moof")
+_SOUND = {
+    "audio.m4a": ("-c:a", "aac", "-b:a", "128k"), "audio.flac": ("-c:a", "flac"),
+    "audio.ogg": ("-c:a", "libvorbis", "-b:a", "128k")}
+_REPEATABLE = ("-fflags", "+bitexact", "-flags:v", "+bitexact", "-flags:a", "+bitexact")
 
 
 def _recipe(name):
     """The inputs and the encoding of a medium."""
+    if name in _SOUND:
+        return [*_filled(_NOISE, seconds=120 if name == "audio.ogg" else 60), *_SOUND[name], *_REPEATABLE]
     if name == "tone.mp3":
         return [*_filled(_NOISE, seconds=120), "-c:a", "libmp3lame", "-b:a", "128k"]
     if name == "film.webm":
@@ -27,6 +36,8 @@ def _recipe(name):
     if name == LARGE:
         return [*_filled(_SCENE + _NOISE, size="1280x720", seconds=8, noise=100), *_H264_AAC, "-crf", "0", *_MOOV_FIRST]
     film = [*_filled(_SCENE + _NOISE, size="640x360", seconds=20, noise=20), *_H264_AAC, "-crf", "28"]
+    if name in ("film.mkv", "film.ts", "fragmented.mp4"):
+        return [*film, *(_FRAGMENTS if name == "fragmented.mp4" else ()), *_REPEATABLE]
     return film if name == "moov-last.mp4" else [*film, *_MOOV_FIRST]
 
 

@@ -34,9 +34,9 @@ def mpv_exit(source, *options):
 class Mpv:
     """mpv under control: told to seek, asked where it is."""
 
-    def __init__(self, source, control):
+    def __init__(self, source, control, *options):
         self._process = subprocess.Popen(
-            [*_MPV, f"--input-ipc-server={control}", source],
+            [*_MPV, f"--input-ipc-server={control}", *options, source],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         if not eventually(lambda: os.path.exists(control) and self._connected(control)):
             self._process.kill()

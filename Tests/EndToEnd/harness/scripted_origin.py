@@ -1,5 +1,6 @@
 """An origin that does what a real one seldom does: holds an answer back, refuses, lies; and says when it was left."""
 
+import contextlib
 import random
 import re
 import select
@@ -76,6 +77,9 @@ class ScriptedOrigin:
             film.release.set()
         self._server.shutdown()
         self._server.server_close()
+        for exchange in self.exchanges:  # connections that are kept open
+            with contextlib.suppress(OSError):
+                exchange.cut()
 
     def _serve(self, connection):
         reader = connection.makefile("rb")

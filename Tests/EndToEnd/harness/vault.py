@@ -14,6 +14,8 @@ from .waiting import eventually
 class Vault:
     """A vault with a key file of its own, driven by the command."""
 
+    launcher = ()  # the command that starts the service, where it is not started outright
+
     def __init__(self, binary, folder):
         self.binary, self.base = binary, folder
         self.folder = os.path.join(folder, "vault")
@@ -82,9 +84,14 @@ class Service:
         self._log = os.path.join(vault.base, "service.log")
         with open(self._log, "ab") as log:
             self.process = subprocess.Popen(
-                [vault.binary, "serve", *options], env=vault.environment,
+                [*vault.launcher, vault.binary, "serve", *options], env=vault.environment,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        if not eventually(lambda: self.process.poll() is not None or self.is_up(), within=10):
+        try:
+            is_decided = eventually(lambda: self.process.poll() is not None or self.is_up(), within=10)
+        except BaseException:  # an interrupt is nobody's who could stop the process
+            self.process.kill()
+            raise
+        if not is_decided:
             self.process.kill()
         if self.process.poll() is not None:
             raise AssertionError(f"the service does not start: {self.log()[-400:]}")

@@ -1,0 +1,117 @@
+import VaultModel
+import VaultStorage
+
+// What repairing changes, in the index and in the loaders that live.
+extension Vault {
+    /// Makes a block, or a whole segment, a gap.
+    func condemn(_ segment: SegmentID, for failure: SegmentFailure, of resource: ResourceID) async throws {
+        loader(of: resource)?.change { state in
+            state.condemn(segment, for: failure)
+            return Effects()
+        }
+        let store = store
+        try await executor.run { try store.condemn(segment, for: failure) }
+    }
+
+    /// Takes a file in that is a whole segment by its own header.
+    ///
+    /// - Returns: false where its bytes are held, or are being fetched: the next check will look at it again.
+    func adopt(_ claimed: ClaimedSegment) async throws -> Bool {
+        let loader = loader(of: claimed.resource)
+        guard loader?.isIdle ?? true else { return false }
+        let (store, segment) = (store, claimed.segment)
+        guard try await executor.run({ try store.adopt(segment) }) else { return false }
+        if let loader, loader.record.representation == segment.representation {
+            loader.change { state in
+                // Under a row that was wrong it may be there already.
+                state.map.remove(segment.id, isDamaged: false)
+                state.map.put(segment)
+                return Effects()
+            }
+        }
+        return true
+    }
+
+    /// Fetches ranges of a representation anew, and nothing else; returns when they are durable.
+    ///
+    /// - Returns: how many bytes came.
+    /// - Throws: ``VaultError`` whose message says why they cannot be had and what to do.
+    func mend(
+        _ gaps: ByteRanges, of representation: RepresentationID, _ resource: StoredResource
+    ) async throws -> Int64 {
+        let (loader, lease) = try use(resource)
+        defer { withExtendedLifetime(lease) {} }
+        try await loader.ready()
+        guard loader.record.representation == representation else {
+            throw VaultError(.changed, "\(loader.url) was replaced while it was checked; verify again")
+        }
+        guard !loader.isOffline else {
+            throw VaultError(.notHeld, "\(loader.url) can be mended only online; verify again with --repair then")
+        }
+        guard loader.look({ $0.information?.validators.canVerify }) ?? false else {
+            throw VaultError(
+                .changed,
+                "\(loader.url) has nothing that tells one version from another; remove it and fetch it again")
+        }
+        // Missing before: others may fetch the same ranges meanwhile, and those bytes are theirs.
+        let missing = loader.look { state in gaps.subtracting(state.map.covered) }
+        for range in missing.ranges { try await refetch(range, by: loader) }
+        let (rest, failure) = loader.look { state in (gaps.subtracting(state.map.covered), state.storeFailure) }
+        guard rest.isEmpty else {
+            throw failure ?? VaultError(.storage, "\(loader.url) could not be stored; make room and verify again")
+        }
+        return missing.byteCount
+    }
+
+    private func refetch(_ range: ByteRange, by loader: ResourceLoader) async throws {
+        let reader = loader.change { state in
+            let id = state.addReader(range)
+            state.readers[id]?.keepsRepresentation = true
+            return (id, Effects())
+        }
+        var fetches: Set<FetchState.ID> = []
+        do {
+            try await walk(reader, from: range.lowerBound, loader, &fetches)
+        } catch {
+            loader.change { $0.removeReader(reader) }
+            await loader.settle(fetches)
+            guard (error as? VaultError)?.code == .changed else { throw error }
+            throw VaultError(
+                .changed,
+                "\(loader.url) has changed at its origin, so its bad ranges cannot be mended; remove it and fetch it again"
+            )
+        }
+        loader.change { $0.removeReader(reader) }
+        await loader.settle(fetches)
+    }
+
+    private func walk(
+        _ reader: ReaderState.ID, from first: Int64, _ loader: ResourceLoader, _ fetches: inout Set<FetchState.ID>
+    ) async throws {
+        var position = first
+        var failures = 0
+        while true {
+            let step = loader.step(reader)
+            if let fetch = loader.look({ $0.readers[reader]?.fetch }) { fetches.insert(fetch) }
+            switch step {
+            case .finished: return
+            case .take(let bytes):
+                position += Int64(bytes.count)
+                failures = 0
+                loader.change { $0.advance(reader, to: position) }
+            case .open(_, let run):
+                position = run.upperBound
+                loader.change { $0.advance(reader, to: position) }
+            case .wait, .fetch: try await loader.waitForWake(reader)
+            case .changed: throw MediaReader.changed(loader.url, position)
+            case .hole(_, let isDamage): throw MediaReader.hole(at: position, isDamage: isDamage)
+            case .failed(let failure):
+                failures += 1
+                guard let delay = RetryPolicy.delay(after: failure, tries: failures) else {
+                    throw failure.vaultError(for: loader.url, at: position)
+                }
+                try await Task.sleep(for: delay)
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+import VaultModel
+import VaultStorage
+
+// From the index to the files.
+extension Verifier {
+    mutating func checkSettings() async throws {
+        do {
+            _ = try await blocking { try $0.index.settings() }
+        } catch let error as VaultError where error.code == .integrity {
+            report.note(.settings, isMended: false)
+        }
+    }
+
+    mutating func checkResources() async throws {
+        var last: ResourceID?
+        while true {
+            let after = last
+            let page = try await blocking { try $0.index.resourceIDs(after: after, limit: Self.pageRows) }
+            for id in page { try await check(id) }
+            guard let end = page.last else { return }
+            last = end
+        }
+    }
+
+    private mutating func check(_ id: ResourceID) async throws {
+        let resource: StoredResource
+        do {
+            // One that was removed meanwhile is none.
+            guard let found = try await blocking({ try $0.index.resource(id) }) else { return }
+            resource = found
+        } catch let error as VaultError where error.code == .integrity {
+            report.note(.resource, isMended: false)
+            report.name(
+                DamagedResource(
+                    id: id.hex, url: nil, damage: [.resource: 1], ranges: [], isRepaired: false,
+                    problem: "its rows do not open; make the index anew with index rebuild"))
+            return
+        }
+        for representation in try await blocking({ try $0.index.representations(of: id) }) {
+            let ledger = try await check(representation, of: resource)
+            if !ledger.isSound { try await settle(ledger, of: representation, resource) }
+        }
+    }
+
+    private mutating func check(
+        _ representation: RepresentationID, of resource: StoredResource
+    ) async throws -> RepresentationLedger {
+        var ledger = RepresentationLedger()
+        var last: StoredSegment.Place?
+        while true {
+            let after = last
+            let page = try await blocking {
+                try $0.index.segments(of: representation, after: after, limit: Self.pageRows)
+            }
+            for row in page { try await check(row, of: resource, &ledger) }
+            guard let end = page.last else { break }
+            last = end.place
+        }
+        ledger.finish()
+        return ledger
+    }
+
+    private mutating func check(
+        _ row: StoredSegment, of resource: StoredResource, _ ledger: inout RepresentationLedger
+    ) async throws {
+        guard let segment = ledger.admit(row) else {
+            return try await misfit(row, .row, of: resource, &ledger)
+        }
+        guard segment.length > 0, try takesNext() else { return }
+        report.segments += 1
+        do {
+            let (reader, size) = try await blocking { store in
+                let reader = try store.reader(of: segment, resource: resource)
+                return (reader, try reader.fileSize())
+            }
+            let bad = try await badBlocks(of: segment, reader).subtracting(row.badBlocks)
+            // One that lost its end is as it should be once the blocks that went with it are known to be bad.
+            let isMisfit = !row.isOpen && (size > segment.fileSize || (size < segment.fileSize && !bad.isEmpty))
+            guard !bad.isEmpty || isMisfit else { return }
+            guard try await isStillThere(segment, &ledger) else { return }
+            if isMisfit, try await settleSize(of: segment, isLonger: size > segment.fileSize, &ledger) { return }
+            for block in bad.sorted() {
+                ledger.note(.block, losing: segment.range(ofBlock: block))
+                try await condemn(segment.id, for: .badBlock(block), of: resource)
+            }
+        } catch SegmentFailure.unreadable {
+            report.unreadable += 1
+        } catch let failure as SegmentFailure {
+            guard try await isStillThere(segment, &ledger) else { return }
+            ledger.forget(segment)
+            switch failure {
+            case .missing:
+                ledger.note(.missing, claiming: segment.range)
+                try await condemn(segment.id, for: failure, of: resource)
+            case .wrongKey: try await misfit(row, .key, of: resource, &ledger)
+            default: try await misfit(row, .header, of: resource, &ledger)
+            }
+        }
+    }
+
+    /// Whether a row is still there. An owner may have removed the segment since the row was read.
+    private func isStillThere(_ segment: SegmentDescription, _ ledger: inout RepresentationLedger) async throws -> Bool
+    {
+        let isThere = try await blocking { try $0.index.hasSegment(segment.id) }
+        if !isThere { ledger.forget(segment) }
+        return isThere
+    }
+
+    /// A row and its file do not belong together. Where the file is a whole segment by itself it is the row that is
+    /// wrong; else the file is none, and goes.
+    private mutating func misfit(
+        _ row: StoredSegment, _ damageClass: DamageClass, of resource: StoredResource,
+        _ ledger: inout RepresentationLedger
+    ) async throws {
+        guard options.repairs else { return ledger.note(damageClass, claiming: row.range) }
+        switch try await reclaim(row.id) {
+        case true?: ledger.noteMended(damageClass)
+        case false?:
+            ledger.note(damageClass, claiming: row.range)
+            try await condemn(row.id, for: .foreign, of: resource)
+        case nil:
+            ledger.note(damageClass, claiming: nil)
+            report.unreadable += 1
+        }
+    }
+
+    /// Makes a row anew from its file.
+    ///
+    /// - Returns: false where the file is no whole segment by itself; nil where nothing is known about it.
+    private mutating func reclaim(_ id: SegmentID) async throws -> Bool? {
+        do {
+            guard let claimed = try await soundClaim(of: id) else { return false }
+            return try await vault.adopt(claimed)
+        } catch SegmentFailure.missing {
+            return false
+        } catch is SegmentFailure {
+            return nil
+        } catch let error as VaultError where error.code == .integrity {
+            return nil
+        }
+    }
+
+    /// A file has not the size that its row says.
+    ///
+    /// - Returns: whether the row was wrong and the file is whole: then none of its blocks is bad.
+    private mutating func settleSize(
+        of segment: SegmentDescription, isLonger: Bool, _ ledger: inout RepresentationLedger
+    ) async throws -> Bool {
+        // One that lost its end cannot tell a row that says too much from blocks that are gone: those are missed.
+        guard options.repairs, isLonger else {
+            ledger.note(.size, claiming: nil)
+            return false
+        }
+        let isWhole = try await reclaim(segment.id) ?? false
+        if !isWhole { try await blocking { try $0.cut(segment) } }
+        ledger.noteMended(.size)
+        return isWhole
+    }
+
+    private func condemn(_ id: SegmentID, for failure: SegmentFailure, of resource: StoredResource) async throws {
+        if options.repairs { try await vault.condemn(id, for: failure, of: resource.id) }
+    }
+
+    /// Rows that belong to no resource: nothing opens what they name.
+    mutating func checkStrandedRows() async throws {
+        var last: SegmentID?
+        while true {
+            let after = last
+            let page = try await blocking { try $0.index.strandedSegments(after: after, limit: Self.pageRows) }
+            guard let end = page.last else { return }
+            last = end
+            for id in page { try await settle(stranded: id) }
+        }
+    }
+
+    private mutating func settle(stranded id: SegmentID) async throws {
+        let isWhole = options.repairs ? try await reclaim(id) : nil
+        report.note(.row, isMended: isWhole != nil)
+        if isWhole == false { try await blocking { try $0.condemn(id, for: .foreign) } }
+    }
+}

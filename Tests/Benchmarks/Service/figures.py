@@ -1,0 +1,163 @@
+"""The figures: what is measured, beside what, and within which bound."""
+
+import dataclasses
+import os
+import statistics
+
+from harness import client
+from harness.vault import Vault
+from harness.waiting import eventually, settled
+
+import measuring
+from servers import BOUND
+
+READERS = 50
+MIB = 1 << 20
+
+
+@dataclasses.dataclass
+class Sizes:
+    """How much is measured."""
+    film: int = 512 * MIB
+    fills: int = 5
+    starts: int = 100
+    ranges: int = 5
+    range_seconds: int = 5
+
+    @classmethod
+    def quick(cls):
+        return cls(film=128 * MIB, fills=3, starts=30, ranges=3, range_seconds=2)
+
+
+class BoundVault(Vault):
+    launcher = BOUND
+
+
+class Bench:
+    """The servers, the films on them, and vaults that are made as they are needed."""
+
+    FILM, CLIP, CLIP_BYTES = "film.bin", "clip.bin", MIB
+
+    def __init__(self, binary, folder, servers, sizes):
+        self.binary, self.folder, self.servers, self.sizes = binary, folder, servers, sizes
+        self._queries, self._places, self._vaults = 0, 0, []
+
+    def make_films(self):
+        for name, size in ((self.FILM, self.sizes.film), (self.CLIP, self.CLIP_BYTES)):
+            with open(os.path.join(self.servers.media, name), "wb") as file:
+                for _ in range(size // MIB):
+                    file.write(os.urandom(MIB))
+                os.fsync(file.fileno())
+
+    def target(self, name):
+        """A film under a name that nobody has asked for."""
+        self._queries += 1
+        return f"{name}?title={self._queries}"
+
+    def served_vault(self):
+        self._places += 1
+        vault = BoundVault(self.binary, os.path.join(self.folder, f"vault-{self._places}")).init()
+        self._vaults.append(vault)
+        vault.serve()
+        return vault
+
+    def stop(self):
+        for vault in self._vaults:
+            vault.stop()
+
+    # Each figure: what the service shows, what stands beside it, the result, its bound, and whether that is met.
+
+    def shaped_fill(self):
+        """cold fill, origin at 200 MiB/s: service ÷ straight"""
+        return self._fill("shaped", "shaped", 0.90)
+
+    def unshaped_fill(self):
+        """cold fill: service ÷ nginx slice on gocryptfs"""
+        return self._fill("plain", "peer", 2)
+
+    def _fill(self, origin, other, bound):
+        """A vault filled from the origin, beside the other server; each title is asked for once."""
+        vault = self.served_vault()
+
+        def service_rate():
+            url = self.servers.url(origin, self.target(self.FILM))
+            address = vault.address(url)
+            os.sync()  # what the other side has left to be written is not this side's to wait for
+            rate = measuring.stream_rate(address, self.sizes.film)
+            if not eventually(lambda: vault.info(url)["bytes"] == self.sizes.film):
+                raise RuntimeError("the film was played whole and is not held whole")
+            return rate
+
+        def other_rate():
+            address = self.servers.url(other, self.target(self.FILM))
+            os.sync()
+            return measuring.stream_rate(address, self.sizes.film)
+
+        client.digest(vault.address(self.servers.url(origin, self.target(self.CLIP))))
+        rates = measuring.pairs(self.sizes.fills, service_rate, other_rate)
+        vault.stop()
+        ratio = measuring.median_ratio(*rates)
+        shown = [f"{statistics.median(side) / 1e6:.0f} MB/s" for side in rates]
+        return *shown, f"{ratio:.2f}", f">= {bound}", ratio >= bound
+
+    def first_byte(self):
+        """first byte of a cold start: service − straight"""
+        vault = self.served_vault()
+
+        def straight():
+            return self.servers.url("plain", self.target(self.CLIP))
+
+        first, *fresh = (vault.address(straight()) for _ in range(1 + self.sizes.starts))
+        measuring.first_byte_seconds(first)  # the process's own first steps are no film's
+        seconds = measuring.pairs(
+            self.sizes.starts, lambda: measuring.first_byte_seconds(fresh.pop()),
+            lambda: measuring.first_byte_seconds(straight()))
+        vault.stop()
+        shown = [f"{1e3 * statistics.median(side):.2f} ms" for side in seconds]
+        later = 1e3 * statistics.median(own - others for own, others in zip(*seconds))
+        return *shown, f"{later:.2f} ms", "<= 5 ms", later <= 5
+
+    def warm_ranges(self):
+        """warm, 8 clients × random 256 KiB: service ÷ nginx slice on gocryptfs"""
+        vault, target = self.served_vault(), self.target(self.FILM)
+        addresses = vault.address(self.servers.url("plain", target)), self.servers.url("peer", target)
+        digests = [client.digest(address) for address in addresses]
+        if digests[0] != digests[1]:
+            raise RuntimeError("the two sides give different bytes")
+        os.sync()
+        script = os.path.join(self.folder, "ranges.lua")
+        rates = measuring.pairs(self.sizes.ranges, *(
+            lambda address=address: measuring.random_ranges(address, self.sizes.film, script, self.sizes.range_seconds)
+            for address in addresses))
+        vault.stop()
+        ratio = measuring.median_ratio(*rates)
+        return *(f"{statistics.median(side):.0f} /s" for side in rates), f"{ratio:.2f}", ">= 2", ratio >= 2
+
+    def paused_readers(self):
+        """memory with 50 paused readers of an HTTP/2 origin, before, at most"""
+        vault = self.served_vault()
+        addresses = [vault.address(self.servers.url("http2", self.target(self.FILM))) for _ in range(READERS)]
+        before = settled(vault.service.memory, MIB)
+        readers = [client.Stream(address, receive_buffer=65_536) for address in addresses]
+        try:
+            for reader in readers:
+                if reader.status != 200 or len(reader.read(65_536)) != 65_536:
+                    raise RuntimeError(f"a reader was answered {reader.status} or got no bytes")
+            paused = settled(vault.service.memory, MIB, quiet=3)
+            peak = vault.service.memory("VmHWM")
+        finally:
+            for reader in readers:
+                reader.close()
+        vault.stop()
+        protocols = eventually(self.servers.protocols, lambda found: len(found) >= READERS)
+        if len(protocols) < READERS or set(protocols) != {"HTTP/2.0"}:
+            raise RuntimeError(f"the origin was to be asked {READERS} times in HTTP/2; it noted {protocols}")
+        most = max(paused, peak)
+        shown = [f"{size / 1e6:.0f} MB" for size in (paused, before, most)]
+        return *shown, "<= 120 MB", most <= 120e6
+
+
+FIGURES = {
+    "a": Bench.shaped_fill, "b": Bench.unshaped_fill, "c": Bench.first_byte, "d": Bench.warm_ranges,
+    "e": Bench.paused_readers,
+}

@@ -1,0 +1,78 @@
+"""Ways to measure an address: a whole stream, the first byte, random ranges by many clients; and fair pairs of them."""
+
+import re
+import socket
+import statistics
+import subprocess
+import time
+
+from harness import client
+
+RANGE = 256 << 10
+
+_RANDOM_RANGES = """
+math.randomseed(7)
+request = function()
+  local first = math.random(0, {size} - {range})
+  return wrk.format("GET", nil, {{ Range = "bytes=" .. first .. "-" .. (first + {range} - 1) }})
+end
+"""
+
+
+def pairs(count, vault, other):
+    """Measures both sides in turn, each pair in the other order than the one before it; the two lists of values."""
+    values = ([], [])
+    for number in range(count):
+        for side in ((0, 1), (1, 0))[number % 2]:
+            values[side].append((vault, other)[side]())
+    return values
+
+
+def median_ratio(vault, other):
+    """The median of the pairs' ratios: a slow moment of the machine strikes both of a pair, or one pair alone."""
+    return statistics.median(own / others for own, others in zip(vault, other))
+
+
+def stream_rate(address, size):
+    """Bytes a second of one whole answer, by curl."""
+    told = subprocess.run(
+        ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code} %{size_download} %{time_total}", address],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600).stdout
+    code, received, seconds = told.split()
+    if code != "200" or int(received) != size:
+        raise RuntimeError(f"a whole answer of {size} bytes was asked for and {received} came, with status {code}")
+    return size / float(seconds)
+
+
+def first_byte_seconds(address):
+    """From connecting to the first byte of the body; the rest is read too, so that nothing goes on behind."""
+    host, port, target = client.split(address)
+    request = f"GET {target} HTTP/1.1\r\nHost: {host}:{port}\r\nRange: bytes=0-\r\nConnection: close\r\n\r\n".encode()
+    started = time.perf_counter()
+    with socket.create_connection((host, port), timeout=60) as connection:
+        connection.sendall(request)
+        received = b""
+        while (end := received.find(b"\r\n\r\n")) < 0 or len(received) == end + 4:
+            part = connection.recv(65_536)
+            if not part:
+                raise RuntimeError("the connection was closed before the first byte")
+            received += part
+        seconds = time.perf_counter() - started
+        while connection.recv(1 << 20):
+            pass
+    if not received.startswith(b"HTTP/1.1 206"):
+        raise RuntimeError(f"a range was asked for and answered: {received[:40]!r}")
+    return seconds
+
+
+def random_ranges(address, size, script, seconds, clients=8):
+    """Random ranges a second that so many clients get together, by wrk."""
+    with open(script, "w", encoding="ascii") as file:
+        file.write(_RANDOM_RANGES.format(size=size, range=RANGE))
+    told = subprocess.run(
+        ["wrk", "-t1", f"-c{clients}", f"-d{seconds}", "-s", script, address],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds + 60).stdout
+    rate, refused = re.search(r"Requests/sec:\s+([\d.]+)", told), re.search(r"Non-2xx.*|Socket errors.*", told)
+    if not rate or refused:
+        raise RuntimeError(f"wrk: {refused[0] if refused else told[-200:]}")
+    return float(rate[1])

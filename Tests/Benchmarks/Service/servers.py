@@ -1,0 +1,129 @@
+"""What the vault is measured against: an nginx origin, and an nginx slice cache in a gocryptfs folder before it."""
+
+import os
+import shutil
+import subprocess
+
+from harness.nginx_origin import free_port
+from harness.waiting import eventually
+
+HOST = "127.0.0.1"
+SYSTEM_AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
+
+# The origin answers any query, so that a new query is a new title. The peer's cache key holds the query for that.
+_CONFIGURATION = """
+{user} worker_processes 2; daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log;
+events {{ worker_connections 1024; }}
+http {{
+  include /etc/nginx/mime.types; default_type application/octet-stream;
+  sendfile on; tcp_nopush on; keepalive_requests 100000000;
+  log_format protocols '$server_protocol $connection';
+  client_body_temp_path {folder}/tmp/a; proxy_temp_path {folder}/tmp/b; fastcgi_temp_path {folder}/tmp/c;
+  uwsgi_temp_path {folder}/tmp/d; scgi_temp_path {folder}/tmp/e;
+  proxy_cache_path {sealed}/cache levels=1:2 keys_zone=sealed:10m max_size=100g use_temp_path=off;
+  server {{ listen 127.0.0.1:{plain}; root {media}; access_log off; }}
+  server {{ listen 127.0.0.1:{shaped}; root {media}; access_log off; limit_rate 200m; }}
+  server {{
+    listen 127.0.0.1:{http2} ssl http2; root {media}; access_log {folder}/http2.log protocols;
+    ssl_certificate {folder}/origin.crt; ssl_certificate_key {folder}/origin.key;
+  }}
+  server {{
+    listen 127.0.0.1:{peer}; access_log off;
+    location / {{
+      slice 1m; proxy_cache sealed; proxy_cache_key $uri$is_args$args$slice_range; proxy_set_header Range $slice_range;
+      proxy_cache_valid 200 206 1h; proxy_http_version 1.1; proxy_set_header Connection "";
+      proxy_pass http://127.0.0.1:{plain};
+    }}
+  }}
+}}
+"""
+
+# Starts what must not outlive the bench, however that ends.
+BOUND = ("setpriv", "--pdeathsig", "TERM", "--")
+
+
+class Servers:
+    def __init__(self, folder, media):
+        self.folder, self.media, self._running = folder, media, []
+        self.ports = {name: free_port() for name in ("plain", "shaped", "http2", "peer")}
+        self._cipher, self._sealed = os.path.join(folder, "cipher"), os.path.join(folder, "sealed")
+        for name in ("tmp", "cipher", "sealed"):
+            os.makedirs(os.path.join(folder, name))
+
+    def url(self, server, target):
+        scheme = "https" if server == "http2" else "http"
+        return f"{scheme}://{HOST}:{self.ports[server]}/{target}"
+
+    def start(self):
+        self._trust_own_authority()
+        self._mount_sealed_folder()
+        configuration = os.path.join(self.folder, "nginx.conf")
+        with open(configuration, "w", encoding="ascii") as file:
+            file.write(_CONFIGURATION.format(
+                folder=self.folder, media=self.media, sealed=self._sealed, **self.ports,
+                user="user root;" if os.geteuid() == 0 else ""))
+        errors = os.path.join(self.folder, "error.log")
+        self._start("nginx", "-e", errors, "-c", configuration)
+        if not eventually(lambda: os.path.exists(os.path.join(self.folder, "nginx.pid"))):
+            raise RuntimeError(f"nginx does not start: {_end_of(errors)}")
+
+    def stop(self):
+        for process in reversed(self._running):
+            process.terminate()
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        if os.path.ismount(self._sealed):
+            subprocess.run(["fusermount3", "-uz", self._sealed], check=False)
+
+    def protocols(self):
+        """The protocol of each request that the HTTP/2 origin has answered to its end."""
+        path = os.path.join(self.folder, "http2.log")
+        if not os.path.exists(path):
+            return []
+        with open(path, encoding="ascii") as file:
+            return [line.split()[0] for line in file]
+
+    def _start(self, *command):
+        with open(os.path.join(self.folder, "servers.log"), "ab") as log:
+            self._running.append(subprocess.Popen(
+                [*BOUND, *command], stdin=subprocess.DEVNULL, stdout=log, stderr=log))
+
+    def _mount_sealed_folder(self):
+        password = ("-extpass", "echo bench")
+        _quiet("gocryptfs", "-q", "-init", *password, self._cipher)
+        self._start("gocryptfs", "-q", "-fg", *password, self._cipher, self._sealed)
+        if not eventually(lambda: os.path.ismount(self._sealed)):
+            raise RuntimeError(f"gocryptfs does not mount: {_end_of(os.path.join(self.folder, 'servers.log'))}")
+        os.makedirs(os.path.join(self._sealed, "cache"))
+
+    def _trust_own_authority(self):
+        """Makes a certificate for the HTTP/2 origin, and mounts the system's authorities with its issuer over them:
+        in the mount namespace of the bench alone, so nobody else ever trusts it."""
+        def inside(name):
+            return os.path.join(self.folder, name)
+        key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+        _quiet("openssl", "req", "-x509", *key, "-subj", "/CN=MediaVault bench authority", "-days", "2",
+               "-keyout", inside("authority.key"), "-out", inside("authority.crt"))
+        _quiet("openssl", "req", "-x509", *key, "-subj", "/CN=MediaVault bench origin", "-days", "2",
+               "-addext", f"subjectAltName=IP:{HOST}", "-addext", "basicConstraints=critical,CA:FALSE",
+               "-CA", inside("authority.crt"), "-CAkey", inside("authority.key"),
+               "-keyout", inside("origin.key"), "-out", inside("origin.crt"))
+        with open(inside("authorities.crt"), "wb") as file:
+            for part in (SYSTEM_AUTHORITIES, inside("authority.crt")):
+                with open(part, "rb") as source:
+                    shutil.copyfileobj(source, file)
+        _quiet("mount", "--bind", inside("authorities.crt"), SYSTEM_AUTHORITIES)
+
+
+def _quiet(*command):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{command[0]} failed: {done.stderr.decode().strip()[-400:]}")
+
+
+def _end_of(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()[-400:].strip()

@@ -1,0 +1,93 @@
+"""Plays addresses in a real Chromium, headless. Reads a JSON request a line, prints what was seen as JSON a line.
+Run by sessions.Chromium with a Python that has playwright.
+
+    {"address": "http://…", "seconds": [9, 3]}
+"""
+
+import json
+import sys
+import urllib.parse
+
+from playwright.sync_api import Error, sync_playwright
+
+ANSWER_WITHIN = 60_000  # milliseconds
+
+# The page stands at the origin of the medium, so that it may look at the pixels.
+_PAGE = """
+async ({address, seconds}) => {
+    const hex = buffer => Array.from(new Uint8Array(buffer), byte => byte.toString(16).padStart(2, '0')).join('');
+    const digest = async bytes => hex(await crypto.subtle.digest('SHA-256', bytes));
+    const video = document.createElement('video');
+    document.body.replaceChildren(video);
+    video.muted = true;
+    const happens = event => new Promise((done, failed) => {
+        video.addEventListener(event, done, {once: true});
+        video.addEventListener('error', () => failed(new Error(`media error ${video.error.code}`)), {once: true});
+    });
+    const reaches = async second => { while (video.currentTime < second) await happens('timeupdate'); };
+    const shown = async () => {
+        if (!video.videoWidth) return [video.currentTime];
+        const canvas = new OffscreenCanvas(video.videoWidth, video.videoHeight);
+        const context = canvas.getContext('2d');
+        context.drawImage(video, 0, 0);
+        return [video.currentTime, await digest(context.getImageData(0, 0, canvas.width, canvas.height).data)];
+    };
+    const goTo = async second => {
+        video.pause();
+        const there = happens('seeked');
+        video.currentTime = second;
+        await there;
+        return shown();
+    };
+    const seen = {};
+    let ready = happens('canplay');
+    video.src = address;
+    try { await ready; } catch { return null; }
+    seen.duration = video.duration;
+    await video.play();
+    await reaches(0.2);
+    for (const second of seconds) {
+        seen[`seek to ${second} s`] = await goTo(second);
+        await video.play();
+        await reaches(second + 0.2);
+    }
+    video.removeAttribute('src');
+    video.load();
+    ready = happens('canplay');
+    video.src = address;
+    await ready;
+    seen.resume = await goTo(seconds.at(-1));
+    await video.play();
+    await reaches(seconds.at(-1) + 0.2);
+    video.pause();
+    const bytes = await (await fetch(address)).arrayBuffer();
+    seen.bytes = [bytes.byteLength, await digest(bytes)];
+    if (!video.videoWidth) {
+        const sound = await new OfflineAudioContext(1, 1, 48000).decodeAudioData(bytes);
+        seen.samples = [sound.length, await digest(sound.getChannelData(0))];
+    }
+    return seen;
+}
+"""
+
+
+def session(browser, request):
+    context = browser.new_context()
+    try:
+        page = context.new_page()
+        page.set_default_timeout(ANSWER_WITHIN)
+        parts = urllib.parse.urlsplit(request["address"])
+        page.goto(f"{parts.scheme}://{parts.netloc}/healthz")  # whatever is answered, the origin is this one
+        return {"seen": page.evaluate(_PAGE, request)}
+    except Error as error:
+        return {"error": error.message}
+    finally:
+        context.close()
+
+
+with sync_playwright() as playwright:
+    browser = playwright.chromium.launch(
+        executable_path="/usr/bin/chromium", args=["--no-sandbox", "--autoplay-policy=no-user-gesture-required"])
+    for line in sys.stdin:
+        print(json.dumps(session(browser, json.loads(line))), flush=True)
+    browser.close()

@@ -1,0 +1,139 @@
+"""Plays a URL with GStreamer's playbin as a player does, and prints as JSON what was seen. Run by sessions.GStreamer.
+
+    gstreamer_session.py URL SECOND...
+"""
+
+import hashlib
+import json
+import sys
+import time
+import urllib.parse
+
+import gi
+
+gi.require_version("Gst", "1.0")
+from gi.repository import Gst  # noqa: E402
+
+ANSWER_WITHIN = 60 * Gst.SECOND
+TRIES = 20
+GROUP = 25  # frames from one whole picture to the next
+
+
+class Sink:
+    """Takes what was decoded, and its checksum."""
+
+    def __init__(self):
+        self.element = Gst.ElementFactory.make("fakesink")
+        self.element.set_property("signal-handoffs", True)
+        self.element.connect("handoff", self._take)
+        self.begin()
+
+    def begin(self):
+        self.pieces, self._all = [], hashlib.sha256()
+
+    def _take(self, _, buffer, __):
+        data = buffer.extract_dup(0, buffer.get_size())
+        self.pieces.append(hashlib.sha256(data).hexdigest())
+        self._all.update(data)
+
+    def taken(self):
+        return self._all.hexdigest() if self.pieces else None
+
+    def shown(self):
+        """The checksum of the frame, or the piece of sound, that a paused player shows."""
+        sample = self.element.get_property("last-sample")
+        buffer = sample and sample.get_buffer()
+        return buffer and hashlib.sha256(buffer.extract_dup(0, buffer.get_size())).hexdigest()
+
+
+class Player:
+    def __init__(self, url):
+        self.sinks = {"video-sink": Sink(), "audio-sink": Sink()}
+        self.playbin = Gst.ElementFactory.make("playbin")
+        self.playbin.set_property("uri", url)
+        for name, sink in self.sinks.items():
+            self.playbin.set_property(name, sink.element)
+
+    def wait_for(self, kind):
+        """Waits for a message of this kind; an error meanwhile is raised."""
+        message = self.playbin.get_bus().timed_pop_filtered(ANSWER_WITHIN, kind | Gst.MessageType.ERROR)
+        if message is None:
+            raise TimeoutError("the player has gone silent")
+        if message.type == Gst.MessageType.ERROR:
+            raise RuntimeError(message.parse_error()[0].message)
+
+    def open(self):
+        self.playbin.set_state(Gst.State.PAUSED)
+        self.wait_for(Gst.MessageType.ASYNC_DONE)
+        return self
+
+    def is_seekable(self):
+        query = Gst.Query.new_seeking(Gst.Format.TIME)
+        return self.playbin.query(query) and query.parse_seeking()[1]
+
+    def seek(self, second):
+        """What the player shows there; None where it cannot go, which it says too while it seeks an Ogg's length."""
+        flags = Gst.SeekFlags.FLUSH | Gst.SeekFlags.ACCURATE
+        for _ in range(TRIES):
+            if self.playbin.seek_simple(Gst.Format.TIME, flags, second * Gst.SECOND):
+                self.wait_for(Gst.MessageType.ASYNC_DONE)
+                return self.shown()
+            time.sleep(0.05)
+        return None
+
+    def shown(self):
+        return [sink.shown() for sink in self.sinks.values()]
+
+    def play_to_end(self):
+        """Everything from here on, as fast as it is decoded."""
+        for sink in self.sinks.values():
+            sink.begin()
+        self.playbin.set_state(Gst.State.PLAYING)
+        self.wait_for(Gst.MessageType.EOS)
+        return [sink.taken() for sink in self.sinks.values()]
+
+    def stop(self):
+        self.playbin.set_state(Gst.State.NULL)
+
+
+def opened(url):
+    """A paused player. GStreamer finds the length of an Ogg only if it comes to that before the last byte is there."""
+    player = Player(url).open()
+    for _ in range(TRIES):
+        if player.is_seekable():
+            break
+        player.stop()
+        player = Player(url).open()
+    return player
+
+
+def is_end(frames, whole):
+    """Whether these are the last frames of the film, but for those that come before a whole picture."""
+    return len(frames) > GROUP and frames[GROUP:] == whole[GROUP - len(frames):]
+
+
+def session(url, seconds):
+    """Start, seeks, stop; then resume at the last second and to the end; then all of it."""
+    seen, player = {}, opened(url)
+    seen["start"] = player.shown()
+    for second in seconds:
+        seen[f"seek to {second} s"] = player.seek(second)
+    player.stop()
+    resumed = opened(url)
+    seen["resume"] = resumed.seek(seconds[-1]) and resumed.play_to_end()
+    resumed.stop()
+    whole = opened(url)
+    seen["whole"] = whole.play_to_end()
+    whole.stop()
+    if urllib.parse.urlsplit(url).path.endswith(".ts"):
+        # A seek in it goes where the bit rate, as estimated so far, leads, and may show half a picture first: that
+        # differs from run to run, from wherever it is played. So what is played from there on is held against the film.
+        for second in seconds:
+            seen[f"seek to {second} s"] = seen[f"seek to {second} s"] and True
+        seen["resume"] = is_end(*(player.sinks["video-sink"].pieces for player in (resumed, whole))) or None
+    return seen
+
+
+if __name__ == "__main__":
+    Gst.init(None)
+    print(json.dumps(session(sys.argv[1], [int(second) for second in sys.argv[2:]])))

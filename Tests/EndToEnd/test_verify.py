@@ -1,0 +1,158 @@
+"""A vault is checked, mended, exported, and made anew from its backup; the origin's log says what that cost."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+
+from harness import client, players
+from harness.case import SEED, VaultCase, each
+from harness.media import LARGE
+
+BLOCK, HEADER, TAG = 32_768, 88, 16
+FILM = "moov-last.mp4"
+
+
+class Verifying(VaultCase):
+    @classmethod
+    def prepare(cls):
+        cls.origin = cls.new_origin()
+
+    def filled(self, name=FILM):
+        """A vault that holds a film, filled by a player, its service ended."""
+        self.media.path(name)
+        vault = self.served_vault()
+        client.digest(vault.address(self.origin.url(name)))
+        vault.stop()
+        return vault
+
+    def verify(self, vault, *options):
+        done = vault.run("verify", "--json", *options)
+        return done.returncode, json.loads(done.stdout)
+
+    @staticmethod
+    def segments(vault):
+        return sorted(
+            os.path.join(parent, name)
+            for parent, _, names in os.walk(os.path.join(vault.folder, "segments")) for name in names)
+
+    @staticmethod
+    def flip(path, offset):
+        with open(path, "r+b") as file:
+            file.seek(offset)
+            byte = file.read(1)[0]
+            file.seek(offset)
+            file.write(bytes([byte ^ 0x10]))
+
+    @staticmethod
+    def plain_bytes(path, block):
+        """The plaintext bytes of a block of a segment file."""
+        sealed = os.path.getsize(path) - HEADER - block * (BLOCK + TAG)
+        return min(sealed, BLOCK + TAG) - TAG
+
+    def assert_exported(self, vault, name):
+        target = os.path.join(vault.base, "exported")
+        vault.result("export", self.origin.url(name), target, "--force")
+        with open(target, "rb") as exported, open(self.media.path(name), "rb") as original:
+            self.assertTrue(exported.read() == original.read(), "the exported file differs")
+        self.assertEqual(os.stat(target).st_mode & 0o777, 0o600)
+
+    def test_flipped_bits(self):
+        """Flipped bits are found (exit 4) and mended (exit 0) by fetching their blocks alone; the export is the film"""
+        vault = self.filled()
+        self.assertEqual(self.verify(vault)[0], 0)
+        seed, bad = random.Random(SEED), 0
+        for path in self.segments(vault):
+            blocks = (os.path.getsize(path) - HEADER + BLOCK + TAG - 1) // (BLOCK + TAG)
+            for block in seed.sample(range(blocks), min(3, blocks)):
+                self.flip(path, HEADER + block * (BLOCK + TAG) + seed.randrange(self.plain_bytes(path, block) + TAG))
+                bad += self.plain_bytes(path, block)
+        sent = self.origin.body_bytes(FILM)
+        code, report = self.verify(vault)
+        self.assertEqual((code, report["sound"], self.origin.body_bytes(FILM)), (4, False, sent))
+        self.assertEqual(sum(end - first for first, end in report["resources"][0]["ranges"]), bad)
+        code, report = self.verify(vault, "--repair")
+        self.assertEqual((code, report["sound"], report["remaining"], report["bytesRefetched"]), (0, True, 0, bad))
+        self.assert_eventually(lambda: self.origin.body_bytes(FILM) - sent, bad)
+        self.assertEqual(self.verify(vault)[0], 0)
+        self.assert_exported(vault, FILM)
+        self.figure("bytes fetched to mend", bad, "= the bad blocks")
+
+    @each("header", "missing", "cut")
+    def test_files(self, how):
+        """A file that is damaged as a whole ({}) is found and mended; the export is the film"""
+        vault = self.filled()
+        path = self.segments(vault)[0]
+        if how == "header":
+            self.flip(path, 20)
+        elif how == "missing":
+            os.remove(path)
+        else:
+            os.truncate(path, os.path.getsize(path) // 2)
+        self.assertEqual(self.verify(vault)[0], 4)
+        code, report = self.verify(vault, "--repair")
+        self.assertEqual((code, report["sound"]), (0, True))
+        self.assert_exported(vault, FILM)
+
+    def test_beside_a_service(self):
+        """verify reads beside a running service, and reports no damage while a film is being fetched"""
+        self.media.path(LARGE)
+        vault = self.served_vault("--mode", "online")
+        stream = client.Stream(vault.address(self.origin.url(LARGE)))
+        stream.read(50_000_000)
+        code, report = self.verify(vault)
+        self.assertEqual((code, report["remaining"], report["orphans"]["strange"]), (0, 0, 0))
+        self.assertEqual(vault.run("verify", "--repair").returncode, 1)
+        stream.connection.close()
+        vault.stop()
+
+    def test_rebuild(self):
+        """After index.sqlite is gone index rebuild makes it anew, and the film plays offline, frame by frame the same"""
+        vault = self.filled()
+        for name in os.listdir(vault.folder):
+            if name.startswith("index.sqlite"):
+                os.remove(os.path.join(vault.folder, name))
+        self.assertEqual(vault.run("list").returncode, 4)
+        self.assertEqual(vault.run("init").returncode, 4)
+        vault.result("index", "rebuild")
+        self.assertEqual(self.verify(vault)[0], 0)
+        vault.serve("--offline")
+        sent = self.origin.body_bytes(FILM)
+        _, expected = players.decoded_frames(self.media.path(FILM))
+        code, frames = players.decoded_frames(vault.address(self.origin.url(FILM)))
+        self.assertEqual((code, self.origin.body_bytes(FILM)), (0, sent))
+        self.assertTrue(frames == expected, "the frames differ")
+        vault.stop()
+
+    @each(signal.SIGINT, signal.SIGTERM)
+    def test_interrupted_export(self, number):
+        """An export that is interrupted ({}) leaves no file and no part of one"""
+        vault = self.filled(LARGE)
+        folder = os.path.join(vault.base, "out")
+        os.makedirs(folder)
+        export = subprocess.Popen(
+            [vault.binary, "export", self.origin.url(LARGE), os.path.join(folder, "film")], env=vault.environment,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        while export.poll() is None and not os.listdir(folder):
+            time.sleep(0.001)
+        export.send_signal(number)
+        _, said = export.communicate(timeout=60)
+        self.assertEqual((export.returncode, os.listdir(folder)), (128 + number, []))
+        self.assertIn(b"no file was made", said)
+
+    def test_full_disk(self):
+        """An export that finds no room exits 1 and leaves nothing"""
+        vault = self.filled(LARGE)
+        folder = os.path.join(vault.base, "out")
+        os.makedirs(folder)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", folder], capture_output=True)
+        if mounted.returncode != 0:
+            self.skipTest("a small file system cannot be mounted here")
+        try:
+            done = vault.run("export", self.origin.url(LARGE), os.path.join(folder, "film"))
+            self.assertEqual((done.returncode, os.listdir(folder)), (1, []))
+            self.assertIn(b"no room", done.stderr)
+        finally:
+            subprocess.run(["umount", folder], check=True)

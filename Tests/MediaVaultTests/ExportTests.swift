@@ -1,0 +1,227 @@
+import Foundation
+import OriginTestSupport
+import Synchronization
+import Testing
+import VaultModel
+import VaultStorage
+import VaultTestSupport
+
+@testable import MediaVault
+
+@Suite("export: complete or no file")
+struct ExportTests {
+    /// A folder to export into.
+    private let folder: MediaVaultTests.TemporaryFolder
+    private var target: String { folder.path + "/film.mp4" }
+
+    init() throws { folder = try MediaVaultTests.TemporaryFolder() }
+
+    private func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder.path) }
+
+    private func refusal(
+        _ fixture: VaultFixture, to path: String? = nil, replacing: Bool = false,
+        on fileSystem: any FileSystem = PosixFileSystem()
+    ) async throws -> VaultError? {
+        let vault = try await fixture.open(.reader)
+        let error = await #expect(throws: VaultError.self) {
+            try await vault.export(
+                MediaReference(fixture.url), to: path ?? target, replacing: replacing, on: fileSystem
+            ) { _ in }
+        }
+        await vault.close()
+        return error
+    }
+
+    @Test(
+        "What is held is written byte for byte, its owner's alone, and nobody is asked",
+        arguments: [0, 1, 400_000, 5_000_001])
+    func complete(length: Int64) async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        let owner = try await fixture.open()
+        _ = try await fixture.read(owner)
+        await owner.close()
+        let asked = fixture.origin.exchanges.count
+        let reader = try await fixture.open(.reader)
+        var last: ExportProgress?
+        try await reader.export(MediaReference(fixture.url), to: target) { last = $0 }
+        await reader.close()
+        let bytes = Array(try Data(contentsOf: URL(filePath: target)))
+        #expect(Int64(bytes.count) == length && fixture.media.matches(bytes, at: 0))
+        #expect(last == ExportProgress(written: length, total: length))
+        #expect(try VaultTestSupport.TemporaryFolder.mode(of: target) == 0o600)
+        #expect(try names() == ["film.mp4"])
+        #expect(fixture.origin.exchanges.count == asked)
+    }
+
+    @Test("With a hole there is no file, and what is missing is said: how much, and where it begins")
+    func hole() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 400_000))
+        let owner = try await fixture.open()
+        _ = try await fixture.read(owner, .closed(first: 0, last: 99_999))
+        _ = try await fixture.read(owner, .closed(first: 150_000, last: 299_999))
+        await owner.close()
+        let error = try await refusal(fixture)
+        #expect(error?.code == .notHeld && error?.firstMissing == 100_000)
+        #expect(error?.message.contains("150000 of 400000 bytes") == true)
+        #expect(try names().isEmpty)
+    }
+
+    @Test("A title that nobody has seen, or whose length nobody knows, makes no file")
+    func unknown() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 400_000))
+        #expect(try await refusal(fixture)?.code == .notHeld)
+        #expect(try names().isEmpty)
+    }
+
+    @Test("A damaged byte makes no file, and says how it is mended")
+    func damaged() async throws {
+        let fixture = try await VaultFixture.filled()
+        try fixture.change(fixture.files()[1]) { $0[90_000] ^= 1 }
+        let error = try await refusal(fixture)
+        #expect(error?.code == .integrity && error?.message.contains("verify --repair") == true)
+        #expect(try names().isEmpty)
+    }
+
+    @Test("A file that is there stays as it is, unless it is to be replaced")
+    func existing() async throws {
+        let fixture = try await VaultFixture.filled()
+        try Data("mine".utf8).write(to: URL(filePath: target))
+        #expect(try await refusal(fixture)?.code == .invalidArgument)
+        #expect(try Data(contentsOf: URL(filePath: target)) == Data("mine".utf8))
+        let vault = try await fixture.open(.reader)
+        try await vault.export(MediaReference(fixture.url), to: target, replacing: true)
+        await vault.close()
+        #expect(try Data(contentsOf: URL(filePath: target)).count == 400_000)
+        #expect(try names() == ["film.mp4"])
+    }
+
+    @Test("A file that comes while it is written is not overwritten either")
+    func overtaken() async throws {
+        let fixture = try await VaultFixture.filled()
+        let vault = try await fixture.open(.reader)
+        let target = target
+        let error = await #expect(throws: VaultError.self) {
+            try await vault.export(MediaReference(fixture.url), to: target) { _ in
+                _ = FileManager.default.createFile(atPath: target, contents: Data("theirs".utf8))
+            }
+        }
+        await vault.close()
+        #expect(error?.code == .invalidArgument)
+        #expect(try Data(contentsOf: URL(filePath: target)) == Data("theirs".utf8))
+        #expect(try names() == ["film.mp4"])
+    }
+
+    @Test("A link is not followed: it is a name that is taken, and replaced it is the link that goes")
+    func link() async throws {
+        let fixture = try await VaultFixture.filled()
+        let elsewhere = folder.path + "/elsewhere"
+        try FileManager.default.createSymbolicLink(atPath: target, withDestinationPath: elsewhere)
+        #expect(try await refusal(fixture)?.code == .invalidArgument)
+        let vault = try await fixture.open(.reader)
+        try await vault.export(MediaReference(fixture.url), to: target, replacing: true)
+        await vault.close()
+        #expect(try names() == ["film.mp4"])
+    }
+
+    @Test("A folder, or one that is not there, is refused", arguments: [true, false])
+    func folders(replacing: Bool) async throws {
+        let fixture = try await VaultFixture.filled()
+        #expect(try await refusal(fixture, to: folder.path, replacing: replacing)?.code == .invalidArgument)
+        let missing = try await refusal(fixture, to: folder.path + "/no/film.mp4", replacing: replacing)
+        #expect(missing?.code == .storage && missing?.message.contains("folder is not there") == true)
+        #expect(try names().isEmpty)
+    }
+
+    @Test(
+        "What the disk refuses leaves nothing behind",
+        arguments: [FileOperation.create, .write, .synchronize, .rename])
+    func refused(operation: FileOperation) async throws {
+        let fixture = try await VaultFixture.filled(length: 3_000_000)
+        let disk = SimulatedFileSystem(root: folder.path)
+        disk.fail(operation, lasting: true, with: FileFailure(.noSpace, "write: No space left on device"))
+        let full = try await refusal(fixture, on: disk)
+        #expect(full?.code == .diskFull && full?.message.contains(target) == (operation != .create))
+        disk.mend()
+        disk.fail(operation, lasting: true, with: FileFailure(.notPermitted, "Permission denied"))
+        #expect(try await refusal(fixture, on: disk)?.code == .storage)
+        #expect(try names().isEmpty)
+    }
+
+    @Test("Cancelled in the middle it leaves nothing")
+    func cancelled() async throws {
+        let fixture = try await VaultFixture.filled(length: 8_000_000)
+        let vault = try await fixture.open(.reader)
+        let target = target
+        let begun = Mutex(false)
+        let task = Task {
+            try await vault.export(MediaReference(fixture.url), to: target) { _ in
+                begun.withLock { $0 = true }
+                // The task is this one, and is running.
+                unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            }
+        }
+        let result = await task.result
+        #expect(throws: CancellationError.self) { try result.get() }
+        #expect(begun.withLock { $0 })
+        #expect(try names().isEmpty)
+        await vault.close()
+    }
+
+    @Test("A power loss at any point leaves no file or the whole one under its name", arguments: [false, true])
+    func powerLoss(replacing: Bool) async throws {
+        let fixture = try await VaultFixture.filled()
+        if replacing { try Data("old".utf8).write(to: URL(filePath: target)) }
+        let disk = SimulatedFileSystem(root: folder.path)
+        let copies = try VaultTestSupport.TemporaryFolder()
+        let points = Mutex(0)
+        let media = fixture.media
+        @Sendable func losePower() {
+            let point = points.withLock {
+                $0 += 1
+                return $0
+            }
+            for seed in UInt64(0)..<4 {
+                let copy = copies.path + "/\(point)-\(seed)"
+                do {
+                    try disk.loseEverythingUnsynced(tearing: UInt64(point) << 2 | seed, into: copy)
+                    guard let data = FileManager.default.contents(atPath: copy + "/film.mp4") else {
+                        #expect(!replacing, "the old one is gone")
+                        continue
+                    }
+                    let isOld = replacing && data == Data("old".utf8)
+                    #expect(isOld || (data.count == 400_000 && media.matches(Array(data), at: 0)), "point \(point)")
+                } catch {
+                    Issue.record(error)
+                }
+            }
+        }
+        disk.observe { _ in losePower() }
+        let vault = try await fixture.open(.reader)
+        try await vault.export(MediaReference(fixture.url), to: target, replacing: replacing, on: disk) { _ in }
+        disk.observe(nil)
+        losePower()
+        #expect(points.withLock { $0 } > 4)
+        await vault.close()
+    }
+
+    @Test("Segments that go while it is exported end it with a hole, and no file")
+    func removedMeanwhile() async throws {
+        let fixture = try await VaultFixture.filled(length: 6_000_000)
+        let (owner, reader) = (try await fixture.open(), try await fixture.open(.reader))
+        let target = target
+        let error = await #expect(throws: VaultError.self) {
+            try await reader.export(MediaReference(fixture.url), to: target) { step in
+                guard step.written == 0 else { return }
+                for file in fixture.segmentFiles {
+                    guard let id = SegmentID(hex: file.lastPathComponent) else { continue }
+                    _ = try? owner.store.index.drop(id, doomed: true)
+                    try? FileManager.default.removeItem(at: file)
+                }
+            }
+        }
+        #expect(error?.code == .notHeld)
+        #expect(try names().isEmpty)
+        await reader.close()
+        await owner.close()
+    }
+}

@@ -1,0 +1,181 @@
+import Foundation
+import GRDB
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@testable import MediaVault
+
+@Suite("verify finds every kind of damage, and --repair mends it")
+struct VerifyDamageTests {
+    @Test("A sound vault is sound, and every byte of it was opened")
+    func sound() async throws {
+        let fixture = try await VaultFixture.filled()
+        let report = try await fixture.verify()
+        #expect(report.isSound && report.found == 0 && report.resources.isEmpty)
+        #expect(report.bytesOpened == 400_000 && report.segments == 2)
+        #expect(report.orphans == VerifyReport.Orphans())
+        let asked = fixture.origin.exchanges.count
+        #expect(try await fixture.verify(repairs: true).isSound)
+        #expect(fixture.origin.exchanges.count == asked, "nothing to mend, nothing to ask")
+    }
+
+    @Test(
+        "A damaged file is found and its bad ranges alone are fetched anew, of the same version (C22, E1, E2, X10)",
+        arguments: Injury.files)
+    func file(injury: Injury) async throws {
+        let fixture = try await VaultFixture.filled()
+        try injury.inflict(fixture)
+        let found = try await fixture.verify()
+        #expect(found.damage == injury.damage && found.remaining == found.found && !found.isSound)
+        #expect(found.resources.first?.url == fixture.url.description)
+        let asked = fixture.origin.exchanges.count
+        #expect(asked == 2, "a reader asks nobody")
+
+        let repaired = try await fixture.verify(repairs: true)
+        #expect(repaired.damage == injury.damage && repaired.remaining == 0 && repaired.isSound)
+        let requests = fixture.origin.exchanges.dropFirst(asked)
+        #expect(requests.map(\.request.range) == injury.fetched)
+        #expect(requests.allSatisfy { $0.request.ifRange == "\"v1\"" })
+        #expect(repaired.bytesRefetched == requests.reduce(0) { $0 + $1.bodyBytesSent })
+        #expect(repaired.resources.first?.isRepaired == true && repaired.resources.first?.problem == nil)
+        #expect(repaired.resources.first?.bytes == repaired.bytesRefetched)
+        #expect(try await fixture.verify().isSound, "and stays so")
+        try await fixture.expectWholeOffline()
+    }
+
+    @Test("A row that was changed is set right from its file, and nothing is fetched (X10)", arguments: Injury.rows)
+    func row(injury: Injury) async throws {
+        let fixture = try await VaultFixture.filled()
+        try injury.inflict(fixture)
+        let found = try await fixture.verify()
+        #expect(found.damage == injury.damage && !found.isSound)
+        let repaired = try await fixture.verify(repairs: true)
+        #expect(repaired.isSound && repaired.found > 0 && repaired.bytesRefetched == 0)
+        #expect(fixture.origin.exchanges.count == 2)
+        #expect(try await fixture.verify().isSound)
+        try await fixture.expectWholeOffline()
+    }
+
+    @Test("Rows of a title that fail their tags are found; the other titles are not touched by it")
+    func resourceRow() async throws {
+        let fixture = try await VaultFixture.filled()
+        try fixture.index { try $0.execute(sql: "UPDATE resource SET metadata = zeroblob(length(metadata))") }
+        let found = try await fixture.verify(repairs: true)
+        #expect(found.damage == [.resource: 1] && found.remaining == 1)
+        #expect(found.resources.first?.url == nil && found.resources.first?.problem?.contains("index rebuild") == true)
+        #expect(try fixture.files().count == 2, "what cannot be opened now may be opened after a rebuild")
+        #expect(fixture.quarantined.isEmpty)
+    }
+
+    @Test("Settings that fail their tag are found")
+    func settings() async throws {
+        let fixture = try await VaultFixture.filled()
+        try fixture.index { try $0.execute(sql: "UPDATE vault SET settings = zeroblob(length(settings))") }
+        let found = try await fixture.verify()
+        #expect(found.damage == [.settings: 1] && found.remaining == 1 && found.bytesOpened == 400_000)
+    }
+
+    @Test(
+        "Of a file that the system will not read nothing is known: no damage, and nothing is done to it",
+        arguments: [false, true])
+    func unreadable(repairs: Bool) async throws {
+        let fixture = try await VaultFixture.filled()
+        let file = try fixture.files()[0]
+        // Reading a folder is refused whoever asks.
+        try FileManager.default.removeItem(atPath: file)
+        try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
+        let report = try await fixture.verify(repairs: repairs)
+        #expect(report.found == 0 && report.unreadable == 1 && !report.isSound)
+        #expect(try fixture.files().count == 2 && fixture.quarantined.isEmpty && fixture.origin.exchanges.count == 2)
+    }
+
+    @Test("A block that was noticed before is damage until it is fetched anew (C22)")
+    func noticedBefore() async throws {
+        let fixture = try await VaultFixture.filled()
+        try fixture.change(fixture.files()[0]) { $0[100] ^= 1 }
+        let offline = try await fixture.open(mode: .offline)
+        await #expect(throws: VaultError.self) { _ = try await fixture.read(offline) }
+        await offline.close()
+        #expect(try await fixture.verify().damage == [.block: 1])
+        let repaired = try await fixture.verify(repairs: true)
+        #expect(repaired.isSound && repaired.damage == [.block: 1] && repaired.bytesRefetched == 32_768)
+        #expect(try await fixture.verify().found == 0)
+    }
+
+    @Test("Offline nothing is mended: the block stays a gap, its neighbours play, and online it is mended")
+    func offlineRepair() async throws {
+        let fixture = try await VaultFixture.filled()
+        try fixture.change(fixture.files()[0]) { $0[100] ^= 1 }
+        let vault = try await fixture.open(mode: .offline)
+        let report = try await VaultFixture.report(of: vault.verify(VerifyOptions(repairs: true)))
+        #expect(report.remaining == 1 && report.resources.first?.problem?.contains("online") == true)
+        #expect(try await fixture.read(vault, .from(32_768)) == 32_768..<400_000)
+        await vault.close()
+        #expect(try await fixture.verify(repairs: true).isSound)
+        try await fixture.expectWholeOffline()
+    }
+
+    @Test("An origin that is gone is asked once, and what is held stays")
+    func originGone() async throws {
+        let fixture = try await VaultFixture.filled()
+        try fixture.change(fixture.files()[1]) { $0[100] ^= 1 }
+        fixture.origin.stop()
+        let report = try await fixture.verify(repairs: true)
+        #expect(report.remaining == 1 && report.bytesRefetched == 0)
+        #expect(report.resources.first?.problem?.contains("cannot be reached") == true)
+        #expect(try await fixture.verify().damage == [.block: 1])
+    }
+
+    @Test("A film that has changed at its origin is not mixed: what is held stays, and what to do is said (X2, P4)")
+    func changed() async throws {
+        let fixture = try await VaultFixture.filled()
+        try fixture.change(fixture.files()[0]) { $0[100] ^= 1 }
+        let newer = ScriptedResource(seed: 2, length: 500_000, entityTag: "\"v2\"")
+        fixture.origin.answer { newer.answer(to: $0) }
+        let report = try await fixture.verify(repairs: true)
+        #expect(report.remaining == 1 && report.bytesRefetched == 0)
+        #expect(report.resources.first?.problem?.contains("changed at its origin") == true)
+        let vault = try await fixture.open(mode: .offline)
+        #expect(try await fixture.held(vault) == [32_768..<400_000])
+        #expect(try await fixture.read(vault, .from(32_768)) == 32_768..<400_000)
+        await vault.close()
+    }
+
+    @Test("A film without a validator is not mended: nobody could tell that it is the same version (H13)")
+    func noValidator() async throws {
+        let fixture = try await VaultFixture.filled(entityTag: nil)
+        try fixture.change(fixture.files()[0]) { $0[100] ^= 1 }
+        let report = try await fixture.verify(repairs: true)
+        #expect(report.remaining == 1 && fixture.origin.exchanges.count == 2)
+        #expect(report.resources.first?.problem?.contains("one version from another") == true)
+        let vault = try await fixture.open(mode: .offline)
+        #expect(try await fixture.held(vault) == [32_768..<400_000])
+        await vault.close()
+    }
+
+    @Test("Gaps that were never held are left alone")
+    func gaps() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 400_000))
+        let vault = try await fixture.open()
+        _ = try await fixture.read(vault, .closed(first: 100_000, last: 299_999))
+        await vault.close()
+        try fixture.change(fixture.files()[0]) { $0[88] ^= 1 }
+        #expect(try await fixture.verify(repairs: true).isSound)
+        #expect(fixture.ranges == ["bytes=100000-299999", "bytes=100000-132767"])
+    }
+
+    @Test("A player and a download beside a repair get right bytes, and nothing is fetched twice (C7)")
+    func besidePlayback() async throws {
+        let fixture = try await VaultFixture.filled(length: 4_000_000)
+        for file in try fixture.files() { try fixture.change(file) { $0[88] ^= 1 } }
+        let vault = try await fixture.open()
+        async let played = fixture.read(vault)
+        let report = try await VaultFixture.report(of: vault.verify(VerifyOptions(repairs: true)))
+        #expect(try await played == 0..<4_000_000)
+        #expect(report.remaining == 0)
+        #expect(try await vault.status().bytesFetched == 4_000_000 + 2 * 32_768)
+        await vault.close()
+        try await fixture.expectWholeOffline()
+    }
+}
