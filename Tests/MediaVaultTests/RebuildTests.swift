@@ -138,10 +138,10 @@ struct RebuildTests {
         }
     }
 
-    @Test("The keyring of another vault makes nothing")
-    func foreignKeyring() async throws {
+    @Test("The keyring of another vault makes nothing", arguments: [false, true])
+    func foreignKeyring(isLost: Bool) async throws {
         let (fixture, other) = (try await VaultFixture.filled(), try await VaultFixture.filled())
-        try removeIndex(fixture)
+        if isLost { try removeIndex(fixture) }
         let place = VaultPlace(folder: fixture.place.folder, keyring: other.place.keyring)
         let error = await #expect(throws: VaultError.self) {
             _ = try await Vault.rebuildIndex(place, unlock: other.unlock)

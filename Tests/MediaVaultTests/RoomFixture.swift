@@ -44,7 +44,7 @@ final class RoomFixture: Sendable {
 
     func url(_ seed: UInt64, _ length: Int64) -> MediaURL { origin.url("/\(seed)-\(length).mp4") }
 
-    /// Reads a film whole, or a range of it, and checks every byte.
+    /// Reads a film whole, or a range of it, checks every byte, and returns when what came is durable.
     func play(
         _ vault: Vault, _ seed: UInt64, _ length: Int64, _ range: RequestedRange = .whole,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -60,6 +60,11 @@ final class RoomFixture: Sendable {
             position += Int64(bytes.count)
         }
         #expect(position == reader.range?.upperBound ?? length, sourceLocation: sourceLocation)
+        // What was read last is sealed a moment later.
+        reader.cancel()
+        let (loader, lease) = try vault.use(MediaReference(url(seed, length)))
+        await loader.settle()
+        withExtendedLifetime(lease) {}
     }
 
     /// The bytes held of a film; nil where nothing is known of it.

@@ -92,7 +92,7 @@ struct PowerLossTests {
         try store.serve(&resource)
         disk.observe(nil)
         losePower("after the end")
-        #expect(points.withLock { $0 } > 30)
+        #expect(points.withLock { $0 } > 25)
     }
 
     @Test("Bytes that a failed sync left behind are never claimed after a power loss")

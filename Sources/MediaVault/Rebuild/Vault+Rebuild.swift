@@ -12,8 +12,8 @@ extension Vault {
     /// - Parameters:
     ///   - evenIfSound: whether to go on though nothing is wrong with the index that is there.
     ///   - progress: is told how much of all segments has been looked at, from 0 to 1.
-    /// - Throws: ``VaultError`` with code `noVault` where there is no `catalog.backup`, `integrity` where it is damaged,
-    ///   `invalidArgument` where the index is sound, `owned`, and those of the keyring.
+    /// - Throws: ``VaultError`` with code `noVault` where there is no `catalog.backup`, `integrity` where it does not
+    ///   open, `invalidArgument` where the index is sound, `owned`, and those of the keyring.
     public static func rebuildIndex(
         _ place: VaultPlace, unlock: Unlock, evenIfSound: Bool = false, progress: (Double) async -> Void = { _ in }
     ) async throws -> RebuildReport {

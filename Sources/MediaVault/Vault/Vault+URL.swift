@@ -22,4 +22,9 @@ extension Vault {
     public func summary(of url: MediaURL) async throws -> ResourceSummary? {
         try await summary(of: MediaReference(url))
     }
+
+    /// ``export(_:to:replacing:progress:)-(MediaReference,_,_,_)`` of the resource that a URL names.
+    public func export(_ url: MediaURL, to path: String, replacing: Bool = false) async throws {
+        try await export(MediaReference(url), to: path, replacing: replacing)
+    }
 }

@@ -1,8 +1,8 @@
 import VaultModel
 import VaultStorage
 
-/// A check of a whole vault: begins when it is iterated, and goes on beside everything else that the vault does. The last
-/// element carries the report.
+/// A check of a whole vault: begins when it is iterated, and goes on beside everything else that the vault does. The
+/// last element carries the report.
 ///
 /// Leaving the loop, or cancelling its task, ends it; what was repaired stays so.
 public struct Verification: AsyncSequence, Sendable {
@@ -52,8 +52,8 @@ public struct Verification: AsyncSequence, Sendable {
 extension Vault {
     /// Opens every block of every segment that the index names, and looks for files that it does not name.
     ///
-    /// It needs no ownership, unless it repairs: then what is damaged is condemned and its ranges alone are fetched anew,
-    /// of the same representation; orphans are adopted or moved to `quarantine/`. Playing goes on meanwhile.
+    /// It needs no ownership, unless it repairs: then what is damaged is condemned and its ranges alone are fetched
+    /// anew, of the same representation; orphans are adopted or moved to `quarantine/`. Playing goes on meanwhile.
     public func verify(_ options: VerifyOptions = VerifyOptions()) -> Verification {
         Verification(vault: self, options: options)
     }

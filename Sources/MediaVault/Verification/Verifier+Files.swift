@@ -24,6 +24,9 @@ extension Verifier {
         } catch let error as VaultError where error.code == .integrity {
             // The rows of its resource do not open: nothing is known about the file, and it stays.
             return
+        } catch let error as VaultError where error.code == .storage {
+            // It could not be made durable, so it was not adopted.
+            report.unreadable += 1
         }
     }
 
@@ -39,7 +42,12 @@ extension Verifier {
     private mutating func putAside(_ name: String, in byte: UInt8) async throws {
         report.orphans.strange += 1
         guard options.repairs else { return }
-        try await blocking { try $0.putAside(name, in: byte) }
-        report.orphans.quarantined += 1
+        do {
+            try await blocking { try $0.putAside(name, in: byte) }
+            report.orphans.quarantined += 1
+        } catch let error as VaultError where error.code == .storage {
+            // It stays where it is, and hurts nobody.
+            return
+        }
     }
 }

@@ -135,7 +135,7 @@ extension Verifier {
             return false
         } catch is SegmentFailure {
             return nil
-        } catch let error as VaultError where error.code == .integrity {
+        } catch let error as VaultError where [.integrity, .storage].contains(error.code) {
             return nil
         }
     }

@@ -1,7 +1,7 @@
 /// What ``Vault/verify(_:)`` does.
 public struct VerifyOptions: Hashable, Codable, Sendable {
-    /// Whether what is damaged is fetched anew, and files that no row names are taken in or moved to quarantine. Only an
-    /// owner can.
+    /// Whether what is damaged is fetched anew, and files that no row names are taken in or moved to quarantine. Only
+    /// an owner can.
     public var repairs: Bool
     /// How many of a hundred segments are opened, chosen by chance; nil is all of them.
     public var sample: Double?

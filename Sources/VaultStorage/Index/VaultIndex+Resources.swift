@@ -153,7 +153,7 @@ extension VaultIndex {
         let sealed = try SealedDocument.seal(
             metadata.object, key: metadataKey, associatedData: Self.metadataData(id))
         let accessed = now - now % 3600
-        try write { db in
+        try writeAhead { db in
             try db.execute(
                 sql: "INSERT INTO resource VALUES (?, ?, ?, ?, ?)",
                 arguments: [id.data, number, sealed.data, resourceClass.rawValue, accessed])
@@ -172,7 +172,7 @@ extension VaultIndex {
         let metadataKey = try KeyDerivation.key(from: key.secret, .metadata)
         let info = try SealedDocument.seal(
             representation.info.object, key: metadataKey, associatedData: Self.infoData(resource.id, representation.id))
-        try write { db in
+        try writeAhead { db in
             try db.execute(
                 sql: "INSERT INTO representation VALUES (?, ?, 'filling', ?)",
                 arguments: [representation.id.data, resource.id.data, info.data])
@@ -190,7 +190,7 @@ extension VaultIndex {
         let id = resource.id
         let sealed = try SealedDocument.seal(
             metadata.object, key: metadataKey, associatedData: Self.metadataData(id))
-        try write { db in
+        let change = { (db: Database) in
             let others = try Data.fetchAll(
                 db, sql: "SELECT id FROM representation WHERE resource = ? AND id <> ?",
                 arguments: [id.data, representation.data])
@@ -202,6 +202,8 @@ extension VaultIndex {
                 sql: "UPDATE representation SET state = 'serving' WHERE id = ?", arguments: [representation.data])
             try db.execute(sql: "UPDATE resource SET metadata = ? WHERE id = ?", arguments: [sealed.data, id.data])
         }
+        // The first has nothing to serve yet, and nothing goes for it.
+        if resource.metadata.serving == nil { try writeAhead(change) } else { try write(change) }
         return metadata
     }
 

@@ -38,7 +38,8 @@ extension VaultIndex {
                     SELECT id FROM resource WHERE \(condition) AND id NOT IN (\(marks))
                     ORDER BY class = 'download', accessed, id LIMIT ?
                     """,
-                arguments: StatementArguments((time.map { [$0] as [any DatabaseValueConvertible] } ?? []) + excluded + [limit])
+                arguments: StatementArguments(
+                    (time.map { [$0] as [any DatabaseValueConvertible] } ?? []) + excluded + [limit])
             ).compactMap { ResourceID($0) }
         }
     }
@@ -76,24 +77,24 @@ extension VaultIndex {
     /// and has nothing left goes with its keys.
     ///
     /// - Parameter letGo: whether nobody uses a resource; asked within the transaction.
-    /// - Returns: the segments that were condemned, and how many resources went.
+    /// - Returns: the victims whose segments were condemned, and how many resources went with them.
     func evict(
         _ victims: [EvictionPlan.Victim], letGo: (ResourceID) -> Bool
-    ) throws -> (segments: [SegmentDescription], resources: Int) {
+    ) throws -> (victims: [EvictionPlan.Victim], resources: Int) {
         try write { db in
-            var condemned: [SegmentDescription] = []
+            var evicted: [EvictionPlan.Victim] = []
             var resources = 0
             for victim in victims {
                 guard let now = try Self.candidate(victim.resource, db), now.resourceClass != .pinned,
                     now.accessed <= victim.accessed, letGo(victim.resource)
                 else { continue }
                 for segment in victim.segments { try Self.doom(segment.id, db) }
-                condemned += victim.segments
+                evicted.append(victim)
                 guard victim.isWhole, now.resourceClass == .cache else { continue }
                 try Self.delete(victim.resource, db)
                 resources += 1
             }
-            return (condemned, resources)
+            return (evicted, resources)
         }
     }
 

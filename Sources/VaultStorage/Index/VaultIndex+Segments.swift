@@ -5,7 +5,7 @@ package import VaultModel
 extension VaultIndex {
     /// Adds the row of a new segment, open and empty: it is there before its file is.
     package func begin(_ segment: SegmentDescription, now: Int64) throws {
-        try write { db in
+        try writeAhead { db in
             try db.execute(
                 sql: "INSERT INTO segment VALUES (?, ?, ?, ?, ?, 0, 'open', ?)",
                 arguments: [

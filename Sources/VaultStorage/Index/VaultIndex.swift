@@ -125,6 +125,29 @@ package final class VaultIndex: Sendable {
         try IndexError.translating { try database.write(body) }
     }
 
+    /// Writes what nothing depends on yet, without waiting for the disk: rows that name no byte. They become durable with
+    /// the next ``write(_:)``; a power loss before that takes them back, and nothing with them.
+    func writeAhead<Result>(_ body: (Database) throws -> Result) throws -> Result {
+        try IndexError.translating {
+            try database.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA synchronous = NORMAL")
+                let result = Swift.Result { try Self.transaction(db, body) }
+                try db.execute(sql: "PRAGMA synchronous = FULL")
+                return try result.get()
+            }
+        }
+    }
+
+    private static func transaction<Result>(_ db: Database, _ body: (Database) throws -> Result) throws -> Result {
+        var result: Result?
+        try db.inTransaction(.immediate) {
+            result = try body(db)
+            return .commit
+        }
+        guard let result else { throw IndexError.damaged }
+        return result
+    }
+
     // MARK: Settings
 
     package func settings() throws -> VaultSettings {

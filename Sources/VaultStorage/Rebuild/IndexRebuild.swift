@@ -51,7 +51,7 @@ package final class IndexRebuild: Sendable {
             )
         }
         let path = folder + "/index.sqlite"
-        if !evenIfSound, Self.isSound(path, keyring, fileSystem) {
+        if !evenIfSound, try Self.isSound(path, keyring, fileSystem) {
             throw VaultError(
                 .invalidArgument,
                 "the index of \(folder) is sound, and an index made anew could only know less; use --force to do it all the same"
@@ -71,12 +71,21 @@ package final class IndexRebuild: Sendable {
             folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: lock, now: now)
     }
 
-    private static func isSound(_ path: String, _ keyring: Keyring, _ fileSystem: any FileSystem) -> Bool {
-        // Opened for writing, so that closing it folds its log into it: it may be moved away in a moment.
-        guard fileSystem.exists(path), let index = try? VaultIndex.open(at: path, keyring: keyring, readOnly: false)
-        else { return false }
-        defer { try? index.close() }
-        return (try? index.isSound()) ?? false
+    /// - Throws: ``VaultError`` where the index opens, and this keyring is not the one for it.
+    private static func isSound(
+        _ path: String, _ keyring: Keyring, _ fileSystem: any FileSystem
+    ) throws -> Bool {
+        guard fileSystem.exists(path) else { return false }
+        do {
+            // Opened for writing, so that closing it folds its log into it: it may be moved away in a moment.
+            let index = try VaultIndex.open(at: path, keyring: keyring, readOnly: false)
+            defer { try? index.close() }
+            return try index.isSound()
+        } catch let error as VaultError where [.foreignKeyring, .olderKeyring].contains(error.code) {
+            throw error
+        } catch {
+            return false
+        }
     }
 
     // MARK: Segments
@@ -123,8 +132,12 @@ package final class IndexRebuild: Sendable {
     }
 
     private func putAside(_ name: String, in byte: UInt8) throws {
-        try store.putAside(name, in: byte)
-        counts.withLock { $0.quarantined += 1 }
+        do {
+            try store.putAside(name, in: byte)
+            counts.withLock { $0.quarantined += 1 }
+        } catch let error as VaultError where error.code == .storage {
+            counts.withLock { $0.unknown += 1 }
+        }
     }
 
     // MARK: Putting it in place

@@ -6,13 +6,16 @@ struct EvictionQueue {
     static let pageSize = 64
 
     private(set) var waiting: ArraySlice<ResourceID> = []
-    /// Resources that do not go this time: in use, chosen already, or with nothing to give.
+    /// Resources that do not go this time, since somebody uses them.
+    private(set) var inUse: Set<ResourceID> = []
+    /// Those, and the ones chosen already, or with nothing to give.
     private(set) var passed: Set<ResourceID> = []
     /// Whether the index was asked this time.
     private(set) var isFresh = false
 
     /// Somebody looks for what goes next.
     mutating func begin(inUse: Set<ResourceID>) {
+        self.inUse = inUse
         passed = inUse
         isFresh = false
     }

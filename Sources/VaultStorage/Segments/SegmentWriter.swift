@@ -16,6 +16,8 @@ package struct SegmentWriter: ~Copyable {
     private var sealed: [UInt8]
     private var writeFailure: FileFailure?
     private var syncFailure: FileFailure?
+    /// Whether the file's name is durable: once is enough.
+    var isNameDurable = false
 
     /// Writes the header of a new file.
     init(_ segment: SegmentDescription, resourceKey: borrowing SecretKey, file: any StoredFile) throws {

@@ -13,15 +13,18 @@ extension VaultStore {
         while gone.bytes < needed {
             var candidates: [EvictionPlan.Candidate] = []
             var bytes: Int64 = 0
-            while bytes < needed - gone.bytes, let candidate = try next(classes, &queue) {
+            while bytes < needed - gone.bytes, candidates.count < EvictionQueue.pageSize,
+                let candidate = try next(classes, &queue)
+            {
                 queue.pass()
                 candidates.append(candidate)
                 bytes += candidate.bytes
             }
             if candidates.isEmpty { break }
             let plan = EvictionPlan(freeing: needed - gone.bytes, of: candidates, inUse: inUse, classes: classes)
-            let now = try carryOut(plan)
+            let (now, refused) = try carryOut(plan)
             gone += now
+            queue.begin(inUse: queue.inUse.union(refused))
             if let last = plan.victims.last, !last.isWhole { queue.putBack(last.resource) }
             // A disk that removes nothing would cost the index everything.
             if now.segments > 0, now.bytes == 0 { break }
@@ -52,14 +55,18 @@ extension VaultStore {
     }
 
     /// Deletes what a plan names: one transaction, then the files.
-    private func carryOut(_ plan: EvictionPlan) throws -> EvictionTally {
+    ///
+    /// - Returns: what went, and the resources that somebody has begun to use, or pinned, meanwhile.
+    private func carryOut(_ plan: EvictionPlan) throws -> (EvictionTally, refused: [ResourceID]) {
         room.track(plan.victims.flatMap(\.segments))
         let letGo = use.withLock { $0 }.letGo
-        let (condemned, resources) = try index.evict(plan.victims, letGo: letGo)
+        let (evicted, resources) = try index.evict(plan.victims, letGo: letGo)
         for _ in 0..<resources { noteChange() }
+        let condemned = evicted.flatMap(\.segments)
         let bytes = try removeFiles(of: condemned.map(\.id)).bytes
         counters.withLock { $0.evicted += bytes }
-        return EvictionTally(resources: resources, segments: condemned.count, bytes: bytes)
+        let refused = Set(plan.victims.map(\.resource)).subtracting(evicted.map(\.resource))
+        return (EvictionTally(resources: resources, segments: condemned.count, bytes: bytes), Array(refused))
     }
 
     // MARK: Limits
@@ -86,14 +93,13 @@ extension VaultStore {
         let inUse = use.withLock { $0 }.all()
         var passed = inUse
         while true {
-            let page = try index.evictable(
-                limit: EvictionQueue.pageSize, excluding: passed, readBefore: now() - age)
-            if page.isEmpty { return gone }
+            let page = try index.evictable(limit: EvictionQueue.pageSize, excluding: passed, readBefore: now() - age)
             let candidates = try page.compactMap { try index.candidate($0) }
             let plan = EvictionPlan(olderThan: age, now: now(), of: candidates, inUse: inUse)
-            gone += try carryOut(plan)
-            // Those that stay all the same are not asked again.
-            passed.formUnion(page)
+            if plan.victims.isEmpty { return gone }
+            let (now, refused) = try carryOut(plan)
+            gone += now
+            passed.formUnion(refused)
         }
     }
 

@@ -56,7 +56,8 @@ extension VaultStore {
         let segment = writer.segment
         do {
             try writer.synchronize()
-            try segments.synchronizeName(of: segment.id)
+            if !writer.isNameDurable { try segments.synchronizeName(of: segment.id) }
+            writer.isNameDurable = true
             try countingFetched { fetched in
                 try withDiskRoom { try index.commit(segment, closed: closed, fetched: fetched) }
             }

@@ -25,8 +25,8 @@ extension VaultStore {
     /// What the file of a segment says about itself, its commitment opened with a key of the resource that it names.
     ///
     /// - Returns: nil where it is no segment of this vault, or not of this name. Its blocks are yet to be opened.
-    /// - Throws: ``SegmentFailure/missing``, ``SegmentFailure/unreadable(_:)``; ``VaultError`` where the resource's rows
-    ///   do not open, and nothing is known about the file.
+    /// - Throws: ``SegmentFailure/missing``, ``SegmentFailure/unreadable(_:)``; ``VaultError`` where the rows of the
+    ///   resource do not open, and nothing is known about the file.
     package func claim(of id: SegmentID) throws -> ClaimedSegment? {
         let (header, size) = try headerAndSize(of: id)
         guard let claim = SegmentHeader.claim(header, fileSize: size, keyNumber: 0), claim.id == id,
