@@ -27,6 +27,11 @@ struct ThroughServiceTests {
         try await lab.start(arguments, setting: Self.keyless).result
     }
 
+    /// Runs the command without a key where a service is there to do what it wants.
+    private func act(_ isServed: Bool, _ arguments: String...) async throws -> CommandResult {
+        try await lab.start(arguments, setting: isServed ? Self.keyless : [:]).result
+    }
+
     private func serve() async throws -> RunningCommand {
         let service = try lab.start(["serve", "--listen", "127.0.0.1:0"])
         _ = try #require(await service.line { $0.contains("serving") })
@@ -169,6 +174,91 @@ struct ThroughServiceTests {
         #expect(
             origin.exchanges.filter { $0.request.method == "GET" }.reduce(0) { $0 + $1.bodyBytesSent } == Self.length)
         _ = service
+    }
+
+    // MARK: What stays and what goes
+
+    @Test("remove, pin and unpin act through the service or without it, and say the same", arguments: [true, false])
+    func titles(isServed: Bool) async throws {
+        let other = origin.url("/never.mp4?token=hunter2").absoluteString
+        try await lab.run("fetch", url)
+        let service = isServed ? try await serve() : nil
+        let pinned = try await act(isServed, "pin", url)
+        #expect(pinned.status == 0 && pinned.text == "\(url): pinned\n")
+        #expect(try await lab.info(url).class == "pinned")
+        #expect(try await act(isServed, "unpin", url, "--json").text == #"{"error":null,"url":"\#(url)"}"# + "\n")
+        #expect(try await lab.info(url).class == "download")
+        let removed = try await act(isServed, "remove", other, "no-url", url, "--json")
+        #expect(removed.status == 6)
+        let lines = removed.text.split(separator: "\n")
+        #expect(
+            lines.count == 3 && lines[0].contains(#""code":"notHeld""#) && lines[1].contains(#""code":"invalidURL""#))
+        #expect(lines[2].hasPrefix(#"{"bytes":10"#) && lines[2].contains(#""error":null"#))
+        #expect(removed.errors.count == 2 && removed.errors.allSatisfy { !$0.contains("hunter2") })
+        #expect(try await lab.run("info", url).status == 6)
+        for command in ["remove", "pin", "unpin"] { #expect(try await act(isServed, command, url).status == 6, "\(command)") }
+        _ = service
+    }
+
+    @Test("prune keeps to the limits it is given, and leaves what is pinned")
+    func prune() async throws {
+        let kept = origin.url("/kept.mp4").absoluteString
+        try await lab.run("fetch", kept)
+        try await lab.run("cat", url)
+        let service = try await serve()
+        #expect(try await keyless("pin", kept).status == 0)
+        // A loader that was used a moment ago is in use no more.
+        let pruned = try await keyless("prune", "--max-size", "1MiB", "--json")
+        #expect(pruned.status == 0)
+        #expect(pruned.text.contains(#""resources":1"#))
+        #expect(try await lab.run("info", url).status == 6)
+        #expect(try await lab.info(kept).bytes == Self.length)
+        #expect(try await keyless("prune").status == 0)
+        #expect(try await keyless("prune", "--max-size", "much").status == 2)
+        _ = service
+    }
+
+    @Test("Settings are set and read through the service or without it, and last (C16, X9)", arguments: [true, false])
+    func settings(isServed: Bool) async throws {
+        let service = isServed ? try await serve() : nil
+        #expect(try await act(isServed, "config", "set", "max-size", "300MiB").status == 0)
+        #expect(try await act(isServed, "config", "set", "max-age", "90d").status == 0)
+        #expect(try await act(isServed, "config", "get", "max-size").text == "314572800\n")
+        #expect(try await act(isServed, "config", "get", "max-age").text == "90d\n")
+        let json = try await act(isServed, "config", "get", "--json").text
+        #expect(json.contains(#""maxSize":314572800"#) && json.contains(#""maxAge":7776000"#))
+        service?.signal(SIGTERM)
+        if let service { #expect(await service.result.status == 0) }
+        #expect(try await lab.run("config", "get", "--json").text == json)
+        #expect(try await lab.run("config", "unset", "max-age").status == 0)
+        #expect(try await lab.run("config", "get", "max-age").text == "0\n")
+        for words in [
+            ["max-size"], ["max-size", "1", "2"], ["max-size", "-1"], ["colour", "red"], ["max-age", "90"],
+        ] {
+            #expect(try await lab.start(["config", "set"] + words).result.status == 2, "\(words)")
+        }
+    }
+
+    @Test("verify --repair through the service fetches what is damaged anew, and nothing else")
+    func repair() async throws {
+        try await lab.run("fetch", url)
+        try damageOneSegment()
+        let service = try await serve()
+        let found = try await keyless("verify", "--repair", "--json")
+        #expect(found.status == 0 && found.text.contains(#""sound":true"#) && found.text.contains(#""block":1"#))
+        #expect(try await keyless("cat", url).output == media)
+        #expect(try await keyless("verify", "--repair", "--json").text.contains(#""block":0"#))
+        _ = service
+    }
+
+    private func damageOneSegment() throws {
+        let name = try #require(lab.folder.files().first { $0.hasPrefix("vault/segments/") })
+        let file = try FileHandle(forUpdating: URL(filePath: lab.folder.path + "/" + name))
+        defer { try? file.close() }
+        try file.seek(toOffset: 100_000)
+        let byte = try #require(try file.read(upToCount: 1)?.first)
+        try file.seek(toOffset: 100_000)
+        try file.write(contentsOf: Data([byte ^ 1]))
     }
 
     // MARK: An owner without a socket

@@ -95,18 +95,18 @@ struct ControlSocketTests {
         #expect(origin.exchanges.isEmpty)
     }
 
-    @Test("By the network the same routes want the admin token", arguments: ["status", "resources", "downloads"])
-    func network(route: String) async throws {
+    @Test("By the network the same routes want the admin token", arguments: APIRoute.allCases)
+    func network(route: APIRoute) async throws {
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
-            let method = route == "downloads" ? "POST" : "GET"
-            let target = "/api/v1/\(route)"
+            let method = route.methods[0]
             let client = try service.client()
-            let refused = try #require(await client.ask(method, target, host: service.host))
+            let refused = try #require(await client.ask(method, route.path, host: service.host))
             #expect(refused.head.status == 404)
             let fields: KeyValuePairs = ["Authorization": "Bearer \(service.vault.tokens.adminToken)"]
-            let answer = try #require(await client.ask(method, target, host: service.host, fields: fields))
-            // A download without a body is a bad request: it was let in.
-            #expect(answer.head.status == (method == "GET" ? 200 : 400))
+            let answer = try #require(await client.ask(method, route.path, host: service.host, fields: fields))
+            // Where a body or a query is missing, the request is a bad one: it was let in.
+            let isWhole = [.status, .resources, .settings].contains(route)
+            #expect(answer.head.status == (isWhole ? 200 : 400))
         }
     }
 
@@ -127,8 +127,12 @@ struct ControlSocketTests {
             ("POST", "downloads", "{"), ("POST", "downloads", "[]"), ("POST", "downloads", #"{"uri":"hunter2"}"#),
             ("POST", "downloads", #"{"url":"hunter2"}"#), ("POST", "downloads", #"{"url":5}"#),
             ("POST", "downloads", #"{"url":"http://hunter2:hunter2@/?hunter2"}"#),
+            ("POST", "removals", "{}"), ("POST", "pins", #"{"url":"hunter2"}"#), ("POST", "unpins", "5"),
+            ("POST", "prunes", #"{"maxSize":"hunter2"}"#), ("POST", "verifications", #"{"sample":"hunter2"}"#),
+            ("PATCH", "settings", #"{"maxAge":"hunter2"}"#), ("PATCH", "settings", #"{"maxAge":-1}"#),
             ("GET", "resource", ""), ("GET", "resource?url=hunter2", ""), ("GET", "resource?uri=hunter2", ""),
-            ("GET", "content?url=file:///etc/hunter2", ""), ("GET", "resources?after=hunter2", ""), ("GET", "resources?limit=hunter2", ""),
+            ("GET", "content?url=file:///etc/hunter2", ""), ("GET", "resources?after=hunter2", ""),
+            ("GET", "resources?limit=hunter2", ""),
             ("GET", "resources?limit=0", ""), ("GET", "resources?limit=1001", ""),
         ])
     func malformed(method: String, target: String, body: String) async throws {
@@ -357,7 +361,9 @@ struct ControlSocketTests {
         let origin = try origin(stoppingAt: 500_000, gate)
         defer { origin.stop() }
         let url = origin.url()
-        let client = try await RunningService.run(over: try await TestVault(), hasControl: true, shutdownLimit: .seconds(9)) { service in
+        let client = try await RunningService.run(
+            over: try await TestVault(), hasControl: true, shutdownLimit: .seconds(9)
+        ) { service in
             let client = try await service.download(url)
             await origin.wait { $0.contains { $0.phase == .held } }
             return client
