@@ -15,6 +15,8 @@ let settings: [SwiftSetting] = [
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -62,7 +64,11 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "VaultService",
-            dependencies: ["MediaVault", "VaultModel", hummingbird, hummingbirdCore, nioCore, httpTypes, logging, lifecycle, signals],
+            dependencies: [
+                "MediaVault", "VaultModel", hummingbird, hummingbirdCore, nioCore, nioHTTP1, nioPosix, httpTypes,
+                logging,
+                lifecycle, signals,
+            ],
             swiftSettings: settings),
         .executableTarget(
             name: "VaultCommand",
@@ -79,10 +85,12 @@ let package = Package(
             dependencies: ["SeededRandom", "VaultModel", "VaultCrypto", "VaultStorage"],
             path: "Tests/VaultTestSupport", swiftSettings: settings),
         .executableTarget(
-            name: "open-held-ranges", dependencies: ["CSodium", "MediaVault", "VaultCrypto", "VaultModel", "VaultStorage"],
+            name: "open-held-ranges",
+            dependencies: ["CSodium", "MediaVault", "VaultCrypto", "VaultModel", "VaultStorage"],
             path: "Tests/Benchmarks/OpenHeldRanges", swiftSettings: settings),
         .testTarget(name: "VaultModelTests", dependencies: ["SeededRandom", "VaultModel"], swiftSettings: settings),
-        .testTarget(name: "VaultManifestTests", dependencies: ["VaultManifest", "VaultModel"], swiftSettings: settings),
+        .testTarget(
+            name: "VaultManifestTests", dependencies: ["VaultManifest", "VaultModel"], swiftSettings: settings),
         .testTarget(
             name: "VaultCryptoTests", dependencies: ["SeededRandom", "VaultCrypto", "VaultModel", crypto],
             resources: [.copy("Vectors")], swiftSettings: settings),
@@ -91,7 +99,8 @@ let package = Package(
             dependencies: ["SeededRandom", "VaultStorage", "VaultCrypto", "VaultModel", "VaultTestSupport", grdb],
             swiftSettings: settings),
         .testTarget(
-            name: "VaultFetchTests", dependencies: ["CCurl", "SeededRandom", "VaultFetch", "VaultModel", "OriginTestSupport"],
+            name: "VaultFetchTests",
+            dependencies: ["CCurl", "SeededRandom", "VaultFetch", "VaultModel", "OriginTestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "MediaVaultTests",
@@ -102,7 +111,8 @@ let package = Package(
             resources: [.copy("GoldenVault")], swiftSettings: settings),
         .testTarget(
             name: "VaultServiceTests",
-            dependencies: ["VaultService", "MediaVault", "VaultModel", "OriginTestSupport", logging], swiftSettings: settings),
+            dependencies: ["VaultService", "MediaVault", "VaultModel", "OriginTestSupport", logging],
+            swiftSettings: settings),
         .testTarget(
             name: "VaultCommandTests",
             dependencies: ["VaultCommand", "VaultService", "MediaVault", "OriginTestSupport", arguments],

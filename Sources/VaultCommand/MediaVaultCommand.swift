@@ -22,7 +22,9 @@ struct MediaVaultCommand: AsyncParsableCommand {
         version: "mediavault \(Vault.version)",
         subcommands: [
             InitCommand.self, FetchCommand.self, CatCommand.self, ListCommand.self, InfoCommand.self,
-            StatusCommand.self, ServeCommand.self, URLCommand.self, ExportCommand.self, VerifyCommand.self,
-            IndexCommand.self,
+            StatusCommand.self, ServeCommand.self, URLCommand.self, TokenCommand.self, RemoveCommand.self,
+            PinCommand.self,
+            UnpinCommand.self, PruneCommand.self, ExportCommand.self, VerifyCommand.self, IndexCommand.self,
+            ConfigCommand.self,
         ])
 }

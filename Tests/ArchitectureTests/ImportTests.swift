@@ -17,7 +17,9 @@ struct ImportTests {
             "Foundation", "Synchronization", "Glibc", "Darwin",
         ],
         "VaultService": [
-            "VaultModel", "MediaVault", "Hummingbird", "HummingbirdCore", "NIOCore", "HTTPTypes", "Logging",
+            "VaultModel", "MediaVault", "Hummingbird", "HummingbirdCore", "NIOCore", "NIOHTTP1", "NIOPosix",
+            "HTTPTypes",
+            "Logging",
             "ServiceLifecycle", "UnixSignals", "Synchronization", "Foundation", "Glibc", "Musl", "Darwin",
         ],
         "VaultCommand": [

@@ -22,11 +22,4 @@ import Testing
     @Test("A signal is 128 and its number") func signal() {
         #expect(ExitStatus.signal(2).rawValue == 130)
     }
-
-    @Test("Online, a missing byte is the origin's failure; offline it is not held") func online() {
-        let error = VaultError(.notHeld, "the bytes from 5 on are not held")
-        #expect(ExitStatus(error.code) == .notHeld)
-        #expect(ExitStatus(error.online.code) == .origin)
-        #expect(VaultError(.integrity, "damaged").online.code == .integrity)
-    }
 }

@@ -16,7 +16,8 @@ public final class Vault: Sendable {
     let store: VaultStore
     private let origin: any Origin
     private let ownOrigin: CurlOrigin?
-    private let mode: VaultMode
+    /// Whether origins are asked.
+    package let mode: VaultMode
     let pool: BlockingPool
     private let precedence = PlayerPrecedence()
     let limitsOfRun: RoomLimits?
@@ -69,22 +70,38 @@ public final class Vault: Sendable {
     public static func open(
         _ place: VaultPlace, unlock: Unlock, options: VaultOptions = VaultOptions()
     ) async throws -> Vault {
-        let vault = try await BlockingPool.shared.run {
+        let keyring = try await BlockingPool.shared.run {
             guard VaultStore.exists(at: place.folder) else { throw VaultStore.absence(at: place.folder) }
             let secret = try unlock.secret()
-            let keyring = try KeyringReader.unlock(KeyringFile.read(place.keyring), with: secret)
-            let store = try VaultStore.open(
-                at: place.folder, keyring: keyring, access: options.access == .owner ? .owner : .reader,
-                fileSystem: options.fileSystem, now: options.now)
-            return Vault(
-                store: store, options: options, unlockRestsWithVault: UnlockPlace.rests(unlock.path, with: place.folder)
-            )
+            return try KeyringReader.unlock(KeyringFile.read(place.keyring), with: secret)
         }
+        let store = try await openStore(place.folder, keyring, options)
+        let vault = Vault(
+            store: store, options: options, unlockRestsWithVault: UnlockPlace.rests(unlock.path, with: place.folder))
         if options.access == .owner {
             await vault.guardRoom()
             vault.beginUpkeep()
         }
         return vault
+    }
+
+    /// Opens the store, again as long as another process owns it and the caller wants to wait.
+    private static func openStore(
+        _ folder: String, _ keyring: Keyring, _ options: VaultOptions
+    ) async throws -> VaultStore {
+        var tries = 0
+        while true {
+            do {
+                return try await BlockingPool.shared.run {
+                    try VaultStore.open(
+                        at: folder, keyring: keyring, access: options.access == .owner ? .owner : .reader,
+                        fileSystem: options.fileSystem, now: options.now)
+                }
+            } catch let refusal as VaultError where refusal.code == .owned {
+                guard try await options.whenOwned?(refusal, tries) == true else { throw refusal }
+                tries += 1
+            }
+        }
     }
 
     /// Ends all readers and fetches, seals and commits what came, and closes the index. Nothing happens the second time.

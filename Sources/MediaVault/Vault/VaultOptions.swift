@@ -26,6 +26,10 @@ public struct VaultOptions: Sendable {
     /// How an origin that fails is asked again.
     package var retry = RetryPolicy()
 
+    /// Asked where another process owns the vault, with the refusal and how often it was refused before: whether to try
+    /// again. The keyring is unlocked by then, and stays so.
+    package var whenOwned: (@Sendable (_ refusal: VaultError, _ tries: Int) async throws -> Bool)?
+
     /// An owner that fetches what is missing with libcurl, unless told otherwise.
     public init(
         access: Access = .owner, mode: VaultMode = .online, origin: (any Origin)? = nil, limits: RoomLimits? = nil

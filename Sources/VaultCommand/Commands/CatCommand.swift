@@ -1,5 +1,6 @@
 import ArgumentParser
 import MediaVault
+import VaultService
 
 struct CatCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -7,7 +8,8 @@ struct CatCommand: AsyncParsableCommand {
         abstract: "Write a title's plaintext to standard output.",
         discussion: """
             What is not held is fetched and kept, unless --offline. A range is written as in HTTP: A-B names the \
-            first and the last byte, A- goes to the end, -N is the last N bytes.
+            first and the last byte, A- goes to the end, -N is the last N bytes. A service that owns the vault reads \
+            and fetches for this command.
             """)
 
     @Argument(help: "The title: http or https.")
@@ -25,51 +27,35 @@ struct CatCommand: AsyncParsableCommand {
 
     @OptionGroup var access: VaultAccess
 
+    @OptionGroup var waiting: WaitOption
+
     func run() async throws {
         let url = try MediaURL(url)
         let range = try rangeText.map(RangeArgument.parse) ?? .whole
         let reference = try await naming.reference(url, access.unlocking)
-        let opener = try await access.opener()
-        let isOffline = offline
+        guard !offline else {
+            let opener = try await access.opener()
+            return try await Interruption.cancelling {
+                try await opener.reading { try await Self.write(reference, range, from: LocalVault($0)) }
+            }
+        }
+        let finder = try await access.finder(waiting)
         try await Interruption.cancelling {
-            if isOffline {
-                try await opener.reading { try await Self.write(reference, range, from: $0) }
-            } else {
-                try await Self.writeFetching(reference, range, opener)
+            do {
+                try await finder.act { try await Self.write(reference, range, from: $0) }
+            } catch let error as VaultError where error.code == .owned {
+                // What is held already can be read beside the owner.
+                try await finder.reading { vault in
+                    guard try await vault.summary(of: reference)?.holds(range) == true else { throw error }
+                    try await Self.write(reference, range, from: LocalVault(vault))
+                }
             }
         }
     }
 
-    private static func writeFetching(
-        _ reference: MediaReference, _ range: RequestedRange, _ opener: VaultOpener
+    private static func write(
+        _ reference: MediaReference, _ range: RequestedRange, from vault: any VaultOperator
     ) async throws {
-        do {
-            try await opener.owning { try await write(reference, range, from: $0) }
-        } catch let error as VaultError where error.code == .owned {
-            // What is held already can be read beside the owner.
-            try await opener.reading { vault in
-                guard try await vault.summary(of: reference)?.holds(range) == true else { throw error }
-                try await write(reference, range, from: vault)
-            }
-        } catch let error as VaultError {
-            throw error.online
-        }
-    }
-
-    private static func write(_ reference: MediaReference, _ range: RequestedRange, from vault: Vault) async throws {
-        let reader = try await vault.read(reference, range: range)
-        defer { reader.cancel() }
-        var window = try ByteWindow(range, of: reader)
-        while !window.isDone, let bytes = try await reader.next() {
-            try await StandardOutput.shared.write(window.cut(bytes))
-        }
-        try Task.checkCancellation()
-        try window.check()
-        if reader.isShortened, let missing = reader.range?.upperBound {
-            var error = VaultError(
-                .notHeld, "\(reference) is held only up to byte \(missing), and the rest cannot be fetched now")
-            error.firstMissing = missing
-            throw error
-        }
+        try await vault.read(reference, range) { try await StandardOutput.shared.write($0) }
     }
 }

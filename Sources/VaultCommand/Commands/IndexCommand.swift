@@ -1,5 +1,6 @@
 import ArgumentParser
 import MediaVault
+import VaultService
 
 struct IndexCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 import ArgumentParser
 import MediaVault
+import VaultService
 
 struct InfoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -22,17 +23,17 @@ struct InfoCommand: AsyncParsableCommand {
         guard let summary = try await opener.reading({ try await $0.summary(of: reference) }) else {
             throw VaultError(.notHeld, "the vault knows nothing of \(reference); fetch it first")
         }
-        let record = ResourceRecord(summary)
-        try await StandardOutput.shared.write(json ? try JSONText.of(record) + "\n" : Self.text(record))
+        let document = ResourceDocument(summary)
+        try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : Self.text(document))
     }
 
-    private static func text(_ record: ResourceRecord) -> String {
-        let held = record.held.map { "\($0[0])-\($0[1] - 1)" }.joined(separator: ", ")
+    private static func text(_ document: ResourceDocument) -> String {
+        let held = document.held.map { "\($0[0])-\($0[1] - 1)" }.joined(separator: ", ")
         return FactSheet.text([
-            ("url", record.url), ("size", record.size.value.map(String.init) ?? "unknown"),
-            ("held", held.isEmpty ? "nothing" : held), ("bytes", String(record.bytes)),
-            ("type", record.type.value ?? "unknown"), ("etag", record.etag.value ?? "none"),
-            ("class", record.class), ("generation", String(record.generation)),
+            ("url", document.url), ("size", document.size.value.map(String.init) ?? "unknown"),
+            ("held", held.isEmpty ? "nothing" : held), ("bytes", String(document.bytes)),
+            ("type", document.type.value ?? "unknown"), ("etag", document.etag.value ?? "none"),
+            ("class", document.class), ("generation", String(document.generation)),
         ])
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import MediaVault
+import VaultService
 
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "List what the vault holds.")
@@ -16,7 +17,7 @@ struct ListCommand: AsyncParsableCommand {
             var isFirst = true
             for try await summary in vault.resources() {
                 if json {
-                    page += (isFirst ? "" : ",\n") + (try JSONText.of(ListedRecord(summary)))
+                    page += (isFirst ? "" : ",\n") + (try JSONText.of(ListedDocument(summary)))
                 } else {
                     page += (isFirst ? ListTable.heading : "") + ListTable.row(summary)
                 }

@@ -48,6 +48,7 @@ struct ServeCommand: AsyncParsableCommand {
         let limits = try room.limits()
         let opener = try await access.opener()
         let folder = opener.place.folder
+        configuration.controlFolder = folder
         try await opener.owning(offline ? .offline : (mode ?? .online).vaultMode, limits: limits) { vault in
             let server = try VaultServer(vault: vault, configuration: configuration, logger: Self.logger) { address in
                 await Self.announce(ServiceRecord(address.reachable, pid: getpid()), of: folder)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import MediaVault
+import VaultService
 
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -11,24 +12,33 @@ struct StatusCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let opener = try await access.opener()
-        let status = try await opener.reading { try await $0.status() }
-        let record = StatusRecord(status, service: try await ServiceProbe.running(in: opener.place.folder))
+        let folder = try access.place.vault()
+        let record = StatusRecord(try await status(in: folder), service: try await ServiceProbe.running(in: folder))
         try await StandardOutput.shared.write(
-            json ? try JSONText.of(record) + "\n" : Self.text(record, opener.place.folder))
+            json ? try JSONText.of(record) + "\n" : Self.text(record, folder))
+    }
+
+    /// The service knows what the index does not have yet, and needs no key; without one the index is read.
+    private func status(in folder: String) async throws -> StatusDocument {
+        do {
+            return try await ServedVault(ControlClient(folder: folder)).status()
+        } catch is ServiceGone {
+            return try await access.opener().reading { try await LocalVault($0).status() }
+        }
     }
 
     private static func text(_ record: StatusRecord, _ folder: String) -> String {
-        FactSheet.text([
-            ("vault", "\(record.vault) in \(folder)"),
-            ("holds", "\(ByteCount.text(record.bytes)) of \(record.resources) titles, in \(record.segments) segments"),
-            ("fetched", ByteCount.text(record.bytesFetched)),
+        let status = record.status
+        return FactSheet.text([
+            ("vault", "\(status.vault) in \(folder)"),
+            ("holds", "\(ByteCount.text(status.bytes)) of \(status.resources) titles, in \(status.segments) segments"),
+            ("fetched", ByteCount.text(status.bytesFetched)),
             (
                 "keys",
-                "generation \(record.generation)"
-                    + (record.keysLocked ? "" : ", not locked in memory: they may be swapped out")
+                "generation \(status.generation)"
+                    + (status.keysLocked ? "" : ", not locked in memory: they may be swapped out")
             ),
-            ("unlock", record.unlock.method + (record.unlock.restsWithVault ? ", on the vault's own disk" : "")),
+            ("unlock", status.unlock.method + (status.unlock.restsWithVault ? ", on the vault's own disk" : "")),
             ("service", record.service.value.map { "\($0.address) (process \($0.pid))" } ?? "not running"),
         ])
     }

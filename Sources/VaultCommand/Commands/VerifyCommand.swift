@@ -1,12 +1,13 @@
 import ArgumentParser
 import MediaVault
+import VaultService
 
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Open every block of the vault, and tell what does not open.",
         discussion: """
-            Works beside a running service, and changes nothing. With --repair damaged ranges alone are fetched anew, \
+            Works beside a running service, and changes nothing. With --repair, which a running service does, damaged ranges alone are fetched anew, \
             whole segments that the index has lost are taken in again, and what is no segment is moved to quarantine. \
             Exit code 4 where damage is left, 1 where something could not be read.
             """)
@@ -23,36 +24,37 @@ struct VerifyCommand: AsyncParsableCommand {
 
     @OptionGroup var access: VaultAccess
 
+    @OptionGroup var waiting: WaitOption
+
     @Flag(help: "Print a JSON object.")
     var json = false
 
     func run() async throws {
-        let opener = try await access.opener()
         let options = VerifyOptions(
             repairs: `repair`, sample: sample?.percent, bytesPerSecond: limitRate?.bytesPerSecond)
-        let report = try await Interruption.cancelling("what was repaired stays so") {
-            if options.repairs {
-                try await opener.owning { try await Self.verify($0, options) }
-            } else {
-                try await opener.reading { try await Self.verify($0, options) }
-            }
+        let act = try await act(options)
+        let document = try await Interruption.cancelling("what was repaired stays so", act)
+        try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : VerifySheet.text(document))
+        guard document.sound else { throw Reported(status: document.remaining > 0 ? .integrity : .failed) }
+    }
+
+    /// Repairing is the owner's; looking needs no ownership.
+    private func act(_ options: VerifyOptions) async throws -> @Sendable () async throws -> VerifyDocument {
+        if options.repairs {
+            let finder = try await access.finder(waiting)
+            return { try await finder.act { try await Self.verify($0, options) } }
         }
-        let record = VerifyRecord(report)
-        try await StandardOutput.shared.write(json ? try JSONText.of(record) + "\n" : VerifySheet.text(report))
-        if let status = record.status { throw Reported(status: status) }
+        let opener = try await access.opener()
+        return { try await opener.reading { try await Self.verify(LocalVault($0), options) } }
     }
 
     /// Checks a vault, and shows how far it is.
-    static func verify(_ vault: Vault, _ options: VerifyOptions) async throws -> VerifyReport {
+    private static func verify(_ vault: any VaultOperator, _ options: VerifyOptions) async throws -> VerifyDocument {
         var display = ProgressDisplay("verify")
-        var report: VerifyReport?
-        for try await step in vault.verify(options) {
-            if let found = step.report { report = found }
+        let document = try await vault.verify(options) { step in
             await display.show(TransferProgress(held: step.bytesOpened, total: step.bytesTotal))
         }
         await display.end()
-        // A check that was not cancelled ends with its report.
-        guard let report else { throw CancellationError() }
-        return report
+        return document
     }
 }

@@ -9,4 +9,11 @@ enum AgeArgument {
         else { throw UsageError("\(option) is a number and a unit: 90d, 12h, 30m or 45s") }
         return age
     }
+
+    /// The time as ``parse(_:_:)`` takes it, in the largest unit that it is a whole number of.
+    static func text(_ seconds: Int64) -> String {
+        guard seconds != 0 else { return "0" }
+        let unit = units.filter { seconds % $0.value == 0 }.max { $0.value < $1.value }
+        return unit.map { "\(seconds / $0.value)\($0.key)" } ?? "\(seconds)s"
+    }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import MediaVault
 
 /// What names a title beside its URL, and how its origin is asked.
@@ -24,25 +23,11 @@ struct ReferenceOptions: ParsableArguments {
         switch headerFile {
         case nil: return HeaderFields()
         case "": throw UsageError("--header-file is empty; name a file")
-        case "-": return try HeaderFile.fields(in: await Self.standardInput())
+        case "-": return try HeaderFile.fields(in: await StandardInput.read(atMost: HeaderFile.mostBytes))
         case let file?:
             return try await HeaderFile.read(
                 AbsolutePath.of(file, from: Surroundings.current.workingDirectory),
                 allowLoose: unlocking.allowLooseKeyFile)
-        }
-    }
-
-    /// Standard input, as far as it may go and one byte more.
-    private static func standardInput() async throws -> [UInt8] {
-        try await BlockingQueue("mediavault.input").run {
-            var bytes: [UInt8] = []
-            while bytes.count <= HeaderFile.mostBytes,
-                let more = try FileHandle.standardInput.read(upToCount: 16 << 10),
-                !more.isEmpty
-            {
-                bytes += more
-            }
-            return bytes
         }
     }
 

@@ -7,11 +7,16 @@ struct VaultOpener: Sendable {
 
     /// Opens the vault to change it, for `body`, and closes it whatever `body` does.
     ///
-    /// - Parameter limits: for this run, over those of the vault's settings.
+    /// - Parameters:
+    ///   - limits: for this run, over those of the vault's settings.
+    ///   - whenOwned: asked where another process owns it: whether to try again.
     func owning<Value>(
-        _ mode: VaultMode = .online, limits: RoomLimits? = nil, _ body: (Vault) async throws -> Value
+        _ mode: VaultMode = .online, limits: RoomLimits? = nil,
+        whenOwned: (@Sendable (VaultError, Int) async throws -> Bool)? = nil, _ body: (Vault) async throws -> Value
     ) async throws -> Value {
-        try await open(VaultOptions(access: .owner, mode: mode, limits: limits), body)
+        var options = VaultOptions(access: .owner, mode: mode, limits: limits)
+        options.whenOwned = whenOwned
+        return try await open(options, body)
     }
 
     /// Opens the vault to read what it holds: beside its owner, and without the network.

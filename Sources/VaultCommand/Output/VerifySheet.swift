@@ -1,8 +1,9 @@
 import MediaVault
+import VaultService
 
 /// What `verify` prints for people.
 enum VerifySheet {
-    static func text(_ report: VerifyReport) -> String {
+    static func text(_ report: VerifyDocument) -> String {
         var facts = [("opened", "\(ByteCount.text(report.bytesOpened)) in \(report.segments) segments")]
         facts.append(("damage", damage(report.damage)))
         if report.found > 0 { facts.append(("left", String(report.remaining))) }
@@ -21,8 +22,10 @@ enum VerifySheet {
         return FactSheet.text(facts) + report.resources.map(line).joined() + (more > 0 ? "and \(more) more\n" : "")
     }
 
-    private static func damage(_ damage: [DamageClass: Int]) -> String {
-        let found = DamageClass.allCases.compactMap { kind in damage[kind].map { "\(name(kind)): \($0)" } }
+    private static func damage(_ damage: [String: Int]) -> String {
+        let found = DamageClass.allCases.compactMap { kind in
+            damage[kind.rawValue].flatMap { $0 > 0 ? "\(name(kind)): \($0)" : nil }
+        }
         return found.isEmpty ? "none" : found.joined(separator: ", ")
     }
 
@@ -39,11 +42,11 @@ enum VerifySheet {
         }
     }
 
-    private static func line(_ resource: DamagedResource) -> String {
-        let ranges = resource.ranges.prefix(8).map { "\($0.lowerBound)-\($0.upperBound - 1)" }.joined(separator: ", ")
+    private static func line(_ resource: VerifyDocument.Resource) -> String {
+        let ranges = resource.ranges.prefix(8).map { "\($0[0])-\($0[1] - 1)" }.joined(separator: ", ")
         let rest = resource.ranges.count > 8 ? ", …" : ""
-        let state = resource.isRepaired ? "repaired" : resource.problem ?? "damaged"
+        let state = resource.repaired ? "repaired" : resource.problem.value ?? "damaged"
         return Terminal.printable(
-            "\(resource.url ?? resource.id)" + (ranges.isEmpty ? "" : " \(ranges)\(rest)") + ": \(state)") + "\n"
+            "\(resource.url.value ?? resource.id)" + (ranges.isEmpty ? "" : " \(ranges)\(rest)") + ": \(state)") + "\n"
     }
 }

@@ -1,8 +1,9 @@
 import MediaVault
+import VaultService
 
 /// A title as `fetch --json` prints it.
 struct FetchedRecord: Encodable, Sendable {
-    struct Problem: Encodable, Sendable {
+    struct Problem: Codable, Sendable {
         let code: String
         let message: String
     }
@@ -18,12 +19,12 @@ struct FetchedRecord: Encodable, Sendable {
 
     private enum CodingKeys: CodingKey { case url, size, bytes, type, complete, error }
 
-    init(_ url: String, _ summary: ResourceSummary?, failed error: VaultError? = nil) {
+    init(_ url: String, _ document: ResourceDocument?, failed error: VaultError? = nil) {
         self.url = url
-        size = OrNull(summary?.size)
-        bytes = summary?.bytes ?? 0
-        type = OrNull(summary?.type)
-        complete = summary?.isComplete ?? false
+        size = OrNull(document?.size.value)
+        bytes = document?.bytes ?? 0
+        type = OrNull(document?.type.value)
+        complete = document?.isComplete ?? false
         self.error = OrNull(error.map { Problem(code: $0.code.description, message: $0.message) })
         status = error.map { ExitStatus($0.code) } ?? .done
     }

@@ -1,35 +1,21 @@
-import MediaVault
+import VaultService
 
-/// A vault as `status --json` prints it.
+/// A vault as `status --json` prints it: what the service tells of it, and where that runs.
 struct StatusRecord: Encodable, Sendable {
-    struct Unlock: Encodable, Sendable {
-        let method: String
-        /// Whether what opens the keyring is on the vault's own disk.
-        let restsWithVault: Bool
-    }
-
-    let vault: String
-    let bytesFetched: Int64
-    let bytes: Int64
-    let resources: Int
-    let segments: Int
-    let generation: Int
-    let unlock: Unlock
-    let keysLocked: Bool
-    /// Bytes of segment files on disk.
-    let used: Int64
+    let status: StatusDocument
     let service: OrNull<ServiceRecord>
 
-    init(_ status: VaultStatus, service: ServiceRecord?) {
-        vault = status.vaultID
-        bytesFetched = status.bytesFetched
-        bytes = status.bytes
-        resources = status.resources
-        segments = status.segments
-        generation = status.generation
-        unlock = Unlock(method: status.unlockMethod, restsWithVault: status.unlockRestsWithVault)
-        keysLocked = status.keysLocked
-        used = status.used
+    init(_ status: StatusDocument, service: ServiceRecord?) {
+        self.status = status
         self.service = OrNull(service)
+    }
+
+    private enum CodingKeys: CodingKey { case service }
+
+    // The members of the document stand among the others.
+    func encode(to encoder: any Encoder) throws {
+        try status.encode(to: encoder)
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(service, forKey: .service)
     }
 }

@@ -16,6 +16,14 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
 
         private let name: Name
 
+        private init(name: Name) { self.name = name }
+
+        /// The code of that name; nil where there is none.
+        package init?(name: String) {
+            guard let name = Name(rawValue: name) else { return nil }
+            self.name = name
+        }
+
         /// The URL cannot be used: correct it.
         public static let invalidURL = Code(name: .invalidURL)
         /// An argument or a setting cannot be used: correct it.

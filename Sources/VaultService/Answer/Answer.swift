@@ -14,6 +14,13 @@ struct Answer: Hashable, Sendable {
         self.body = Array(body)
     }
 
+    /// A document, and a line end after it.
+    static func json(_ document: some Encodable, status: Int = 200) throws -> Answer {
+        Answer(
+            status: status, type: "application/json",
+            body: try JSONText.bytes(of: document) + [UInt8(ascii: "\n")])
+    }
+
     /// The service is up.
     static let healthy = Answer(status: 200, type: "text/plain; charset=utf-8", body: "ok\n".utf8)
 }

@@ -17,7 +17,7 @@ struct MediaResponder: Sendable {
             case (.head, _): return try await head(reference, watch, context)
             case (.get, .nothing) where !request.isConditional:
                 let head = try await watch.during { [vault] in try await vault.head(of: reference) }
-                return Response(ErrorAnswer.unsatisfiable(length: head.information.length), context: context)
+                throw Self.nothing(of: head.information.length)
             case (.get, _):
                 let (reader, isRanged) = try await open(reference, request, watch)
                 return media(reader, isRanged: isRanged, watch, context)
@@ -27,8 +27,15 @@ struct MediaResponder: Sendable {
             let isMissing = [.notHeld, .unreachable, .integrity].contains(error.code)
             let held = isMissing ? (try? await vault.summary(of: reference))?.held : nil
             return Response(
-                ErrorAnswer.answer(to: error, held: held ?? []), isHead: request.method == .head, context: context)
+                ErrorAnswer.answer(to: error.told(in: vault.mode), held: held ?? []), isHead: request.method == .head,
+                context: context)
         }
+    }
+
+    private static func nothing(of length: Int64?) -> VaultError {
+        var error = VaultError(.unsatisfiableRange, "the range asked for is no range; ask for bytes that there are")
+        error.length = length
+        return error
     }
 
     private func head(_ reference: MediaReference, _ watch: ClientWatch, _ context: ServiceContext) async throws
@@ -58,9 +65,7 @@ struct MediaResponder: Sendable {
             let head = try await watch.during { [vault] in try await vault.head(of: reference) }
             counts = request.rangeCounts(for: head.entityTag)
             if counts, request.wanted == .nothing {
-                var error = VaultError(.unsatisfiableRange, "the range asked for is no range")
-                error.length = head.information.length
-                throw error
+                throw Self.nothing(of: head.information.length)
             }
         }
         if counts, case .single(let range) = request.wanted {

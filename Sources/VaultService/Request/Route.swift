@@ -1,13 +1,18 @@
 /// What a request target is about, read from its raw text: a router would lose empty path segments.
 enum Route: Hashable, Sendable {
-    case media, health, status, unknown
+    case media, health, unknown
+    case api(APIRoute)
 
     init(target: String) {
-        switch target.utf8.prefix(while: { $0 != UInt8(ascii: "?") }) {
-        case let path where path.elementsEqual("/healthz".utf8): self = .health
-        case let path where path.elementsEqual("/api/v1/status".utf8): self = .status
-        case let path where path.starts(with: "/media/".utf8): self = .media
-        default: self = .unknown
+        let path = target.utf8.prefix { $0 != UInt8(ascii: "?") }
+        if path.elementsEqual("/healthz".utf8) {
+            self = .health
+        } else if path.starts(with: "/media/".utf8) {
+            self = .media
+        } else if let route = APIRoute.allCases.first(where: { path.elementsEqual($0.path.utf8) }) {
+            self = .api(route)
+        } else {
+            self = .unknown
         }
     }
 }

@@ -26,6 +26,20 @@ extension Response {
             })
     }
 
+    /// A long act that tells of itself line by line.
+    init<Progress, Outcome>(_ events: EventStream<Progress, Outcome>, context: ServiceContext) {
+        var fields = HTTPFields(ProtectiveFields.all)
+        fields[.contentType] = "application/x-ndjson"
+        self.init(
+            status: .ok, headers: fields,
+            body: ResponseBody { writer in
+                var sent: Int64 = 0
+                defer { context.log(status: 200, bytes: sent) }
+                try await events.write(to: &writer, counting: &sent)
+                try await writer.finish(nil)
+            })
+    }
+
     /// The head of an answer with media.
     init(headOf plan: AnswerPlan, context: ServiceContext) {
         context.log(status: plan.status, bytes: 0)

@@ -4,6 +4,8 @@ package struct ServiceConfiguration: Sendable {
     package var address = ListenAddress(host: "127.0.0.1", port: 8300)
     /// Names beside `127.0.0.1`, `localhost` and `[::1]` that a request may carry in `Host`, without a port.
     package var hostNames: [String] = []
+    /// The vault's folder, where the control socket is; nil makes none.
+    package var controlFolder: String?
     /// Whether it may listen where other machines can connect, without TLS.
     package var isInsecure = false
     /// The connections held at a time; more are not accepted until one ends.

@@ -8,10 +8,12 @@ import VaultModel
 /// Answers every request: first whose name it came by, then what it is about.
 struct ServiceResponder: HTTPResponder {
     private let vault: Vault
+    private let api: APIResponder
     private let hosts: HostCheck
 
     init(vault: Vault, hosts: HostCheck) {
         self.vault = vault
+        api = APIResponder(vault: vault)
         self.hosts = hosts
     }
 
@@ -38,35 +40,29 @@ struct ServiceResponder: HTTPResponder {
         }
         let target = request.head.path ?? ""
         let route = Route(target: target)
-        guard route != .unknown else { return short(ErrorAnswer.notFound) }
-        if route == .status,
-            !(BearerToken.read(request.headers[.authorization]).map(vault.tokens.isAdminToken) ?? false)
-        {
-            return short(ErrorAnswer.notFound)
-        }
-        guard isHead || request.method == .get else { return short(ErrorAnswer.methodNotAllowed) }
         switch route {
-        case .health: return short(.healthy)
-        case .status: return short(try await status())
-        case .media, .unknown:
-            let now = Int64(Date().timeIntervalSince1970)
-            guard let reference = vault.tokens.reference(ofTarget: target, now: now) else {
+        case .unknown: return short(ErrorAnswer.notFound)
+        case .api(let route):
+            guard BearerToken.read(request.headers[.authorization]).map(vault.tokens.isAdminToken) ?? false else {
                 return short(ErrorAnswer.notFound)
             }
-            let wanted = MediaRequest(
-                method: isHead ? .head : .get, range: request.headers[values: .range],
-                ifRange: request.headers[values: .ifRange])
-            return try await MediaResponder(vault: vault).respond(to: wanted, for: reference, context: context)
+            return try await api.respond(to: request, about: route, context: context)
+        case .health, .media:
+            guard isHead || request.method == .get else { return short(ErrorAnswer.methodNotAllowed()) }
+            return route == .health ? short(.healthy) : try await media(request, target, context)
         }
     }
 
-    private func status() async throws -> Answer {
-        do {
-            let document = StatusDocument(try await vault.status())
-            return Answer(status: 200, type: "application/json", body: try document.json())
-        } catch let error as VaultError {
-            return ErrorAnswer.answer(to: error)
+    private func media(_ request: Request, _ target: String, _ context: ServiceContext) async throws -> Response {
+        let isHead = request.method == .head
+        let now = Int64(Date().timeIntervalSince1970)
+        guard let reference = vault.tokens.reference(ofTarget: target, now: now) else {
+            return Response(ErrorAnswer.notFound, isHead: isHead, context: context)
         }
+        let wanted = MediaRequest(
+            method: isHead ? .head : .get, range: request.headers[values: .range],
+            ifRange: request.headers[values: .ifRange])
+        return try await MediaResponder(vault: vault).respond(to: wanted, for: reference, context: context)
     }
 }
 

@@ -32,6 +32,7 @@ package final class VaultServer: Sendable {
         }
         self.address = address
         watch = StoreWatch(vault: vault, logger: logger)
+        let (controlSettled, controlSettles) = AsyncStream.makeStream(of: Never.self)
         let application = Application(
             responder: ServiceResponder(vault: vault, hosts: try HostCheck(hostNames: configuration.hostNames)),
             server: .http1(configuration: .init(idleTimeout: TimeAmount(configuration.idleTimeout))),
@@ -39,11 +40,20 @@ package final class VaultServer: Sendable {
                 address: .hostname(address.host, port: address.port),
                 availableConnectionsDelegate: .maximum(configuration.mostConnections, logger: logger)),
             onServerRunning: { channel in
+                // Who is told that the service listens may at once ask by the other way.
+                for await _ in controlSettled {}
                 await onListening(ListenAddress(host: address.host, port: channel.localAddress?.port ?? address.port))
             },
             logger: logger)
+        let control = configuration.controlFolder.map { folder in
+            ControlListener(
+                vault: vault, folder: folder, idleTimeout: TimeAmount(configuration.idleTimeout), logger: logger,
+                onSettled: { controlSettles.finish() })
+        }
+        if control == nil { controlSettles.finish() }
+        let listeners = Listeners(all: [application] + [control].compactMap(\.self))
         var services = ServiceGroupConfiguration(
-            services: [application], gracefulShutdownSignals: configuration.endsOnSignals ? [.sigterm, .sigint] : [],
+            services: [listeners], gracefulShutdownSignals: configuration.endsOnSignals ? [.sigterm, .sigint] : [],
             logger: logger)
         // Without a limit the end waits for ever while a paused player keeps its answer open.
         services.maximumGracefulShutdownDuration = configuration.shutdownLimit

@@ -62,15 +62,15 @@ struct ErrorAnswerTests {
         var error = VaultError(.unsatisfiableRange, "outside")
         error.length = 42835
         #expect(ErrorAnswer.answer(to: error).fields["Content-Range"] == "bytes */42835")
-        #expect(ErrorAnswer.unsatisfiable(length: nil).fields["Content-Range"] == nil)
+        #expect(ErrorAnswer.answer(to: VaultError(.unsatisfiableRange, "outside")).fields["Content-Range"] == nil)
     }
 
     @Test(
         "No answer may be kept by a browser or read by another site",
         arguments: [
-            ErrorAnswer.notFound, ErrorAnswer.malformedHost, ErrorAnswer.foreignHost, ErrorAnswer.methodNotAllowed,
+            ErrorAnswer.notFound, ErrorAnswer.malformedHost, ErrorAnswer.foreignHost, ErrorAnswer.methodNotAllowed(),
             Answer.healthy,
-            ErrorAnswer.unsatisfiable(length: 1),
+            ErrorAnswer.foreignUser, ErrorAnswer.answer(to: VaultError(.unsatisfiableRange, "outside")),
         ])
     func protective(answer: Answer) {
         for field in ProtectiveFields.all.fields { #expect(answer.fields[field.name] == field.value) }
@@ -78,6 +78,6 @@ struct ErrorAnswerTests {
 
     @Test("405 says which methods there are")
     func allow() {
-        #expect(ErrorAnswer.methodNotAllowed.fields["Allow"] == "GET, HEAD")
+        #expect(ErrorAnswer.methodNotAllowed().fields["Allow"] == "GET, HEAD")
     }
 }

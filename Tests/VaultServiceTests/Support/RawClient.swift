@@ -11,11 +11,31 @@ final class RawClient: Sendable {
     /// Connects to a port of this machine.
     ///
     /// - Parameter receiveBuffer: the size asked for the kernel's buffer; a small one makes a client that stalls early.
-    init(port: Int, receiveBuffer: Int32? = nil) throws {
+    convenience init(port: Int, receiveBuffer: Int32? = nil) throws {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        try self.init(AF_INET, address, receiveBuffer: receiveBuffer)
+    }
+
+    /// Connects to a socket file.
+    convenience init(path: String) throws {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(path.utf8)
+        try unsafe withUnsafeMutableBytes(of: &address.sun_path) { room in
+            guard bytes.count < room.count else { throw POSIXError(.ENAMETOOLONG) }
+            unsafe room.copyBytes(from: bytes)
+        }
+        try self.init(AF_UNIX, address)
+    }
+
+    private init(_ family: Int32, _ address: some BitwiseCopyable, receiveBuffer: Int32? = nil) throws {
         #if canImport(Darwin)
-        descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        descriptor = socket(family, SOCK_STREAM, 0)
         #else
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        descriptor = socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         #endif
         // A command that another test starts meanwhile must not hold the connection open when this side closes it.
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -25,11 +45,7 @@ final class RawClient: Sendable {
         if var size = receiveBuffer {
             _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-        let result = unsafe withUnsafeBytes(of: &address) {
+        let result = unsafe withUnsafeBytes(of: address) {
             unsafe connect(descriptor, $0.assumingMemoryBound(to: sockaddr.self).baseAddress, socklen_t($0.count))
         }
         guard result == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
@@ -95,11 +111,33 @@ final class RawClient: Sendable {
         }
     }
 
+    /// Reads the next chunk of a chunked body; nil at its end.
+    func readChunk() async -> [UInt8]? {
+        await perform { descriptor in
+            var size: [UInt8] = []
+            while !size.suffix(2).elementsEqual("\r\n".utf8) {
+                guard let byte = Self.receive(descriptor, most: 1).first else { return nil }
+                size.append(byte)
+            }
+            guard let count = Int(String(decoding: size.dropLast(2), as: UTF8.self), radix: 16), count > 0 else {
+                return nil
+            }
+            var bytes: [UInt8] = []
+            while bytes.count < count + 2 {
+                let more = Self.receive(descriptor, most: count + 2 - bytes.count)
+                guard !more.isEmpty else { return nil }
+                bytes += more
+            }
+            return bytes.dropLast(2)
+        }
+    }
+
     /// Sends a request for a target and reads the head of its answer, and its body where it has a length.
     func ask(
-        _ method: String = "GET", _ target: String, host: String, fields: KeyValuePairs<String, String> = [:]
+        _ method: String = "GET", _ target: String, host: String, fields: KeyValuePairs<String, String> = [:],
+        body: String = ""
     ) async -> (head: RawHead, body: [UInt8])? {
-        await request(method, target, host: host, fields: fields)
+        await request(method, target, host: host, fields: fields, body: body)
         guard let head = await readHead() else { return nil }
         guard method != "HEAD", let length = head.fields["content-length"].flatMap({ Int($0) }) else {
             return (head, [])
@@ -109,10 +147,12 @@ final class RawClient: Sendable {
 
     /// Sends a request.
     func request(
-        _ method: String = "GET", _ target: String, host: String, fields: KeyValuePairs<String, String> = [:]
+        _ method: String = "GET", _ target: String, host: String, fields: KeyValuePairs<String, String> = [:],
+        body: String = ""
     ) async {
-        let lines = fields.map { "\($0.key): \($0.value)\r\n" }.joined()
-        await send("\(method) \(target) HTTP/1.1\r\nHost: \(host)\r\n\(lines)\r\n")
+        let length = body.isEmpty ? "" : "Content-Length: \(body.utf8.count)\r\n"
+        let lines = fields.map { "\($0.key): \($0.value)\r\n" }.joined() + length
+        await send("\(method) \(target) HTTP/1.1\r\nHost: \(host)\r\n\(lines)\r\n\(body)")
     }
 
     private func perform<Value: Sendable>(_ work: @escaping @Sendable (Int32) -> Value) async -> Value {

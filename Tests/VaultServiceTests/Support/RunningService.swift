@@ -6,6 +6,8 @@ import VaultService
 /// A service over a vault, running for the length of a test.
 struct RunningService: Sendable {
     let vault: Vault
+    /// The vault's folder.
+    let folder: String
     let port: Int
     let server: VaultServer
 
@@ -28,15 +30,18 @@ struct RunningService: Sendable {
 
     /// Runs a service while `body` runs, and ends it.
     static func run<Value: Sendable>(
-        over test: TestVault, isOffline: Bool = false, configuration: ServiceConfiguration = ServiceConfiguration(),
+        over test: TestVault, isOffline: Bool = false, hasControl: Bool = false,
+        configuration: ServiceConfiguration = ServiceConfiguration(),
         logger: Logger = .silent, limits: RoomLimits? = nil,
+        shutdownLimit: Duration = .milliseconds(200),
         _ body: @escaping @Sendable (RunningService) async throws -> Value
     ) async throws -> Value {
         let vault = try await test.open(isOffline: isOffline, limits: limits)
         var configuration = configuration
         configuration.address = ListenAddress(host: "127.0.0.1", port: 0)
         configuration.endsOnSignals = false
-        configuration.shutdownLimit = .milliseconds(200)
+        if hasControl { configuration.controlFolder = test.place.folder }
+        configuration.shutdownLimit = shutdownLimit
         let (ports, announce) = AsyncStream.makeStream(of: Int.self)
         let server = try VaultServer(
             vault: vault, configuration: configuration, logger: logger
@@ -56,7 +61,8 @@ struct RunningService: Sendable {
             throw VaultError(.closed, "the service ended before it listened")
         }
         do {
-            result = .success(try await body(RunningService(vault: vault, port: port, server: server)))
+            result = .success(
+                try await body(RunningService(vault: vault, folder: test.place.folder, port: port, server: server)))
         } catch {
             result = .failure(error)
         }

@@ -7,11 +7,12 @@ final class TestVault: Sendable {
     private let folder: URL
     private let unlock: Unlock
 
-    init() async throws {
+    /// - Parameter name: the folder's name.
+    init(folder name: String = "vault") async throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "vault-service-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         place = VaultPlace(
-            folder: folder.appending(path: "vault").path, keyring: folder.appending(path: "keyring.json").path)
+            folder: folder.appending(path: name).path, keyring: folder.appending(path: "keyring.json").path)
         unlock = .keyFile(path: folder.appending(path: "key").path, allowLoose: false)
         _ = try await Vault.initialize(place, unlock: unlock)
     }

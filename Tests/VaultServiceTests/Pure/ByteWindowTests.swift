@@ -1,7 +1,7 @@
 import MediaVault
 import Testing
 
-@testable import VaultCommand
+@testable import VaultService
 
 /// What `cat --range` does with an origin that knows no ranges and sends everything.
 @Suite struct ByteWindowTests {

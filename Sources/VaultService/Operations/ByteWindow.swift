@@ -36,6 +36,9 @@ struct ByteWindow: Hashable, Sendable {
         self.position = position
     }
 
+    /// The first byte wanted.
+    var first: Int64 { wanted.lowerBound }
+
     /// Whether no more bytes are wanted.
     var isDone: Bool { position >= wanted.upperBound }
 

@@ -1,13 +1,13 @@
 import Testing
 
-@testable import VaultCommand
+import VaultService
 
 @Suite struct JSONTextTests {
-    private struct Sample: Encodable {
-        let url = "https://a.example/b?c"
-        let size = OrNull<Int64>(nil)
-        let bytes = OrNull<Int64>(5)
-        let held: [[Int64]] = [[0, 5], [7, 9]]
+    private struct Sample: Codable {
+        var url = "https://a.example/b?c"
+        var size = OrNull<Int64>(nil)
+        var bytes = OrNull<Int64>(5)
+        var held: [[Int64]] = [[0, 5], [7, 9]]
     }
 
     @Test("Members are sorted, slashes are plain, and what is unknown is null") func text() throws {

@@ -1,30 +1,30 @@
-import MediaVault
+package import MediaVault
 
-/// What `verify --json` prints.
-struct VerifyRecord: Encodable, Sendable {
-    struct Resource: Encodable, Sendable {
-        let id: String
-        let url: OrNull<String>
-        let damage: [String: Int]
+/// What a check of the vault found, as `/api/v1/verifications` and `verify --json` tell it.
+package struct VerifyDocument: Codable, Sendable {
+    package struct Resource: Codable, Sendable {
+        package let id: String
+        package let url: OrNull<String>
+        package let damage: [String: Int]
         /// First byte and one past the last, of each run that could not be opened.
-        let ranges: [[Int64]]
-        let repaired: Bool
-        let problem: OrNull<String>
+        package let ranges: [[Int64]]
+        package let repaired: Bool
+        package let problem: OrNull<String>
     }
 
-    let sound: Bool
-    let bytesOpened: Int64
-    let segments: Int
+    package let sound: Bool
+    package let bytesOpened: Int64
+    package let segments: Int
     /// Every kind, those that were not found with 0.
-    let damage: [String: Int]
-    let remaining: Int
-    let unreadable: Int
-    let orphans: VerifyReport.Orphans
-    let bytesRefetched: Int64
-    let damagedResources: Int
-    let resources: [Resource]
+    package let damage: [String: Int]
+    package let remaining: Int
+    package let unreadable: Int
+    package let orphans: VerifyReport.Orphans
+    package let bytesRefetched: Int64
+    package let damagedResources: Int
+    package let resources: [Resource]
 
-    init(_ report: VerifyReport) {
+    package init(_ report: VerifyReport) {
         sound = report.isSound
         bytesOpened = report.bytesOpened
         segments = report.segments
@@ -47,6 +47,6 @@ struct VerifyRecord: Encodable, Sendable {
         return Dictionary(uniqueKeysWithValues: classes.map { ($0.rawValue, damage[$0] ?? 0) })
     }
 
-    /// What a run exits with where not everything is sound.
-    var status: ExitStatus? { sound ? nil : remaining > 0 ? .integrity : .failed }
+    /// Pieces of damage that were found.
+    package var found: Int { damage.values.reduce(0, +) }
 }

@@ -1,0 +1,62 @@
+import Hummingbird
+import MediaVault
+import NIOCore
+import ServiceLifecycle
+import VaultModel
+
+/// The answer to a long act: a line of JSON for each thing that happens, sent when it happens.
+///
+/// The act ends with whoever asked for it, and with the service: then the last line says so.
+struct EventStream<Progress: Codable & Sendable, Outcome: Codable & Sendable>: Sendable {
+    typealias Event = EventDocument<Progress, Outcome>
+    typealias Act = @Sendable (_ tell: @escaping @Sendable (Progress) -> Void) async throws -> Outcome
+
+    /// Progress that a slow client has not taken is dropped for newer.
+    private static var mostWaiting: Int { 16 }
+
+    let watch: ClientWatch
+    let act: Act
+
+    /// Does the act, and writes what it tells.
+    func write(to writer: inout any ResponseBodyWriter, counting sent: inout Int64) async throws {
+        let (events, told) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(Self.mostWaiting))
+        let acting = Task {
+            if let last = await end(of: { try await act { told.yield(.progress($0)) } }) { told.yield(last) }
+            told.finish()
+        }
+        let watching = Task {
+            try await watch.waitUntilGone()
+            acting.cancel()
+        }
+        defer {
+            watching.cancel()
+            acting.cancel()
+        }
+        try await withTaskCancellationOrGracefulShutdownHandler {
+            for await event in events {
+                let line = try JSONText.bytes(of: event) + [UInt8(ascii: "\n")]
+                try await writer.write(ByteBuffer(bytes: line))
+                sent += Int64(line.count)
+            }
+        } onCancelOrGracefulShutdown: {
+            acting.cancel()
+        }
+        await acting.value
+        try Task.checkCancellation()
+    }
+
+    /// The last line; nil where nobody is left to read it.
+    private func end(of act: () async throws -> Outcome) async -> Event? {
+        do {
+            return .done(try await act())
+        } catch let error as VaultError {
+            return .problem(APIProblem.document(error))
+        } catch {
+            guard Task.isShuttingDownGracefully else { return nil }
+            return .problem(
+                APIProblem.document(
+                    VaultError(
+                        .closed, "the service ends; what was received is kept: run the command again to go on")))
+        }
+    }
+}

@@ -1,0 +1,40 @@
+package import MediaVault
+
+// What stays, what goes, and what is checked.
+extension LocalVault {
+    package func remove(_ reference: MediaReference) async throws -> RemovalDocument {
+        RemovalDocument(bytes: try await vault.remove(reference))
+    }
+
+    package func pin(_ reference: MediaReference) async throws { try await vault.pin(reference) }
+
+    package func unpin(_ reference: MediaReference) async throws { try await vault.unpin(reference) }
+
+    package func prune(_ limits: LimitsDocument) async throws -> PruneDocument {
+        let wanted = limits.namesAny ? limits.laid() : try await vault.status().limits
+        return PruneDocument(try await vault.prune(wanted))
+    }
+
+    package func verify(
+        _ options: VerifyOptions, progress: (VerificationProgress) async throws -> Void
+    ) async throws -> VerifyDocument {
+        var report: VerifyReport?
+        for try await step in vault.verify(options) {
+            report = step.report ?? report
+            try await progress(VerificationProgress(step))
+        }
+        // A check that was not cancelled ends with its report.
+        guard let report else { throw CancellationError() }
+        return VerifyDocument(report)
+    }
+
+    package func settings() async throws -> SettingsDocument {
+        let limits = try await vault.limits()
+        return SettingsDocument(maxSize: limits.maxSize ?? 0, maxAge: limits.maxAge ?? 0, minFree: limits.minFree)
+    }
+
+    package func change(_ change: SettingsChange) async throws -> SettingsDocument {
+        if change.limits.namesAny { try await vault.setLimits(change.limits.laid(over: try await vault.limits())) }
+        return try await settings()
+    }
+}

@@ -1,0 +1,53 @@
+package import MediaVault
+
+/// What can be done to a vault, by its owner: in this process, or in the service that owns it.
+package protocol VaultOperator: Sendable {
+    /// Counts and state of the vault.
+    func status() async throws -> StatusDocument
+
+    /// Some resources: the first, or those after the end of the page before.
+    ///
+    /// - Parameter limit: how many at most; nil leaves it to the vault.
+    func resources(after: String?, limit: Int?) async throws -> PageDocument
+
+    /// What the vault holds of a resource; nil where it has never seen it.
+    func resource(_ reference: MediaReference) async throws -> ResourceDocument?
+
+    /// Hands over the bytes asked for, in order: held ones, and those that are fetched.
+    func read(
+        _ reference: MediaReference, _ range: RequestedRange, to take: (ArraySlice<UInt8>) async throws -> Void
+    ) async throws
+
+    /// Fetches what is missing of a resource; returns when all of it is durable.
+    ///
+    /// - Parameter progress: told ten times a second at most.
+    func download(
+        _ reference: MediaReference, _ options: DownloadOptions, progress: (ProgressDocument) async throws -> Void
+    ) async throws
+
+    /// Begins a download that goes on without whoever asked for it.
+    func beginDownload(_ reference: MediaReference, _ options: DownloadOptions) async throws
+
+    /// Removes a resource, with all that is known of it.
+    func remove(_ reference: MediaReference) async throws -> RemovalDocument
+
+    /// Keeps a resource whatever the limits say.
+    func pin(_ reference: MediaReference) async throws
+
+    /// Lets limits touch a resource again.
+    func unpin(_ reference: MediaReference) async throws
+
+    /// Lets go of what lies beyond limits, once: those given, or those in force where none is.
+    func prune(_ limits: LimitsDocument) async throws -> PruneDocument
+
+    /// Opens every block, and repairs where the options say so.
+    func verify(
+        _ options: VerifyOptions, progress: (VerificationProgress) async throws -> Void
+    ) async throws -> VerifyDocument
+
+    /// The vault's settings.
+    func settings() async throws -> SettingsDocument
+
+    /// Changes the settings, and gives them as they are then.
+    func change(_ change: SettingsChange) async throws -> SettingsDocument
+}

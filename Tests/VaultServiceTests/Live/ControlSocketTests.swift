@@ -1,0 +1,388 @@
+import Foundation
+import Logging
+import MediaVault
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@testable import VaultService
+
+@Suite("Control socket", .timeLimit(.minutes(1)))
+struct ControlSocketTests {
+    private let film = ScriptedResource(seed: 5, length: 2_000_000)
+
+    private func origin(stoppingAt byte: Int64, _ gate: Gate) throws -> ScriptedOrigin {
+        try ScriptedOrigin { [film] request in
+            var answer = film.answer(to: request)
+            if request.method == "GET" { answer.insert(.hold(gate), at: byte) }
+            return answer
+        }
+    }
+
+    // MARK: The socket
+
+    @Test("The socket is its owner's alone, there while the service runs, and gone after it")
+    func file() async throws {
+        let test = try await TestVault()
+        let path = test.place.folder + "/control.sock"
+        try await RunningService.run(over: test, hasControl: true) { _ in
+            let attributes = try FileManager.default.attributesOfItem(atPath: path)
+            #expect(attributes[.posixPermissions] as? Int == 0o600)
+            #expect(attributes[.type] as? FileAttributeType == .typeSocket)
+        }
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test("A socket that a killed service left is replaced")
+    func stale() async throws {
+        let test = try await TestVault()
+        let path = test.place.folder + "/control.sock"
+        try await RunningService.run(over: test, hasControl: true) { _ in
+            // Another name for the socket outlives the service.
+            try FileManager.default.linkItem(atPath: path, toPath: path + ".left")
+        }
+        try FileManager.default.moveItem(atPath: path + ".left", toPath: path)
+        let isAnswered = await ControlClient(folder: test.place.folder).isAnswered()
+        #expect(!isAnswered)
+        try await RunningService.run(over: test, hasControl: true) { service in
+            let answer = try await service.control("GET", "/api/v1/status")
+            #expect(answer.head.status == 200)
+        }
+    }
+
+    @Test("A folder whose path is too long for a socket has one all the same")
+    func longPath() async throws {
+        let test = try await TestVault(folder: String(repeating: "long-", count: 40))
+        try await RunningService.run(over: test, hasControl: true) { service in
+            #expect(service.folder.utf8.count > 200)
+            let status = try await ServedVault(ControlClient(folder: service.folder)).status()
+            #expect(status.resources == 0)
+        }
+    }
+
+    @Test("Where no socket can be, the service serves without, and says so once")
+    func noSocket() async throws {
+        let log = LogRecorder()
+        let test = try await TestVault()
+        // What is there is no socket, and stays.
+        try FileManager.default.createDirectory(
+            atPath: test.place.folder + "/control.sock", withIntermediateDirectories: false)
+        try await RunningService.run(over: test, hasControl: true, logger: log.logger) { service in
+            let answer = try #require(await service.client().ask("GET", "/healthz", host: service.host))
+            #expect(answer.head.status == 200)
+        }
+        #expect(log.lines.count { $0.level == .notice && $0.text.contains("control.sock") } == 1)
+    }
+
+    // MARK: Who is answered
+
+    @Test("It takes no token, gives no media, and shows the same 404 for all that is unknown")
+    func routes() async throws {
+        let origin = try ScriptedOrigin(film)
+        defer { origin.stop() }
+        let url = origin.url()
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            let known = try await service.control("GET", "/api/v1/status")
+            #expect(known.head.status == 200)
+            var bodies: Set<[UInt8]> = []
+            for target in ["/", "/healthz", "/api/v1/", "/api/v1/other", "/api/v1/status/", service.target(url)] {
+                let answer = try await service.control("GET", target)
+                #expect(answer.head.status == 404)
+                bodies.insert(answer.body)
+            }
+            #expect(bodies.count == 1)
+        }
+        #expect(origin.exchanges.isEmpty)
+    }
+
+    @Test("By the network the same routes want the admin token", arguments: APIRoute.allCases)
+    func network(route: APIRoute) async throws {
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            let method = route.methods[0]
+            let client = try service.client()
+            let refused = try #require(await client.ask(method, route.path, host: service.host))
+            #expect(refused.head.status == 404)
+            let fields: KeyValuePairs = ["Authorization": "Bearer \(service.vault.tokens.adminToken)"]
+            let answer = try #require(await client.ask(method, route.path, host: service.host, fields: fields))
+            // Where a body or a query is missing, the request is a bad one: it was let in.
+            let isWhole = [.status, .resources, .settings].contains(route)
+            #expect(answer.head.status == (isWhole ? 200 : 400))
+        }
+    }
+
+    @Test("A method that a route has not is 405, and Allow names those that it has")
+    func methods() async throws {
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            for route in APIRoute.allCases {
+                let answer = try await service.control("TRACE", route.path)
+                #expect(answer.head.status == 405)
+                #expect(answer.head.fields["allow"] == route.methods.joined(separator: ", "))
+            }
+        }
+    }
+
+    @Test(
+        "A body or a query that cannot be used is 400, and nothing of it comes back",
+        arguments: [
+            ("POST", "downloads", "{"), ("POST", "downloads", "[]"), ("POST", "downloads", #"{"uri":"hunter2"}"#),
+            ("POST", "downloads", #"{"url":"hunter2"}"#), ("POST", "downloads", #"{"url":5}"#),
+            ("POST", "downloads", #"{"url":"http://hunter2:hunter2@/?hunter2"}"#),
+            ("POST", "removals", "{}"), ("POST", "pins", #"{"url":"hunter2"}"#), ("POST", "unpins", "5"),
+            ("POST", "prunes", #"{"maxSize":"hunter2"}"#), ("POST", "verifications", #"{"sample":"hunter2"}"#),
+            ("PATCH", "settings", #"{"maxAge":"hunter2"}"#), ("PATCH", "settings", #"{"maxAge":-1}"#),
+            ("GET", "resource", ""), ("GET", "resource?url=hunter2", ""), ("GET", "resource?uri=hunter2", ""),
+            ("GET", "content?url=file:///etc/hunter2", ""), ("GET", "resources?after=hunter2", ""),
+            ("GET", "resources?limit=hunter2", ""),
+            ("GET", "resources?limit=0", ""), ("GET", "resources?limit=1001", ""),
+        ])
+    func malformed(method: String, target: String, body: String) async throws {
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            let answer = try await service.control(method, "/api/v1/\(target)", body: body)
+            #expect(answer.head.status == 400)
+            #expect(answer.head.fields["content-type"] == "application/problem+json")
+            let text = String(decoding: answer.body, as: UTF8.self)
+            #expect(text.contains(#""code":"invalid"#) && !text.contains("hunter2"))
+        }
+    }
+
+    @Test("Nothing that is asked of it is logged but its method and its status")
+    func log() async throws {
+        let log = LogRecorder()
+        try await RunningService.run(over: try await TestVault(), hasControl: true, logger: log.logger) { service in
+            _ = try await service.control("GET", "/api/v1/resource?url=http://a.example/film?token=hunter2")
+            _ = try await service.control("POST", "/api/v1/downloads", body: #"{"url":"http://127.0.0.1:1/hunter2"}"#)
+        }
+        #expect(log.lines.allSatisfy { !$0.text.contains("hunter2") })
+        #expect(log.lines.contains { $0.text.contains("404") })
+    }
+
+    // MARK: Resources
+
+    @Test("Resources are told a page at a time, and one by its URL with what is held of it")
+    func resources() async throws {
+        let origin = try ScriptedOrigin(ScriptedResource(length: 1000))
+        defer { origin.stop() }
+        let urls = (0..<7).map { origin.url("/\($0)?t=%26+%20&u=%") }
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            for url in urls { for try await _ in service.vault.download(url) {} }
+            let served = ServedVault(ControlClient(folder: service.folder))
+            var (cursor, told, pages) = (String?.none, Set<String>(), 0)
+            repeat {
+                let page = try await served.resources(after: cursor, limit: 3)
+                told.formUnion(page.resources.map(\.url))
+                cursor = page.next.value
+                pages += 1
+            } while cursor != nil
+            #expect(told == Set(urls.map(\.absoluteString)) && pages == 3)
+            let document = try #require(try await served.resource(MediaReference(urls[4])))
+            #expect(document.held == [[0, 1000]] && document.isComplete && document.url == urls[4].absoluteString)
+            #expect(try await served.resource(MediaReference(origin.url("/other"))) == nil)
+        }
+    }
+
+    @Test(
+        "What is asked for comes byte for byte, fetched or held",
+        arguments: [
+            (RequestedRange.whole, 0..<2_000_000), (.from(1_999_990), 1_999_990..<2_000_000),
+            (.closed(first: 70_000, last: 799_999), 70_000..<800_000), (.suffix(5), 1_999_995..<2_000_000),
+            (.closed(first: 1_999_999, last: .max), 1_999_999..<2_000_000),
+        ] as [(RequestedRange, ByteRange)])
+    func content(range: RequestedRange, bytes: ByteRange) async throws {
+        let origin = try ScriptedOrigin(film)
+        defer { origin.stop() }
+        let reference = MediaReference(origin.url())
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { [film] service in
+            let served = ServedVault(ControlClient(folder: service.folder))
+            for _ in 0..<2 {
+                var read: [UInt8] = []
+                try await served.read(reference, range) { read += $0 }
+                #expect(read.count == bytes.count && film.media.matches(read, at: bytes.lowerBound))
+            }
+            #expect(try await service.vault.status().bytesFetched <= 2_000_000)
+        }
+    }
+
+    @Test("Of an origin that knows no ranges the range alone is handed over")
+    func contentWithoutRanges() async throws {
+        var plain = film
+        plain.supportsRanges = false
+        let origin = try ScriptedOrigin(plain)
+        defer { origin.stop() }
+        let reference = MediaReference(origin.url())
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { [film] service in
+            var read: [UInt8] = []
+            try await ServedVault(ControlClient(folder: service.folder)).read(
+                reference, .closed(first: 1000, last: 1999)
+            ) { read += $0 }
+            #expect(read.count == 1000 && film.media.matches(read, at: 1000))
+        }
+    }
+
+    @Test("Where bytes are missing, those before come, and then the reason", arguments: [true, false])
+    func contentWithHole(isWhole: Bool) async throws {
+        let origin = try ScriptedOrigin(film)
+        let reference = MediaReference(origin.url())
+        let test = try await TestVault()
+        let vault = try await test.open()
+        for try await _ in try await vault.read(reference, range: .closed(first: 0, last: 499_999)) {}
+        await vault.close()
+        origin.stop()
+        try await RunningService.run(over: test, isOffline: true, hasControl: true) { [film] service in
+            var read: [UInt8] = []
+            let range = isWhole ? RequestedRange.whole : .closed(first: 0, last: 999_999)
+            let error = await #expect(throws: VaultError.self) {
+                try await ServedVault(ControlClient(folder: service.folder)).read(reference, range) { read += $0 }
+            }
+            #expect(error?.code == .notHeld && error?.firstMissing == Int64(read.count))
+            #expect(read.count >= 500_000 && film.media.matches(read, at: 0))
+        }
+    }
+
+    // MARK: Downloads
+
+    @Test("A download tells how it comes along, and ends with done")
+    func download() async throws {
+        let origin = try ScriptedOrigin(film)
+        defer { origin.stop() }
+        let url = origin.url()
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            let client = try await service.download(url)
+            guard case .progress(let first)? = try await client.event() else {
+                Issue.record("the first line tells no progress")
+                return
+            }
+            #expect(first.held <= 2_000_000)
+            guard case .done? = try await client.lastEvent() else {
+                Issue.record("the last line is not done")
+                return
+            }
+            #expect(try await service.vault.summary(of: url)?.isComplete == true)
+        }
+    }
+
+    @Test("A download that fails ends with the vault's own error")
+    func failedDownload() async throws {
+        let origin = try ScriptedOrigin { _ in ScriptedAnswer(404, fields: ["Content-Length": "0"]) }
+        defer { origin.stop() }
+        let url = origin.url("/film?token=hunter2")
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            guard case .problem(let problem)? = try await service.download(url).lastEvent() else {
+                Issue.record("the last line is no problem")
+                return
+            }
+            #expect(problem.error?.code == .refused && problem.error?.originStatus == 404)
+            #expect(problem.detail?.contains("hunter2") == false)
+        }
+    }
+
+    @Test("Two downloads and a player of one film make one transfer (C2, C7)")
+    func shared() async throws {
+        let gate = Gate()
+        let origin = try origin(stoppingAt: 500_000, gate)
+        defer { origin.stop() }
+        let url = origin.url()
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { [film] service in
+            let (one, other) = (try await service.download(url), try await service.download(url))
+            await origin.wait { $0.contains { $0.phase == .held } }
+            let player = try service.client()
+            await player.request("GET", service.target(url), host: service.host)
+            #expect(await player.readHead()?.status == 200)
+            gate.open()
+            let played = await player.read(2_000_000)
+            #expect(played.count == 2_000_000 && film.media.matches(played, at: 0))
+            for client in [one, other] {
+                guard case .done? = try await client.lastEvent() else {
+                    Issue.record("a download did not end with done")
+                    return
+                }
+            }
+        }
+        #expect(origin.exchanges.filter { $0.request.method == "GET" }.reduce(0) { $0 + $1.bodyBytesSent } == 2_000_000)
+    }
+
+    @Test(
+        "Who goes away takes the download along, and keeps its bytes; the service serves on (C11, L10)",
+        arguments: [true, false])
+    func lostClient(properly: Bool) async throws {
+        let gate = Gate()
+        let origin = try origin(stoppingAt: 500_000, gate)
+        defer { origin.stop() }
+        let url = origin.url()
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            let client = try await service.download(url)
+            await origin.wait { $0.contains { $0.phase == .held } }
+            if properly { await client.close() } else { await client.reset() }
+            await origin.wait { $0.last?.phase == .abandoned }
+            let answer = try await service.control("GET", "/api/v1/status")
+            #expect(answer.head.status == 200)
+        }
+    }
+
+    @Test("Who goes away leaves the download to others that wait for it (L18)")
+    func lostOneOfTwo() async throws {
+        let gate = Gate()
+        let origin = try origin(stoppingAt: 500_000, gate)
+        defer { origin.stop() }
+        let url = origin.url()
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            let (leaving, staying) = (try await service.download(url), try await service.download(url))
+            await origin.wait { $0.contains { $0.phase == .held } }
+            await leaving.close()
+            gate.open()
+            guard case .done? = try await staying.lastEvent() else {
+                Issue.record("the other download did not end with done")
+                return
+            }
+        }
+    }
+
+    @Test("A detached download goes on without whoever asked for it")
+    func detached() async throws {
+        let gate = Gate()
+        let origin = try origin(stoppingAt: 500_000, gate)
+        defer { origin.stop() }
+        let url = origin.url()
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            let answer = try await service.control(
+                "POST", "/api/v1/downloads", body: #"{"url":"\#(url.absoluteString)","detached":true}"#)
+            #expect(answer.head.status == 202)
+            await origin.wait { $0.contains { $0.phase == .held } }
+            gate.open()
+            // A second one waits for what the first fetches.
+            for try await _ in service.vault.download(url) {}
+            #expect(try await service.vault.summary(of: url)?.isComplete == true)
+        }
+        #expect(origin.exchanges.filter { $0.request.method == "GET" }.reduce(0) { $0 + $1.bodyBytesSent } == 2_000_000)
+    }
+
+    @Test("A service that ends says so to those whose downloads it ends, and does not wait for them")
+    func shutdown() async throws {
+        let gate = Gate()
+        let origin = try origin(stoppingAt: 500_000, gate)
+        defer { origin.stop() }
+        let url = origin.url()
+        let client = try await RunningService.run(
+            over: try await TestVault(), hasControl: true, shutdownLimit: .seconds(9)
+        ) { service in
+            let client = try await service.download(url)
+            await origin.wait { $0.contains { $0.phase == .held } }
+            return client
+        }
+        guard case .problem(let problem)? = try await client.lastEvent() else {
+            Issue.record("the last line is no problem")
+            return
+        }
+        #expect(problem.error?.code == .closed)
+    }
+
+    @Test("With nobody there a client says so, and with a service gone before its answer, too")
+    func gone() async throws {
+        let test = try await TestVault()
+        let served = ServedVault(ControlClient(folder: test.place.folder))
+        await #expect(throws: ServiceGone.self) { try await served.status() }
+        try await RunningService.run(over: test, hasControl: true) { _ in _ = try await served.status() }
+        // Once it has answered, its end is an error that is told.
+        let error = await #expect(throws: VaultError.self) { try await served.status() }
+        #expect(error?.code == .closed)
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import MediaVault
+import Testing
+import VaultModel
+
+@testable import VaultService
+
+extension RunningService {
+    /// A client of the control socket.
+    func controlClient() throws -> RawClient { try RawClient(path: folder + "/control.sock") }
+
+    /// Asks by the control socket, on a connection of its own.
+    func control(
+        _ method: String = "GET", _ target: String, body: String = ""
+    ) async throws -> (head: RawHead, body: [UInt8]) {
+        try #require(await controlClient().ask(method, target, host: "localhost", body: body))
+    }
+
+    /// Begins a download by the control socket, and reads the head of its answer.
+    func download(_ url: MediaURL) async throws -> RawClient {
+        let client = try controlClient()
+        await client.request(
+            "POST", "/api/v1/downloads", host: "localhost", body: #"{"url":"\#(url.absoluteString)"}"#)
+        let head = try #require(await client.readHead())
+        #expect(head.status == 200 && head.fields["content-type"] == "application/x-ndjson")
+        return client
+    }
+}
+
+extension RawClient {
+    /// The next line of an answer that is told in lines; nil at its end.
+    func event() async throws -> EventDocument<ProgressDocument, NothingDocument>? {
+        guard let chunk = await readChunk() else { return nil }
+        #expect(chunk.last == UInt8(ascii: "\n") && chunk.count { $0 == UInt8(ascii: "\n") } == 1)
+        return try JSONText.read(from: chunk)
+    }
+
+    /// Reads all that is left, and gives the last line.
+    func lastEvent() async throws -> EventDocument<ProgressDocument, NothingDocument>? {
+        var last: EventDocument<ProgressDocument, NothingDocument>?
+        while let event = try await event() { last = event }
+        return last
+    }
+}
