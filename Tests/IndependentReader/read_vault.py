@@ -12,6 +12,7 @@ Exit codes: 0 sound, 1 cannot be read, 2 usage, 3 wrong key, 4 damage, 6 the res
 """
 
 import argparse
+import base64
 import json
 import os
 import sys
@@ -84,13 +85,19 @@ def is_complete(entry):
 
 
 def named(contents, name):
-    """The resource of that content id or URL: by its hashed cache key, else by the URL in its metadata."""
-    key = name.encode("utf-8") if name.startswith("content-id:") else cache_key.of_url(name)
-    id = derivation.resource_id(contents.locator, key)
-    for resource in contents.resources:
-        if resource.id == id or resource.metadata.get("url") == name:
-            return resource
-    return None
+    """The resource of that content id or URL: by its hashed cache key, else by the one principal it was stored for, else
+    by the URL in its metadata."""
+    settings = contents.settings or {}
+    key = name.encode("utf-8") if name.startswith("content-id:") else cache_key.of_url(name, settings)
+    by_id = {resource.id: resource for resource in contents.resources}
+    if plain := by_id.get(derivation.resource_id(contents.locator, key)):
+        return plain
+    principals = [base64.b64decode(text) for text in settings.get("principals") or []]
+    found = [by_id[id] for principal in principals
+             if (id := derivation.resource_id(contents.locator, key + b"\0" + principal)) in by_id]
+    if found:
+        return found[0] if len(found) == 1 and len(principals) <= cache_key.MOST_PRINCIPALS else None
+    return next((item for item in contents.resources if item.metadata.get("url") == name), None)
 
 
 def extract(resource, contents, options, damage):

@@ -218,6 +218,26 @@ class CacheKeys(unittest.TestCase):
         self.assertEqual(cache_key.canonical_url("http://a.example/x?token=1&part=2&token", {"token"}),
                          "http://a.example/x?part=2")
         self.assertEqual(cache_key.canonical_url("http://a.example/x?token=1", {"token"}), "http://a.example/x")
+        self.assertEqual(cache_key.canonical_url("http://a.example/x?%74oken=1&to%zzken=2", {"token"}),
+                         "http://a.example/x?to%zzken=2")
+
+    def test_key_policy(self):
+        settings = {
+            "ignoreQuery": [{"names": ["exp ires", "token", "é"]}, {"host": "cdn.example", "names": ["sig"]}],
+            "mapHost": [{"from": "cdn2.example", "to": "cdn.example"}, {"from": "cdn3.example", "to": "cdn2.example"},
+                        {"from": "edge.example:8443", "to": "origin.example:9000"},
+                        {"from": "old.example", "to": "secure.example:443"}]}
+        for url, name in (
+                ("http://a.example/x?b=2&token=1&a=%7e", "http://a.example/x?b=2&a=%7e"),
+                ("http://a.example/x?%C3%A9=1&exp%20ires", "http://a.example/x"),
+                ("http://a.example/x?sig=1", "http://a.example/x?sig=1"),
+                ("http://cdn3.example/x?sig=1&y", "http://cdn.example/x?y"),
+                ("http://cdn2.example:8080/x", "http://cdn2.example:8080/x"),
+                ("https://edge.example:8443/x", "https://origin.example:9000/x"),
+                ("https://old.example/x", "https://secure.example/x"),
+                ("http://old.example/x", "http://secure.example:443/x")):
+            self.assertEqual(cache_key.named_url(url, settings), name)
+            self.assertEqual(cache_key.named_url(name, settings), name)
 
 
 if __name__ == "__main__":

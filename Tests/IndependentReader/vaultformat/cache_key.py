@@ -1,12 +1,13 @@
 """The cache key: what names a resource before the locator key hides it."""
 
 import re
-from urllib.parse import urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from . import derivation
 from .errors import FormatError
 
 CONTENT_ID = b"content-id:"
+MOST_PRINCIPALS = 256
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _LEGAL = _UNRESERVED | frozenset(b"!$&'()*+,;=:@/?%[]")
@@ -54,12 +55,45 @@ def canonical_url(url, ignored=()):
         path = re.sub("%([0-9A-Fa-f]{2})", _normal_escape, path)
     query = _legal(parts.query)
     if ignored:
-        query = "&".join(item for item in query.split("&") if item.split("=", 1)[0] not in ignored)
+        query = "&".join(item for item in query.split("&")
+                         if unquote_to_bytes(item.split("=", 1)[0]) not in {name.encode("utf-8") for name in ignored})
     return f"{scheme}://{host}{port}{_without_dot_segments(path)}" + (f"?{query}" if query else "")
 
 
-def of_url(url):
-    return canonical_url(url).encode("ascii")
+def _authority(url):
+    """Scheme, host and the port that is connected to, of a canonical URL."""
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return parts.scheme, host, parts.port or _DEFAULT_PORTS[parts.scheme]
+
+
+def _rule_authority(text, scheme):
+    """Host and port of one side of a `mapHost` rule: without a port, that of the scheme."""
+    host, port = re.fullmatch(r"(\[[^]]*\]|[^:]*)(?::([0-9]+))?", text).groups()
+    return host, int(port) if port else _DEFAULT_PORTS[scheme]
+
+
+def named_url(url, settings):
+    """The URL that names a resource by the key policy in a vault's settings."""
+    named = canonical_url(url)
+    scheme, host, port = _authority(named)
+    hosts, rules = {host}, settings.get("mapHost") or []
+    for _ in rules:
+        fitting = [rule for rule in rules if _rule_authority(rule["from"], scheme) == (host, port)
+                   and _rule_authority(rule["to"], scheme) != (host, port)]
+        if not fitting:
+            break
+        rule = next((rule for rule in fitting if re.search(r":[0-9]+$", rule["from"])), fitting[0])
+        host, port = _rule_authority(rule["to"], scheme)
+        hosts.add(host)
+    ignored = {name for rule in settings.get("ignoreQuery") or []
+               if rule.get("host") is None or rule["host"] in hosts for name in rule["names"]}
+    rest = named.split("://", 1)[1].partition("/")[2]
+    return canonical_url(f"{scheme}://{host}:{port}/{rest}", ignored)
+
+
+def of_url(url, settings=None):
+    return named_url(url, settings or {}).encode("ascii")
 
 
 def of_content_id(content_id):

@@ -75,6 +75,10 @@ class Contents:
                 derivation.index_key(self.locator), sealed.settings_associated(row["id"]), row["settings"]))
         except FormatError as error:
             self._fault(f"The vault's settings do not open: {error}")
+            return
+        self._members(self.settings, "the vault's settings", {},
+                      {"bytesFetched": int, "ignoreQuery": list, "mapHost": list, "allowHost": list,
+                       "principals": list})
 
     def _read_generations(self):
         for row in self.rows.generation:
@@ -124,7 +128,8 @@ class Contents:
 
     def _check_metadata(self, resource, name):
         self._members(resource.metadata, f"the metadata of resource {name}",
-                      {"url": str, "cacheKey": str, "created": int}, {"serving": str, "title": str})
+                      {"url": str, "cacheKey": str, "created": int},
+                      {"serving": str, "title": str, "fields": list, "fieldsOrigin": str})
         try:
             key = base64.b64decode(resource.metadata.get("cacheKey") or "", validate=True)
         except (binascii.Error, TypeError, ValueError):
