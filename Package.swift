@@ -111,7 +111,7 @@ let package = Package(
             resources: [.copy("GoldenVault")], swiftSettings: settings),
         .testTarget(
             name: "VaultServiceTests",
-            dependencies: ["VaultService", "MediaVault", "VaultModel", "OriginTestSupport", logging],
+            dependencies: ["VaultService", "MediaVault", "VaultModel", "OriginTestSupport", logging, nioHTTP1],
             swiftSettings: settings),
         .testTarget(
             name: "VaultCommandTests",

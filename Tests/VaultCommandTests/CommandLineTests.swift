@@ -12,7 +12,11 @@ import Testing
         #expect(version.status == 0 && version.text == "mediavault \(Vault.version)\n" && version.errors.isEmpty)
         let help = try await lab.run("--help")
         #expect(help.status == 0 && help.errors.isEmpty)
-        for name in ["init", "fetch", "cat", "list", "info", "status", "serve", "url"] {
+        for name in [
+            "init", "fetch", "cat", "list", "info", "status", "serve", "url", "token", "remove", "pin", "unpin",
+            "prune",
+            "config", "verify", "export",
+        ] {
             #expect(help.text.contains("\n  \(name) "))
             let own = try await lab.run(name, "--help")
             #expect(own.status == 0 && own.text.contains("USAGE: mediavault \(name)") && own.errors.isEmpty)

@@ -11,7 +11,4 @@ enum APIProblem {
         default: ErrorAnswer.document(error)
         }
     }
-
-    /// A request that says nothing that can be understood.
-    static func malformed(_ detail: String) -> VaultError { VaultError(.invalidArgument, detail) }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import MediaVault
+import NIOCore
 import VaultModel
 
 /// What a request to the API says: the query of its target, and its body.
@@ -46,6 +47,8 @@ struct APIRequest: Sendable {
         do {
             let buffer = try await request.body.collect(upTo: Self.mostBytes)
             return try JSONText.read(type, from: Array(buffer.readableBytesView))
+        } catch is NIOTooManyBytesError {
+            throw VaultError(.invalidArgument, "the body is longer than 1 MiB; leave something out")
         } catch is DecodingError {
             // What could not be decoded is not repeated: it may carry a token.
             throw VaultError(

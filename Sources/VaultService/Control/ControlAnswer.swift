@@ -70,7 +70,7 @@ struct ControlAnswer {
         return Array(received.readableBytesView)
     }
 
-    private static let brokenOff = VaultError(
+    static let brokenOff = VaultError(
         .closed, "the service ended before it was done; what was received is kept: run the command again to go on")
     private static let tooMuch = VaultError(.closed, "the service answers with more than this command takes")
 }

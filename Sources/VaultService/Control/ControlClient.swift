@@ -30,7 +30,7 @@ package struct ControlClient: Sendable {
                 try await outbound.write(.head(question.head))
                 try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: question.body))))
                 try await outbound.write(.end(nil))
-            } catch is ChannelError {
+            } catch is IOError, is ChannelError {
                 throw ServiceGone()
             }
             var answer = try await ControlAnswer(inbound.makeAsyncIterator())

@@ -37,13 +37,19 @@ struct ControlListener: Service {
                 onSettled()
             },
             logger: logger)
-        // This process owns the vault, so that nobody else's socket can be there.
-        defer { _ = unsafe unlink(address.path) }
+        defer { Self.remove(address.path) }
         do {
             try await application.run()
-        } catch  where !(error is CancellationError) {
+        } catch let error where !(error is CancellationError) {
             try await goWithout((error as? IOError).map { "error \($0.errnoCode)" } ?? "\(type(of: error))")
         }
+    }
+
+    /// This process owns the vault, so that nobody else's socket can be there; what is none is not ours.
+    private static func remove(_ path: String) {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }
+        _ = unsafe unlink(path)
     }
 
     private func goWithout(_ reason: String) async throws {

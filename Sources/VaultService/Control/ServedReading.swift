@@ -58,6 +58,7 @@ struct ServedReading {
     mutating func finish() throws {
         try window?.check()
         isDone = end.map { (position ?? 0) >= $0 } ?? true
+        guard isDone || hasAdvanced else { throw ControlAnswer.brokenOff }
         ask()
     }
 

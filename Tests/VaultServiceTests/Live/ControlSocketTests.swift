@@ -145,6 +145,15 @@ struct ControlSocketTests {
         }
     }
 
+    @Test("A body that is too long is refused")
+    func longBody() async throws {
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            let url = "http://a.example/" + String(repeating: "a", count: 1 << 20)
+            let answer = try await service.control("POST", "/api/v1/removals", body: #"{"url":"\#(url)"}"#)
+            #expect(answer.head.status == 400)
+        }
+    }
+
     @Test("Nothing that is asked of it is logged but its method and its status")
     func log() async throws {
         let log = LogRecorder()
