@@ -165,6 +165,32 @@ struct LoaderStateTests {
         }
     }
 
+    @Test("What passes through unstored stays until its reader has had it, and is not fetched twice (C7)")
+    func leftOver() {
+        var (state, reader, fetch) = reading(20_000)
+        _ = state.storeFailed(fetch, segment: nil, VaultError(.noRoom, "no room"))
+        #expect(state.bypass(reader) == .room)
+        let (used, effects) = state.received([UInt8](repeating: 1, count: 20_000), by: fetch, now: start)
+        #expect(used == 20_000 && effects.passedThrough == 20_000)
+        _ = state.receiverEnded(fetch, nil)
+        _ = state.remove(fetch)
+        guard case (.take(let bytes), _) = state.step(reader, now: start) else {
+            Issue.record("the bytes are there")
+            return
+        }
+        _ = state.advance(reader, to: 10_000)
+        #expect(bytes.count == 20_000 && state.fetches.count == 1)
+        let other = state.addReader(5_000..<20_000)
+        guard case (.take, _) = state.step(other, now: start) else {
+            Issue.record("another takes them, too")
+            return
+        }
+        _ = state.advance(reader, to: 20_000)
+        #expect(state.fetches.count == 1)
+        _ = state.removeReader(other)
+        #expect(state.fetches.isEmpty)
+    }
+
     @Test("Offline nothing is fetched: a gap is a hole at its byte")
     func offline() {
         var state = LoaderState(mode: .offline)

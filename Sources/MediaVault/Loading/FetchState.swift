@@ -33,6 +33,8 @@ struct FetchState {
     var sealedTo: Int64
     /// False once the store refused: bytes only pass through.
     var isStoring = true
+    /// Up to here bytes came that were not stored, before the store took some again.
+    var unstoredTo: Int64 = 0
     /// Where sealing was begun anew after the disk was full.
     var rewoundAt: Int64?
     /// The offset that the fastest reader has reached.
@@ -49,6 +51,8 @@ struct FetchState {
     var wantsFlush = false
     /// Readers have stood still for so long that the transfer shall end; they take it up again.
     var isLetGo = false
+    /// It is over, and its last bytes wait for readers that are near: they are not stored.
+    var isLeftOver = false
     var receiverSignal = Signal()
     var sealerSignal = Signal()
 
@@ -126,7 +130,7 @@ struct FetchState {
     /// Readers stand still: what lies sealed is read from its segment when they go on, and the window is small again.
     mutating func rest() {
         window = Self.leastWindow
-        recent.drop(before: isStoring ? sealedTo : demand)
+        recent.drop(before: isStoring && demand >= unstoredTo ? sealedTo : demand)
     }
 
     /// The origin sends from byte 0 whatever was asked for.

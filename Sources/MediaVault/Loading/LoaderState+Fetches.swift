@@ -141,6 +141,11 @@ extension LoaderState {
     /// The fetch is gone: its bytes lie in segments.
     mutating func remove(_ id: FetchState.ID) -> Effects {
         var effects = Effects()
+        guard fetches[id]?.isStoring ?? true || !isWanted(id) else {
+            // What is not stored stays for those who take their bytes from it.
+            fetches[id]?.isLeftOver = true
+            return effects
+        }
         fetches[id] = nil
         for reader in readers.keys where readers[reader]?.fetch == id {
             readers[reader]?.fetch = nil

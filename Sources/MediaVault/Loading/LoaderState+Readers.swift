@@ -91,6 +91,7 @@ extension LoaderState {
         readers[id]?.troubledSince = nil
         guard let fetch = readers[id]?.fetch else { return effects }
         effects.merge(demand(position, of: fetch))
+        effects.merge(removeLeftOver(fetch))
         return effects
     }
 
@@ -137,7 +138,7 @@ extension LoaderState {
 
     /// Cancels a fetch whose last reader has left. The reader that is leaving may still stand in the table.
     mutating func release(_ id: FetchState.ID, leaving: ReaderState? = nil) -> Effects {
-        var effects = Effects()
+        var effects = removeLeftOver(id, leaving: leaving)
         guard let fetch = fetches[id], fetch.isActive else { return effects }
         let remaining = readers.values.count { $0.fetch == id } - (leaving == nil ? 0 : 1)
         if remaining <= 0 {

@@ -31,6 +31,19 @@ extension LoaderState {
         return refusal.error
     }
 
+    /// Whether readers take their bytes from a fetch and have not had all that came.
+    func isWanted(_ id: FetchState.ID, leaving: ReaderState? = nil) -> Bool {
+        guard let present = fetches[id]?.present else { return false }
+        let waiting = readers.values.count { $0.fetch == id && $0.position < present }
+        return waiting > (leaving.map { $0.position < present ? 1 : 0 } ?? 0)
+    }
+
+    /// Lets go of a fetch that was kept for its readers, once they have had its bytes or left.
+    mutating func removeLeftOver(_ id: FetchState.ID, leaving: ReaderState? = nil) -> Effects {
+        guard fetches[id]?.isLeftOver == true, !isWanted(id, leaving: leaving) else { return Effects() }
+        return remove(id)
+    }
+
     mutating func refuse(_ error: VaultError) {
         storeFailure = error
         refusal = Refusal(error: error)
@@ -50,6 +63,7 @@ extension LoaderState {
             // What came meanwhile was handed on, and may be gone.
             fetch.takenTo = fetch.present
             fetch.sealedTo = fetch.present
+            fetch.unstoredTo = fetch.present
             effects.wake(fetch.sealerSignal.raise())
             fetches[id] = fetch
         }
