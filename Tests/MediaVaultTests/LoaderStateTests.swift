@@ -172,7 +172,7 @@ struct LoaderStateTests {
         #expect(state.bypass(reader) == .room)
         let (used, effects) = state.received([UInt8](repeating: 1, count: 20_000), by: fetch, now: start)
         #expect(used == 20_000 && effects.passedThrough == 20_000)
-        _ = state.receiverEnded(fetch, nil)
+        _ = state.receiverEnded(fetch, nil, now: start, chance: 1)
         _ = state.remove(fetch)
         guard case (.take(let bytes), _) = state.step(reader, now: start) else {
             Issue.record("the bytes are there")

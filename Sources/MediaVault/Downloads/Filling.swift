@@ -18,6 +18,8 @@ final class Filling: Sendable {
         var heldBefore = ByteRanges()
         var rate: RateLimit?
         var lastTold: ContinuousClock.Instant?
+        /// Whether the origin has sent anything yet.
+        var hasReceived = false
     }
 
     /// How often progress is told.
@@ -87,6 +89,8 @@ final class Filling: Sendable {
     private struct Lane {
         let reader: ReaderState.ID
         var position: Int64
+        /// Whether it waits for an origin that fails.
+        var isPatient = false
     }
 
     /// Takes pieces until none is left.
@@ -95,7 +99,6 @@ final class Filling: Sendable {
         while let lane = next ?? takePiece() {
             next = nil
             defer { loader.change { $0.removeReader(lane.reader) } }
-            loader.change { $0.begin(lane.reader, isDownload: true) }
             try await walk(lane)
             // Where the store refuses, the pieces that are left would only ask the origin in vain.
             if loader.look({ $0.refusal != nil }) { return }
@@ -112,13 +115,16 @@ final class Filling: Sendable {
         while true {
             try await loader.precedence.standBack()
             tellIfDue()
+            becomePatient(&lane)
             let step = loader.step(lane.reader)
             note(loader.look { $0.readers[lane.reader]?.fetch })
             // A player goes on without the store; a download has nothing to go on for.
             if loader.look({ $0.bypass(lane.reader) }) != nil { return }
             switch step {
             case .finished: return
-            case .take(let bytes): try await advance(&lane, to: lane.position + Int64(bytes.count))
+            case .take(let bytes):
+                work.withLock { $0.hasReceived = true }
+                try await advance(&lane, to: lane.position + Int64(bytes.count))
             case .open(_, let run): try await advance(&lane, to: run.upperBound)
             case .wait, .fetch: try await loader.waitForWake(lane.reader)
             case .changed: throw MediaReader.changed(loader.url, lane.position)
@@ -126,6 +132,13 @@ final class Filling: Sendable {
             case .failed(let failure): throw failure.vaultError(for: loader.url, at: lane.position)
             }
         }
+    }
+
+    /// An origin that gave something is waited for; of one that gives nothing the download says so at once.
+    private func becomePatient(_ lane: inout Lane) {
+        guard !lane.isPatient, work.withLock(\.hasReceived) else { return }
+        lane.isPatient = true
+        loader.change { $0.begin(lane.reader, isDownload: true) }
     }
 
     private func note(_ fetch: FetchState.ID?) {

@@ -67,7 +67,7 @@ extension Vault {
         let reader = loader.change { state in
             let id = state.addReader(range)
             state.readers[id]?.keepsRepresentation = true
-            return (id, state.begin(id, isDownload: true))
+            return (id, Effects())
         }
         var fetches: Set<FetchState.ID> = []
         do {
