@@ -3,7 +3,7 @@ import MediaVault
 import OriginTestSupport
 import Testing
 
-@Suite("Request fields of a caller's (H11)", .timeLimit(.minutes(1)))
+@Suite("Request fields of a caller's (H11)", .timeLimit(.minutes(5)))
 struct CredentialTests {
     private let length: Int64 = 200_000
 

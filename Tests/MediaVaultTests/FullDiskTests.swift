@@ -37,8 +37,7 @@ struct FullDiskTests {
         try await fixture.play(vault, 1, 900_000)
         let error = await #expect(throws: VaultError.self) { try await fixture.download(vault, 2, 400_000) }
         #expect(error?.code == .diskFull && error?.message.contains("bytes of") == true)
-        let reader = try await vault.read(fixture.url(3, 100_000))
-        while try await reader.next() != nil {}
+        try await fixture.play(vault, 3, 100_000)
         let passed = try await vault.status().passedThrough
         #expect(passed > 0)
         await fixture.later(vault, .zero)
@@ -91,9 +90,7 @@ struct FullDiskTests {
         await vault.close()
         let again = try await fixture.open(access: .reader)
         let held = try #require(try await fixture.held(again, 1, 2_000_000))
-        #expect(status.bytesFetched == 2_000_000)
-        #expect(held == 2_000_000 - status.passedThrough)
-        #expect(held > 1_000_000)
+        #expect(status.bytesFetched == 2_000_000 && held == 2_000_000 - status.passedThrough && held > 1_000_000)
         await again.close()
     }
 

@@ -2,7 +2,7 @@ import MediaVault
 import OriginTestSupport
 import Testing
 
-@Suite("What names a resource", .timeLimit(.minutes(1)))
+@Suite("What names a resource", .timeLimit(.minutes(5)))
 struct NamingTests {
     private let length: Int64 = 200_000
 

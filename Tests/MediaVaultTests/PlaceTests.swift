@@ -49,6 +49,8 @@ struct PlaceTests {
         let fixture = try await VaultFixture(ScriptedResource(length: 60_000))
         let vault = try await fixture.open()
         _ = try await fixture.read(vault)
+        // What was read is committed a moment later.
+        while try await fixture.held(vault) != [0..<60_000] { try await Task.sleep(for: .milliseconds(5)) }
         let base = "127.0.0.1:\(fixture.origin.port)"
         for text in ["HTTP://\(base)/a/../film.mp4", "http://\(base)/%66ilm.mp4#t=1", "http://\(base)/film.mp4?"] {
             #expect(try await vault.summary(of: MediaURL(text))?.isComplete == true, "\(text)")

@@ -43,5 +43,5 @@ extension OriginResponse {
 
 extension Trait where Self == TimeLimitTrait {
     /// What hangs fails.
-    static var soon: TimeLimitTrait { .timeLimit(.minutes(1)) }
+    static var soon: TimeLimitTrait { .timeLimit(.minutes(5)) }
 }

@@ -4,7 +4,7 @@ import VaultModel
 
 @testable import MediaVault
 
-@Suite("Origins that are slow, or silent (reliability 22)", .timeLimit(.minutes(1)))
+@Suite("Origins that are slow, or silent (reliability 22)", .timeLimit(.minutes(5)))
 struct SlowOriginTests {
     private let length: Int64 = 200_000
 

@@ -3,7 +3,7 @@ import Testing
 import VaultModel
 import VaultService
 
-@Suite("Connections", .timeLimit(.minutes(1)))
+@Suite("Connections", .timeLimit(.minutes(5)))
 struct ConnectionTests {
     private let film = ScriptedResource(seed: 5, length: 2_000_000)
 

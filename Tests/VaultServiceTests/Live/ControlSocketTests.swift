@@ -7,7 +7,7 @@ import VaultModel
 
 @testable import VaultService
 
-@Suite("Control socket", .timeLimit(.minutes(1)))
+@Suite("Control socket", .timeLimit(.minutes(5)))
 struct ControlSocketTests {
     private let film = ScriptedResource(seed: 5, length: 2_000_000)
 

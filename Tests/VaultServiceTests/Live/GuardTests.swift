@@ -3,7 +3,7 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-@Suite("Who is answered", .timeLimit(.minutes(1)))
+@Suite("Who is answered", .timeLimit(.minutes(5)))
 struct GuardTests {
     private func service(_ body: @escaping @Sendable (RunningService, MediaURL) async throws -> Void) async throws {
         let origin = try ScriptedOrigin(ScriptedResource(length: 1000))

@@ -3,7 +3,7 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-@Suite("What the service logs", .timeLimit(.minutes(1)))
+@Suite("What the service logs", .timeLimit(.minutes(5)))
 struct LogTests {
     @Test("Every answer leaves a line with method, status and bytes; no line holds a capability, a query or a token")
     func lines() async throws {

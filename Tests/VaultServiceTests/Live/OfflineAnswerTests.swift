@@ -3,7 +3,7 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-@Suite("Answers offline", .timeLimit(.minutes(1)))
+@Suite("Answers offline", .timeLimit(.minutes(5)))
 struct OfflineAnswerTests {
     private let film = ScriptedResource(seed: 3, length: 1_000_000)
 

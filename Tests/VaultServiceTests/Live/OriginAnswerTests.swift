@@ -2,7 +2,7 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-@Suite("What origins do, over HTTP", .timeLimit(.minutes(1)))
+@Suite("What origins do, over HTTP", .timeLimit(.minutes(5)))
 struct OriginAnswerTests {
     private let film = ScriptedResource(seed: 11, length: 300_000)
 

@@ -2,7 +2,7 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-@Suite("Range answers over HTTP", .timeLimit(.minutes(1)))
+@Suite("Range answers over HTTP", .timeLimit(.minutes(5)))
 struct RangeAnswerTests {
     private let film = ScriptedResource(seed: 7, length: 300_000, lastModified: "Sat, 21 Nov 2026 12:00:00 GMT")
 
