@@ -10,7 +10,9 @@ import VaultTestSupport
 struct FullDiskTests {
     private static let full = FileFailure(.noSpace, "pwrite: No space left on device")
 
-    @Test("Full for one write: something played goes for it, and not a byte is lost", arguments: [1, 2, 3, 5, 9, 17, 28])
+    @Test(
+        "Full for one write: something played goes for it, and not a byte is lost",
+        arguments: [1, 2, 3, 5, 9, 17, 28])
     func once(write: Int) async throws {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open()

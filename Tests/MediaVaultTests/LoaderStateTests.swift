@@ -37,7 +37,7 @@ struct LoaderStateTests {
         #expect(state.mayReceive(fetch, now: start) == true)
     }
 
-    @Test("A reader that takes bytes faster than windows of them come gets a larger one, and loses it when it stands still")
+    @Test("A reader faster than its window gets a larger one, and loses it when it stands still")
     func growingWindow() {
         var (state, reader, fetch) = reading(100_000_000)
         var position: Int64 = 0

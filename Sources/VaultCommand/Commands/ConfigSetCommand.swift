@@ -13,12 +13,15 @@ struct ConfigSetCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("What it is to be.", valueName: "value"))
     var values: [String]
 
+    @Option(help: ArgumentHelp("The host that ignore-query is for (default: every host).", valueName: "host"))
+    var host: String?
+
     @OptionGroup var access: VaultAccess
 
     @OptionGroup var waiting: WaitOption
 
     func run() async throws {
-        let change = try key.change(values)
+        let change = try key.change(values, host: host)
         let finder = try await access.finder(waiting)
         _ = try await Interruption.cancelling("the setting may be as it was") {
             try await finder.act { try await $0.change(change) }

@@ -6,6 +6,9 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     case maxSize = "max-size"
     case maxAge = "max-age"
     case minFree = "min-free"
+    case ignoreQuery = "ignore-query"
+    case mapHost = "map-host"
+    case allowHost = "allow-host"
 
     static let names = allCases.map(\.rawValue).joined(separator: ", ")
 
@@ -13,39 +16,76 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         max-size SIZE: the most bytes of sealed media: 200MiB, 2GB, 1048576; 0 is no limit.
         max-age AGE: how long what was merely played is kept after it was last read: 90d, 12h; 0 is for ever.
         min-free SIZE: the bytes that the vault leaves free on its disk; 0 is none.
+        ignore-query NAME,… [--host HOST]: query items that name nothing: a token, an expiry.
+        map-host HOST OTHER: what lies at HOST is named as what lies at OTHER: mirrors of one site.
+        allow-host HOST…: private hosts that redirects and playlists may lead to.
         """
 
-    /// What the setting is, a line for each of its values.
+    /// What the setting is, a line for each of its values, as it is typed.
     func lines(_ settings: SettingsDocument) -> [String] {
         switch self {
         case .maxSize: [String(settings.maxSize)]
         case .maxAge: [AgeArgument.text(settings.maxAge)]
         case .minFree: [String(settings.minFree)]
+        case .ignoreQuery:
+            settings.ignoreQuery.sorted { $0.key < $1.key }.map { host, names in
+                names.joined(separator: ",") + (host == SettingsDocument.everyHost ? "" : " --host \(host)")
+            }
+        case .mapHost: settings.mapHost.sorted { $0.key < $1.key }.map { "\($0) \($1)" }
+        case .allowHost: settings.allowHost
         }
     }
 
     /// The change that makes the setting what was typed.
-    func change(_ values: [String]) throws -> SettingsChange {
-        guard values.count == 1, let value = values.first else {
-            throw UsageError("\(rawValue) is one value; see mediavault config set --help")
-        }
+    func change(_ values: [String], host: String?) throws -> SettingsChange {
+        try check(host)
         var change = SettingsChange()
         switch self {
-        case .maxSize: change.maxSize = try SizeArgument.parse(value, rawValue)
-        case .maxAge: change.maxAge = try AgeArgument.parse(value, rawValue)
-        case .minFree: change.minFree = try SizeArgument.parse(value, rawValue)
+        case .maxSize: change.maxSize = try SizeArgument.parse(single(values), rawValue)
+        case .maxAge: change.maxAge = try AgeArgument.parse(single(values), rawValue)
+        case .minFree: change.minFree = try SizeArgument.parse(single(values), rawValue)
+        case .ignoreQuery:
+            change.ignoreQuery = [
+                host ?? SettingsDocument.everyHost: values.flatMap { $0.split(separator: ",").map(String.init) }
+            ]
+        case .mapHost:
+            guard values.count == 2 else { throw UsageError("map-host is two hosts: the one, and what it is named as") }
+            change.mapHost = [values[0]: values[1]]
+        case .allowHost: change.allowHost = Dictionary(values.map { ($0, true) }) { $1 }
         }
         return change
     }
 
-    /// The change that takes the setting back.
-    var absence: SettingsChange {
+    /// The change that takes the setting back, or those of its values that are named.
+    func absence(_ values: [String], host: String?) throws -> SettingsChange {
+        try check(host)
         var change = SettingsChange()
         switch self {
         case .maxSize: change.maxSize = 0
         case .maxAge: change.maxAge = 0
         case .minFree: change.minFree = 0
+        case .ignoreQuery: change.ignoreQuery = [host ?? SettingsDocument.everyHost: nil as [String]?]
+        case .mapHost: change.mapHost = Dictionary(try some(values).map { ($0, nil as String?) }) { $1 }
+        case .allowHost: change.allowHost = Dictionary(try some(values).map { ($0, false) }) { $1 }
         }
+        guard hasValues || values.isEmpty else { throw UsageError("\(rawValue) is taken back as a whole; name no value") }
         return change
+    }
+
+    /// Whether single values of it are taken back.
+    private var hasValues: Bool { self == .mapHost || self == .allowHost }
+
+    private func check(_ host: String?) throws {
+        guard host == nil || self == .ignoreQuery else { throw UsageError("--host goes with ignore-query alone") }
+    }
+
+    private func single(_ values: [String]) throws -> String {
+        guard values.count == 1 else { throw UsageError("\(rawValue) is one value; see mediavault config set --help") }
+        return values[0]
+    }
+
+    private func some(_ values: [String]) throws -> [String] {
+        guard !values.isEmpty else { throw UsageError("name the host whose \(rawValue) is taken back") }
+        return values
     }
 }

@@ -6,7 +6,9 @@ enum StandardInput {
     static func read(atMost limit: Int) async throws -> [UInt8] {
         try await BlockingQueue("mediavault.input").run {
             var bytes: [UInt8] = []
-            while bytes.count <= limit, let more = try FileHandle.standardInput.read(upToCount: 16 << 10), !more.isEmpty {
+            while bytes.count <= limit, let more = try FileHandle.standardInput.read(upToCount: 16 << 10),
+                !more.isEmpty
+            {
                 bytes += more
             }
             return bytes

@@ -7,6 +7,8 @@ struct TitleArguments: ParsableArguments {
     @Argument(help: ArgumentHelp("The titles: http or https.", valueName: "url"))
     var urls: [String]
 
+    @OptionGroup var naming: ReferenceOptions
+
     @OptionGroup var access: VaultAccess
 
     @OptionGroup var waiting: WaitOption
@@ -18,13 +20,17 @@ struct TitleArguments: ParsableArguments {
 
     /// Does it to every title: what fails is said, and the first failure's exit code counts.
     func act(_ act: @escaping Act) async throws {
+        try naming.check(urls.compactMap { try? MediaURL($0) })
+        let fields = try await naming.fields(access.unlocking)
         let finder = try await access.finder(waiting)
-        let (urls, json) = (urls, json)
+        let (urls, contentID, json) = (urls, naming.contentID, json)
         let failed = try await Interruption.cancelling("what was done stays so") {
             try await finder.act { vault in
                 var failed: ExitStatus?
                 for url in urls {
-                    let record = try await Self.record(of: url, in: vault, isPrinted: json, act)
+                    let record = try await Self.record(of: url, isPrinted: json) {
+                        try await act(vault, MediaReference($0, contentID: contentID, fields: fields))
+                    }
                     if record.status != .done { failed = failed ?? record.status }
                 }
                 return failed
@@ -34,12 +40,12 @@ struct TitleArguments: ParsableArguments {
     }
 
     private static func record(
-        of text: String, in vault: any VaultOperator, isPrinted: Bool, _ act: Act
+        of text: String, isPrinted: Bool, _ act: (MediaURL) async throws -> TitleRecord.Outcome
     ) async throws -> TitleRecord {
         let record: TitleRecord
         do {
             let url = try MediaURL(text)
-            let outcome = try await act(vault, MediaReference(url))
+            let outcome = try await act(url)
             if !isPrinted {
                 try await StandardOutput.shared.write("\(Terminal.printable("\(url)")): \(outcome.sentence)\n")
             }

@@ -1,10 +1,37 @@
-/// What is to be different in a vault's settings: `PATCH /api/v1/settings`. What is left out stays as it is.
+import MediaVault
+
+/// What is to be different in a vault's settings: `PATCH /api/v1/settings`. What is left out stays as it is, and `null`
+/// takes a rule back.
 package struct SettingsChange: Codable, Hashable, Sendable {
     package var maxSize: Int64?
     package var maxAge: Int64?
     package var minFree: Int64?
+    /// By host: names in place of those so far.
+    package var ignoreQuery: [String: [String]?]?
+    /// By host: what it is named as.
+    package var mapHost: [String: String?]?
+    /// By host: whether it may be led to.
+    package var allowHost: [String: Bool]?
 
     package init() {}
 
     var limits: LimitsDocument { LimitsDocument(maxSize: maxSize, maxAge: maxAge, minFree: minFree) }
+
+    /// Whether it changes what names resources.
+    var changesPolicy: Bool { ignoreQuery != nil || mapHost != nil || allowHost != nil }
+
+    /// A policy with the change.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    func applied(to policy: KeyPolicy) throws -> KeyPolicy {
+        var policy = policy
+        for (host, names) in ignoreQuery ?? [:] {
+            try policy.ignore(names ?? [], on: host == SettingsDocument.everyHost ? nil : host)
+        }
+        // Rules go first: what is left could stand in the way of what comes.
+        for (host, other) in mapHost ?? [:] where other == nil { try policy.map(host, to: nil) }
+        for case (let host, let other?) in mapHost ?? [:] { try policy.map(host, to: other) }
+        for (host, isAllowed) in allowHost ?? [:] { try policy.allow(host, isAllowed) }
+        return policy
+    }
 }

@@ -1,9 +1,30 @@
+package import MediaVault
+
 /// The settings of a vault, as `/api/v1/settings` and `config get --json` tell them.
 package struct SettingsDocument: Codable, Hashable, Sendable {
     /// Bytes; 0 is no limit.
-    package var maxSize: Int64
+    package let maxSize: Int64
     /// Seconds; 0 is for ever.
-    package var maxAge: Int64
+    package let maxAge: Int64
     /// Bytes; 0 is none.
-    package var minFree: Int64
+    package let minFree: Int64
+    /// Names of query items that name nothing, by host; those of ``everyHost`` count for all.
+    package let ignoreQuery: [String: [String]]
+    /// Hosts that are named as others.
+    package let mapHost: [String: String]
+    /// Private hosts that may be led to, in ascending order.
+    package let allowHost: [String]
+
+    /// What stands for every host in ``ignoreQuery``.
+    package static let everyHost = "*"
+
+    package init(_ limits: RoomLimits, _ policy: KeyPolicy) {
+        maxSize = limits.maxSize ?? 0
+        maxAge = limits.maxAge ?? 0
+        minFree = limits.minFree
+        ignoreQuery = Dictionary(
+            policy.ignoreQuery.map { ($0.host ?? Self.everyHost, $0.names) }, uniquingKeysWith: +)
+        mapHost = policy.mapHost
+        allowHost = policy.allowHost.sorted()
+    }
 }

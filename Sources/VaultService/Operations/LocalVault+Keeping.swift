@@ -29,12 +29,14 @@ extension LocalVault {
     }
 
     package func settings() async throws -> SettingsDocument {
-        let limits = try await vault.limits()
-        return SettingsDocument(maxSize: limits.maxSize ?? 0, maxAge: limits.maxAge ?? 0, minFree: limits.minFree)
+        SettingsDocument(try await vault.limits(), try await vault.keyPolicy())
     }
 
     package func change(_ change: SettingsChange) async throws -> SettingsDocument {
+        // What cannot be is refused before anything is written.
+        let policy = try change.applied(to: try await vault.keyPolicy())
         if change.limits.namesAny { try await vault.setLimits(change.limits.laid(over: try await vault.limits())) }
+        if change.changesPolicy { try await vault.setKeyPolicy(policy) }
         return try await settings()
     }
 }

@@ -30,7 +30,9 @@ extension VaultSettings {
                 return .object(members)
             })
         members["mapHost"] = .array(
-            policy.mapHost.sorted { $0.key < $1.key }.map { .object(["from": .string($0.key), "to": .string($0.value)]) })
+            policy.mapHost.sorted { $0.key < $1.key }.map {
+                .object(["from": .string($0.key), "to": .string($0.value)])
+            })
         members["allowHost"] = .array(policy.allowHost.sorted().map { .string($0) })
     }
 
