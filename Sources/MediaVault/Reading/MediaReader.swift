@@ -60,7 +60,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
         isShortened = opening.isShortened
         source = opening.source
         progress = Mutex(Progress(position: opening.range?.lowerBound ?? 0))
-        loader.change { $0.begin(opening.reader, isDownload: false) }
+        if !opening.isCutOff { loader.change { $0.begin(opening.reader, isDownload: false) } }
     }
 
     deinit { loader.change { $0.removeReader(id) } }

@@ -8,5 +8,7 @@ struct Opening {
     let range: ByteRange?
     let isWholeAnswer: Bool
     let isShortened: Bool
+    /// Whether the origin was found to be out of reach: nobody waits for it at a hole.
+    let isCutOff: Bool
     let source: MediaReader.Source
 }

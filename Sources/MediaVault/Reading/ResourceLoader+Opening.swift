@@ -134,7 +134,8 @@ extension ResourceLoader {
         }
         return Opening(
             reader: id, information: information, entityTag: entityTag, range: given,
-            isWholeAnswer: isWhole && requested != .whole, isShortened: given != range, source: .of(range, present))
+            isWholeAnswer: isWhole && requested != .whole, isShortened: given != range, isCutOff: isCut,
+            source: .of(range, present))
     }
 
     /// Finds out how long the resource is: by a HEAD, or by its first byte where HEAD is refused.
