@@ -68,7 +68,9 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .mapHost: change.mapHost = Dictionary(try some(values).map { ($0, nil as String?) }) { $1 }
         case .allowHost: change.allowHost = Dictionary(try some(values).map { ($0, false) }) { $1 }
         }
-        guard hasValues || values.isEmpty else { throw UsageError("\(rawValue) is taken back as a whole; name no value") }
+        guard hasValues || values.isEmpty else {
+            throw UsageError("\(rawValue) is taken back as a whole; name no value")
+        }
         return change
     }
 

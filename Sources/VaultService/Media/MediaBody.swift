@@ -13,6 +13,8 @@ struct MediaBody: Sendable {
     let length: Int64?
     let channel: any Channel
     let watch: ClientWatch
+    /// The threads that open blocks.
+    let executor: any TaskExecutor
 
     /// Writes all, or throws so that the connection is closed: an answer that just ends early would leave the client
     /// waiting.

@@ -43,7 +43,8 @@ struct LogTests {
             let whole = try #require(try await service.ask("GET", url))
             #expect(whole.body.count == 3_000_000 && media.matches(whole.body, at: 0))
             for first in [1_000_000, 2_000_000] {
-                let part = try #require(try await service.ask("GET", url, ["Range": "bytes=\(first)-\(first + 99_999)"]))
+                let range = "bytes=\(first)-\(first + 99_999)"
+                let part = try #require(try await service.ask("GET", url, ["Range": range]))
                 #expect(part.head.fields["cache-status"] == "MediaVault; fwd=bypass; detail=room")
                 #expect(media.matches(part.body, at: Int64(first)))
             }
