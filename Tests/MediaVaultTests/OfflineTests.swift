@@ -66,6 +66,8 @@ struct OfflineTests {
         let fixture = try await VaultFixture(ScriptedResource(length: 300_000))
         let owner = try await fixture.open()
         _ = try await fixture.read(owner, .closed(first: 0, last: 149_999))
+        // What was read is committed a moment later.
+        while try await fixture.held(owner) != [0..<150_000] { try await Task.sleep(for: .milliseconds(5)) }
         let reader = try await fixture.open(.reader)
         #expect(try await fixture.read(reader, .closed(first: 0, last: 149_999)) == 0..<150_000)
         let error = await #expect(throws: VaultError.self) { try await reader.read(fixture.url, range: .from(150_000)) }

@@ -66,8 +66,8 @@ struct FetchState {
     private static let mostWindow: Int64 = 1 << 20
     /// The window is at most this part of what readers have taken: sockets swallow megabytes before a player's pace shows.
     private static let windowShare: Int64 = 32
-    /// The sealer is woken for so much at a time.
-    static let sealingBatch: Int64 = 128 << 10
+    /// The sealer is woken for a block at a time.
+    static let sealingBatch: Int64 = 32 << 10
     /// How far the receiver may be ahead of the sealer.
     static let mostUnsealed: Int64 = 512 << 10
     /// How far before a reader a transfer may be for the reader to wait for it rather than start another.
