@@ -30,7 +30,7 @@ struct LogTests {
         }
         #expect(!lines.contains { $0.text.contains("secret") || $0.text.contains(capability) })
         let loud = lines.filter { $0.level > .debug }.map(\.text)
-        #expect(loud.allSatisfy { $0.contains("listening") || $0.contains("shutting down") }, "\(loud)")
+        #expect(loud.allSatisfy { $0.contains("listening") || $0.contains("control.sock") }, "\(loud)")
     }
 
     @Test("What finds no room plays whole, its answers say so, and the log has one warning, and one notice of the end")
