@@ -207,7 +207,8 @@ struct EvictionTests {
         try store.backUpCatalog()
         let wrapped = try store.index.read { db in
             try #require(
-                try Data.fetchOne(db, sql: "SELECT wrapped FROM resourceKey WHERE resource = ?", arguments: [film.id.data]))
+                try Data.fetchOne(
+                    db, sql: "SELECT wrapped FROM resourceKey WHERE resource = ?", arguments: [film.id.data]))
         }
         func traces() throws -> Int {
             try TemporaryFolder.files(below: vault.folder).count {

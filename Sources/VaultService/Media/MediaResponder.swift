@@ -50,7 +50,8 @@ struct MediaResponder: Sendable {
         _ reader: MediaReader, isRanged: Bool, _ watch: ClientWatch, _ context: ServiceContext
     ) -> Response {
         let plan = AnswerPlan(MediaFacts(reader), isRanged: isRanged)
-        let body = MediaBody(reader: reader, length: plan.length, channel: context.channel, watch: watch, executor: vault.executor)
+        let body = MediaBody(
+            reader: reader, length: plan.length, channel: context.channel, watch: watch, executor: vault.executor)
         return Response(plan, body, context: context)
     }
 
