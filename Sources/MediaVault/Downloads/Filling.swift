@@ -66,6 +66,8 @@ final class Filling: Sendable {
                 try await group.waitForAll()
             }
         } catch {
+            // No lane may have taken it over yet, and its fetch goes on as long as it is there.
+            loader.change { $0.removeReader(opening.reader) }
             await loader.settle(work.withLock(\.fetches))
             throw error
         }
