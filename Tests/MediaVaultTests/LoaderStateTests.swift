@@ -85,31 +85,6 @@ struct LoaderStateTests {
         #expect(state.fetches[next]?.start == FetchState.leastWindow)
     }
 
-    @Test("After 5 s without a byte the short block is sealed, once")
-    func flush() {
-        var (state, _, fetch) = reading()
-        _ = state.received([1, 2, 3], by: fetch, now: start)
-        guard case .seal(let bytes, 0) = state.sealWork(fetch) else {
-            Issue.record("bytes that came are sealed")
-            return
-        }
-        #expect(Array(bytes) == [1, 2, 3])
-        _ = state.tick(now: start + .seconds(4))
-        guard case .wait = state.sealWork(fetch) else {
-            Issue.record("nothing is due yet")
-            return
-        }
-        _ = state.tick(now: start + .seconds(5))
-        guard case .close = state.sealWork(fetch) else {
-            Issue.record("the segment is closed")
-            return
-        }
-        guard case .wait = state.sealWork(fetch) else {
-            Issue.record("it is closed once")
-            return
-        }
-    }
-
     @Test("A fetch whose last reader leaves is cancelled; one that another reader still wants is not (L10, L18, X16)")
     func leaving() {
         var (state, reader, fetch) = reading()

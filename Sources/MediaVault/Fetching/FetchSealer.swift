@@ -10,7 +10,7 @@ struct FetchSealer {
         await withTaskExecutorPreference(loader.pool) {
             let sink = SegmentSink(loader: loader, fetch: id)
             while true {
-                switch loader.change({ ($0.sealWork(id), Effects()) }) {
+                switch loader.change({ $0.sealWork(id) }) {
                 case .wait:
                     await loader.wait { state, waiter in state.waitToSeal(id, waiter) }
                 case .seal(let bytes, let offset):

@@ -49,6 +49,8 @@ struct FetchState {
     var isDirty = false
     /// The sealer shall close the segment it is writing.
     var wantsFlush = false
+    /// The sealer waits for bytes that an earlier fetch seals.
+    var waitsForOther = false
     /// Readers have stood still for so long that the transfer shall end; they take it up again.
     var isLetGo = false
     /// It is over, and its last bytes wait for readers that are near: they are not stored.

@@ -20,6 +20,7 @@ extension LoaderState {
             effects.wake(fetch.receiverSignal.raise())
             effects.wake(fetch.sealerSignal.raise())
         }
+        effects.merge(wakeWaitingSealers())
         return effects
     }
 
@@ -147,6 +148,7 @@ extension LoaderState {
             return effects
         }
         fetches[id] = nil
+        effects.merge(wakeWaitingSealers())
         for reader in readers.keys where readers[reader]?.fetch == id {
             readers[reader]?.fetch = nil
             effects.wake(readers[reader]?.signal.raise())

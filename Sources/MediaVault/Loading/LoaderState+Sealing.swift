@@ -15,30 +15,50 @@ extension LoaderState {
         case finish
     }
 
-    mutating func sealWork(_ id: FetchState.ID) -> SealWork {
-        guard var fetch = fetches[id] else { return .finish }
+    mutating func sealWork(_ id: FetchState.ID) -> (SealWork, Effects) {
+        var effects = Effects()
+        guard var fetch = fetches[id] else { return (.finish, effects) }
         defer { fetches[id] = fetch }
         fetch.sealerSignal.lower()
-        guard fetch.isStoring else { return fetch.phase == .ended ? .finish : .wait }
+        fetch.waitsForOther = false
+        guard fetch.isStoring else { return (fetch.phase == .ended ? .finish : .wait, effects) }
         if fetch.takenTo < fetch.present {
             // An origin that cannot jump sends again what is held: that part is passed over.
             if let (_, run) = map.segment(at: fetch.takenTo) {
                 fetch.takenTo = min(run.upperBound, fetch.present)
                 fetch.sealedTo = fetch.takenTo
                 fetch.trim()
-                return .close
+                return (.close, effects)
             }
-            let limit = map.covered.firstHeld(from: fetch.takenTo) ?? .max
+            let others = fetches.values.filter { $0.id < id && $0.isStoring && $0.sealedTo < $0.present }
+            // What an earlier fetch has yet to seal it seals at once. Only the earlier one: no two wait for each other.
+            if let other = others.first(where: { ($0.sealedTo..<$0.present).contains(fetch.takenTo) }) {
+                fetch.waitsForOther = true
+                fetches[other.id]?.wantsFlush = true
+                effects.wake(fetches[other.id]?.sealerSignal.raise())
+                return (.wait, effects)
+            }
+            let limit = others.map(\.sealedTo).filter { $0 > fetch.takenTo }
+                .reduce(map.covered.firstHeld(from: fetch.takenTo) ?? .max, min)
             if let bytes = fetch.recent.bytes(from: fetch.takenTo, limit: limit) {
                 defer { fetch.takenTo += Int64(bytes.count) }
-                return .seal(bytes, at: fetch.takenTo)
+                return (.seal(bytes, at: fetch.takenTo), effects)
             }
         }
-        if fetch.phase == .ended { return .finish }
-        guard fetch.wantsFlush else { return .wait }
+        if fetch.phase == .ended { return (.finish, effects) }
+        guard fetch.wantsFlush else { return (.wait, effects) }
         fetch.wantsFlush = false
         fetch.isDirty = false
-        return .close
+        return (.close, effects)
+    }
+
+    /// Wakes the sealers that wait for what another fetch was to seal.
+    mutating func wakeWaitingSealers() -> Effects {
+        var effects = Effects()
+        for id in fetches.keys where fetches[id]?.waitsForOther == true {
+            effects.wake(fetches[id]?.sealerSignal.raise())
+        }
+        return effects
     }
 
     mutating func waitToSeal(_ id: FetchState.ID, _ waiter: Signal.Waiter) -> Bool {
@@ -55,6 +75,7 @@ extension LoaderState {
         fetch.trim()
         if fetch.mayReceive { effects.wake(fetch.receiverSignal.raise()) }
         fetches[id] = fetch
+        effects.merge(wakeWaitingSealers())
         return effects
     }
 
@@ -75,6 +96,7 @@ extension LoaderState {
         fetch.trim()
         effects.wake(fetch.receiverSignal.raise())
         fetches[id] = fetch
+        effects.merge(wakeWaitingSealers())
         return effects
     }
 }
