@@ -11,6 +11,7 @@ import Darwin
 enum Program {
     static func main() async {
         ProcessHardening.apply()
+        FreedMemory.keepSome()
         let status = await run(Array(CommandLine.arguments.dropFirst()))
         exit(status.rawValue)
     }

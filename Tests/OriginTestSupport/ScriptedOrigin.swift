@@ -32,6 +32,15 @@ package final class ScriptedOrigin: Sendable {
         try self.init { resource.answer(to: $0) }
     }
 
+    /// The same, which holds each body back at a byte until the gate opens.
+    package convenience init(_ resource: ScriptedResource, holdingAt byte: Int64, _ gate: Gate) throws {
+        try self.init { request in
+            var answer = resource.answer(to: request)
+            if request.method == "GET" { answer.insert(.hold(gate), at: byte) }
+            return answer
+        }
+    }
+
     deinit { stop() }
 
     /// Answers later requests by another script.

@@ -36,8 +36,8 @@ struct BrokenAnswerTests {
         let gate = Gate()
         let server = try ScriptedOrigin { request in
             var answer = resource.answer(to: request)
-            answer.cut(at: 1000, by: .reset)
             answer.insert(.hold(gate), at: 1000)
+            answer.cut(at: 1000, by: .reset)
             return answer
         }
         let response = try await CurlOrigin.make().send(OriginRequest(url: server.url()))

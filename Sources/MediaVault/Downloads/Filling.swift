@@ -87,12 +87,10 @@ final class Filling: Sendable {
 
     // MARK: Lanes
 
-    /// One reader of the download, and where it is.
+    /// One reader of the download, and where it begins.
     private struct Lane {
         let reader: ReaderState.ID
-        var position: Int64
-        /// Whether it waits for an origin that fails.
-        var isPatient = false
+        let position: Int64
     }
 
     /// Takes pieces until none is left.
@@ -113,45 +111,33 @@ final class Filling: Sendable {
     }
 
     private func walk(_ lane: Lane) async throws {
-        var lane = lane
+        var walk = Walk(loader, lane.reader, from: lane.position)
+        var isPatient = false
         while true {
             try await loader.precedence.standBack()
             tellIfDue()
-            becomePatient(&lane)
-            let step = loader.step(lane.reader)
-            note(loader.look { $0.readers[lane.reader]?.fetch })
-            // A player goes on without the store; a download has nothing to go on for.
-            if loader.look({ $0.bypass(lane.reader) }) != nil { return }
-            switch step {
-            case .finished: return
-            case .take(let bytes):
-                work.withLock { $0.hasReceived = true }
-                try await advance(&lane, to: lane.position + Int64(bytes.count))
-            case .open(_, let run): try await advance(&lane, to: run.upperBound)
-            case .wait, .fetch: try await loader.waitForWake(lane.reader)
-            case .changed: throw MediaReader.changed(loader.url, lane.position)
-            case .hole(_, let isDamage): throw MediaReader.hole(at: lane.position, isDamage: isDamage)
-            case .failed(let failure): throw failure.vaultError(for: loader.url, at: lane.position)
+            if !isPatient { isPatient = becomePatient(lane) }
+            switch try await walk.next(noting: note) {
+            case .ended: return
+            case .waited: break
+            case .passed(let bytes, let isNew):
+                if isNew { work.withLock { $0.hasReceived = true } }
+                try await keepToRate(bytes)
             }
         }
     }
 
     /// An origin that gave something is waited for; of one that gives nothing the download says so at once.
-    private func becomePatient(_ lane: inout Lane) {
-        guard !lane.isPatient, work.withLock(\.hasReceived) else { return }
-        lane.isPatient = true
+    private func becomePatient(_ lane: Lane) -> Bool {
+        guard work.withLock(\.hasReceived) else { return false }
         loader.change { $0.begin(lane.reader, isDownload: true) }
+        return true
     }
 
-    private func note(_ fetch: FetchState.ID?) {
-        if let fetch { work.withLock { _ = $0.fetches.insert(fetch) } }
-    }
+    private func note(_ fetch: FetchState.ID) { work.withLock { _ = $0.fetches.insert(fetch) } }
 
-    /// Goes on, no faster than the limit lets bytes come that were not held before.
-    private func advance(_ lane: inout Lane, to end: Int64) async throws {
-        let passed = lane.position..<end
-        lane.position = end
-        loader.change { $0.advance(lane.reader, to: end) }
+    /// Goes on no faster than the limit lets bytes come that were not held before.
+    private func keepToRate(_ passed: ByteRange) async throws {
         let delay = work.withLock { work -> Duration in
             let bytes = work.heldBefore.gaps(in: passed).reduce(0) { $0 + $1.length }
             return work.rate?.take(bytes, now: .now) ?? .zero

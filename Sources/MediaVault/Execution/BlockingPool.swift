@@ -19,9 +19,11 @@ package final class BlockingPool: TaskExecutor, Sendable {
     /// Starts the threads; they live as long as the process.
     package init(threads count: Int) {
         for number in 0..<count {
-            let thread = Thread { [self] in serve() }
-            thread.name = "mediavault.pool.\(number)"
-            thread.start()
+            Thread { [self] in
+                // Named from within: a name that is given from outside is not the kernel's.
+                Thread.current.name = "vault.pool.\(number)"
+                serve()
+            }.start()
         }
     }
 

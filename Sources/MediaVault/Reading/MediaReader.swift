@@ -90,16 +90,21 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
     ///
     /// - Throws: ``VaultError`` where the next byte can neither be opened nor fetched, with `firstMissing` set;
     ///   `CancellationError` where the task was cancelled.
-    public func next() async throws -> [UInt8]? {
+    public func next() async throws -> [UInt8]? { try await next(atMost: Self.chunkBytes) }
+
+    /// The next bytes, at most so many of them; nil at the end.
+    ///
+    /// - Throws: as ``next()``.
+    package func next(atMost count: Int) async throws -> [UInt8]? {
         while true {
             let position = progress.withLock { $0.isEnded ? nil : $0.position }
             guard let position, let end = range?.upperBound ?? .some(.max), position < end else { return nil }
             switch loader.step(id) {
             case .finished: return nil
             case .take(let bytes):
-                return advance(Array(bytes.prefix(Int(Swift.min(end - position, Int64(Self.chunkBytes))))))
+                return advance(Array(bytes.prefix(Int(Swift.min(end - position, Int64(count))))))
             case .open(let segment, let run):
-                let wanted = run.clamped(to: position..<Swift.min(end, chunkEnd(position, segment)))
+                let wanted = run.clamped(to: position..<Swift.min(end, chunkEnd(position, count, segment)))
                 if let bytes = try await open(wanted, of: segment) { return advance(bytes) }
             case .wait, .fetch: try await loader.precedence.waiting { try await loader.waitForWake(id) }
             case .changed: throw Self.changed(loader.url, position)
@@ -110,9 +115,9 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
     }
 
     /// Chunks end at block boundaries, so that no block is opened twice.
-    private func chunkEnd(_ position: Int64, _ segment: SegmentDescription) -> Int64 {
+    private func chunkEnd(_ position: Int64, _ count: Int, _ segment: SegmentDescription) -> Int64 {
         let block = segment.range(ofBlock: segment.block(holding: position))
-        return block.lowerBound + Int64(Swift.max(Self.chunkBytes, segment.blockSize))
+        return block.lowerBound + Int64(Swift.max(count, segment.blockSize))
     }
 
     private func advance(_ bytes: [UInt8]) -> [UInt8] {

@@ -70,41 +70,21 @@ extension Vault {
             return (id, Effects())
         }
         var fetches: Set<FetchState.ID> = []
+        var failure: (any Error)?
         do {
-            try await walk(reader, from: range.lowerBound, loader, &fetches)
+            var walk = Walk(loader, reader, from: range.lowerBound)
+            while true {
+                if case .ended = try await walk.next(noting: { fetches.insert($0) }) { break }
+            }
         } catch {
-            loader.change { $0.removeReader(reader) }
-            await loader.settle(fetches)
-            guard (error as? VaultError)?.code == .changed else { throw error }
-            throw VaultError(
-                .changed,
-                "\(loader.url) has changed at its origin, so its bad ranges cannot be mended; remove it and fetch it again"
-            )
+            failure = error
         }
         loader.change { $0.removeReader(reader) }
         await loader.settle(fetches)
-    }
-
-    private func walk(
-        _ reader: ReaderState.ID, from first: Int64, _ loader: ResourceLoader, _ fetches: inout Set<FetchState.ID>
-    ) async throws {
-        var position = first
-        while true {
-            let step = loader.step(reader)
-            if let fetch = loader.look({ $0.readers[reader]?.fetch }) { fetches.insert(fetch) }
-            switch step {
-            case .finished: return
-            case .take(let bytes):
-                position += Int64(bytes.count)
-                loader.change { $0.advance(reader, to: position) }
-            case .open(_, let run):
-                position = run.upperBound
-                loader.change { $0.advance(reader, to: position) }
-            case .wait, .fetch: try await loader.waitForWake(reader)
-            case .changed: throw MediaReader.changed(loader.url, position)
-            case .hole(_, let isDamage): throw MediaReader.hole(at: position, isDamage: isDamage)
-            case .failed(let failure): throw failure.vaultError(for: loader.url, at: position)
-            }
-        }
+        guard let failure else { return }
+        guard (failure as? VaultError)?.code == .changed else { throw failure }
+        throw VaultError(
+            .changed,
+            "\(loader.url) has changed at its origin, so its bad ranges cannot be mended; remove it and fetch it again")
     }
 }

@@ -1,6 +1,4 @@
 import ArgumentParser
-import MediaVault
-import VaultService
 
 struct ConfigSetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -13,18 +11,7 @@ struct ConfigSetCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("What it is to be.", valueName: "value"))
     var values: [String]
 
-    @Option(help: ArgumentHelp("The host that ignore-query is for (default: every host).", valueName: "host"))
-    var host: String?
+    @OptionGroup var edit: SettingEdit
 
-    @OptionGroup var access: VaultAccess
-
-    @OptionGroup var waiting: WaitOption
-
-    func run() async throws {
-        let change = try key.change(values, host: host)
-        let finder = try await access.finder(waiting)
-        _ = try await Interruption.cancelling("the setting may be as it was") {
-            try await finder.act { try await $0.change(change) }
-        }
-    }
+    func run() async throws { try await edit.carryOut(key.change(values, host: edit.host)) }
 }

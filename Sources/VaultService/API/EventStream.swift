@@ -24,12 +24,9 @@ struct EventStream<Progress: Codable & Sendable, Outcome: Codable & Sendable>: S
             if let last = await end(of: { try await act { told.yield(.progress($0)) } }) { told.yield(last) }
             told.finish()
         }
-        let watching = Task {
-            try await watch.waitUntilGone()
-            acting.cancel()
-        }
+        let watching = watch.begin(while: { true }, whenGone: { acting.cancel() })
         defer {
-            watching.cancel()
+            watching.end()
             acting.cancel()
         }
         try await withTaskCancellationOrGracefulShutdownHandler {

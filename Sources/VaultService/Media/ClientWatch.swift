@@ -8,44 +8,47 @@ import Musl
 
 /// Notices that a client has gone away while nothing is written to it.
 ///
-/// The kernel is asked, a few times a second and only while an answer waits: to watch what arrives on the connection
+/// The kernel is asked, in ``ClientRound`` and only while an answer waits: to watch what arrives on the connection
 /// instead would cost its keep-alive. A client that has closed its sending side alone counts as gone too.
 struct ClientWatch: Sendable {
     /// The client closed or reset its connection.
     struct ClientGone: Error {}
 
-    private let channel: any Channel
-    private let interval: Duration
+    /// A watch that has begun.
+    struct Watching {
+        fileprivate let id: Int
 
-    init(_ channel: any Channel, interval: Duration = .milliseconds(250)) {
-        self.channel = channel
-        self.interval = interval
+        /// Watches no more.
+        func end() { ClientRound.shared.remove(id) }
     }
+
+    private let channel: any Channel
+
+    init(_ channel: any Channel) { self.channel = channel }
 
     /// Does some work that waits for the origin, and cancels it once the client is gone.
     ///
-    /// - Throws: what the work throws; ``ClientGone``.
+    /// - Throws: what the work throws, which is `CancellationError` where it was cancelled.
     func during<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
-        try await withThrowingTaskGroup(of: Value.self) { group in
-            defer { group.cancelAll() }
-            group.addTask { try await work() }
-            group.addTask {
-                try await waitUntilGone()
-                throw ClientGone()
-            }
-            guard let value = try await group.next() else { throw ClientGone() }
-            return value
+        let task = Task { try await work() }
+        let watching = begin(while: { true }, whenGone: { task.cancel() })
+        defer { watching.end() }
+        return try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            task.cancel()
         }
     }
 
-    /// Returns once the client is gone. It is looked for only while `isWaiting`: a write finds out by itself.
+    /// Watches for the client to go away, until ``Watching/end()``.
     ///
-    /// - Throws: `CancellationError` where the task was cancelled.
-    func waitUntilGone(while isWaiting: @Sendable () -> Bool = { true }) async throws {
-        while true {
-            try await Task.sleep(for: interval)
-            if isWaiting(), await !isThere() { return }
-        }
+    /// - Parameters:
+    ///   - isWaiting: whether nothing is being written: a write finds out by itself.
+    ///   - whenGone: called once when it has gone.
+    func begin(while isWaiting: @escaping @Sendable () -> Bool, whenGone: @escaping @Sendable () -> Void) -> Watching {
+        Watching(
+            id: ClientRound.shared.add(
+                ClientRound.Client(isWaiting: isWaiting, isThere: { await isThere() }, whenGone: whenGone)))
     }
 
     private func isThere() async -> Bool {

@@ -16,27 +16,27 @@ struct MediaBody: Sendable {
     /// The threads that open blocks.
     let executor: any TaskExecutor
 
+    /// The most bytes given to a connection that keeps up at a time.
+    private static let pieceBytes = 128 << 10
+
     /// Writes all, or throws so that the connection is closed: an answer that just ends early would leave the client
     /// waiting.
     ///
     /// - Parameter sent: counts the bytes handed over.
     @concurrent
     func write(to writer: inout any ResponseBodyWriter, counting sent: inout Int64) async throws {
-        let watching = Task { [watch, reader] in
-            try await watch.waitUntilGone { reader.isWaitingForOrigin }
-            reader.cancel()
-        }
-        defer { watching.cancel() }
-        var onItsWay: EventLoopFuture<Void>?
+        let watching = watch.begin(
+            while: { [reader] in reader.isWaitingForOrigin }, whenGone: { [reader] in reader.cancel() })
+        defer { watching.end() }
+        let flow = BodyFlow(channel.eventLoop)
         do {
-            while let bytes = try await reader.next() {
+            // A client that keeps up gets larger pieces; one that stands still holds few bytes.
+            while let bytes = try await reader.next(atMost: flow.isIdle ? Self.pieceBytes : MediaReader.chunkBytes) {
                 guard length.map({ sent + Int64(bytes.count) <= $0 }) ?? true else { throw WrongLength() }
                 try await writer.write(ByteBuffer(bytes: bytes))
                 sent += Int64(bytes.count)
-                // The writer runs ahead of the connection by megabytes; its event loop takes this after the bytes. While
-                // one piece is on its way the next is made ready, and no more.
-                try await onItsWay?.get()
-                onItsWay = channel.eventLoop.submit {}
+                flow.noteWrite()
+                await flow.room()
                 // The write of a cancelled task may drop its bytes without a word.
                 try Task.checkCancellation()
             }

@@ -11,7 +11,7 @@ from harness.waiting import eventually, settled
 import measuring
 from servers import BOUND
 
-READERS = 50
+READERS, IDLE = 50, 1000
 MIB = 1 << 20
 
 
@@ -119,19 +119,63 @@ class Bench:
 
     def warm_ranges(self):
         """warm, 8 clients × random 256 KiB: service ÷ nginx slice on gocryptfs"""
-        vault, target = self.served_vault(), self.target(self.FILM)
-        addresses = vault.address(self.servers.url("plain", target)), self.servers.url("peer", target)
+        return self._warm(self._rate, "peer", self.target(self.FILM), 2.5)
+
+    def warm_ranges_of_rclone(self):
+        """warm, 8 clients × random 256 KiB: service ÷ rclone serving crypt"""
+        self.servers.start_rclone(self.FILM)
+        return self._warm(self._rate, "rclone", self.FILM, 20)
+
+    def _rate(self, address):
+        return measuring.random_ranges(
+            address, self.sizes.film, os.path.join(self.folder, "ranges.lua"), self.sizes.range_seconds)
+
+    def _warm(self, measure, other, target, bound):
+        addresses, vault = self._warmed(other, target)
+        rates = measuring.pairs(self.sizes.ranges, *(lambda it=address: measure(it) for address in addresses))
+        vault.stop()
+        ratio = measuring.median_ratio(*rates)
+        return *(f"{statistics.median(side):.0f} /s" for side in rates), f"{ratio:.2f}", f">= {bound}", ratio >= bound
+
+    def _warmed(self, other, target):
+        """The addresses of a film that both sides hold whole."""
+        vault = self.served_vault()
+        addresses = vault.address(self.servers.url("plain", target)), self.servers.url(other, target)
         digests = [client.digest(address) for address in addresses]
         if digests[0] != digests[1]:
             raise RuntimeError("the two sides give different bytes")
         os.sync()
+        return addresses, vault
+
+    def short_range(self):
+        """warm, one client, random 64 KiB, median: service ÷ nginx slice, plain text"""
+        addresses, vault = self._warmed("slice", self.target(self.FILM))
         script = os.path.join(self.folder, "ranges.lua")
-        rates = measuring.pairs(self.sizes.ranges, *(
-            lambda address=address: measuring.random_ranges(address, self.sizes.film, script, self.sizes.range_seconds)
+        times = measuring.pairs(self.sizes.ranges, *(
+            lambda it=address: measuring.range_latency(it, self.sizes.film, script, self.sizes.range_seconds)
             for address in addresses))
         vault.stop()
-        ratio = measuring.median_ratio(*rates)
-        return *(f"{statistics.median(side):.0f} /s" for side in rates), f"{ratio:.2f}", ">= 2", ratio >= 2
+        ratio = measuring.median_ratio(*times)
+        return *(f"{1e6 * statistics.median(side):.0f} us" for side in times), f"{ratio:.2f}", "<= 2", ratio <= 2
+
+    def idle_clients(self):
+        """memory with 1000 idle keep-alive clients: after − before, at most"""
+        vault = self.served_vault()
+        address = vault.address(self.servers.url("plain", self.target(self.CLIP)))
+        client.digest(address)
+        before = settled(vault.service.memory, MIB)
+        clients = [client.Stream(address, "bytes=0-1023") for _ in range(IDLE)]
+        try:
+            for reader in clients:
+                if reader.status != 206 or len(reader.read(1 << 20)) != 1024:
+                    raise RuntimeError(f"a client was answered {reader.status} or got other bytes")
+            after = settled(vault.service.memory, MIB, quiet=3)
+        finally:
+            for reader in clients:
+                reader.close()
+        vault.stop()
+        more = (after - before) / 1e6
+        return f"{after / 1e6:.0f} MB", f"{before / 1e6:.0f} MB", f"{more:.1f} MB", "<= 30 MB", more <= 30
 
     def paused_readers(self):
         """memory with 50 paused readers of an HTTP/2 origin, before, at most"""
@@ -159,5 +203,5 @@ class Bench:
 
 FIGURES = {
     "a": Bench.shaped_fill, "b": Bench.unshaped_fill, "c": Bench.first_byte, "d": Bench.warm_ranges,
-    "e": Bench.paused_readers,
+    "e": Bench.paused_readers, "f": Bench.warm_ranges_of_rclone, "g": Bench.short_range, "h": Bench.idle_clients,
 }

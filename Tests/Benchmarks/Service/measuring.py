@@ -8,7 +8,7 @@ import time
 
 from harness import client
 
-RANGE = 256 << 10
+RANGE, SHORT_RANGE = 256 << 10, 64 << 10
 
 _RANDOM_RANGES = """
 math.randomseed(7)
@@ -67,12 +67,22 @@ def first_byte_seconds(address):
 
 def random_ranges(address, size, script, seconds, clients=8):
     """Random ranges a second that so many clients get together, by wrk."""
+    return float(_wrk(address, size, script, seconds, clients, RANGE, r"Requests/sec:\s+([\d.]+)")[1])
+
+
+def range_latency(address, size, script, seconds):
+    """The median time in which one client gets a random short range, in seconds, by wrk."""
+    found = _wrk(address, size, script, seconds, 1, SHORT_RANGE, r"50%\s+([\d.]+)(us|ms|s)")
+    return float(found[1]) * {"us": 1e-6, "ms": 1e-3, "s": 1}[found[2]]
+
+
+def _wrk(address, size, script, seconds, clients, length, pattern):
     with open(script, "w", encoding="ascii") as file:
-        file.write(_RANDOM_RANGES.format(size=size, range=RANGE))
+        file.write(_RANDOM_RANGES.format(size=size, range=length))
     told = subprocess.run(
-        ["wrk", "-t1", f"-c{clients}", f"-d{seconds}", "-s", script, address],
+        ["wrk", "--latency", "-t1", f"-c{clients}", f"-d{seconds}", "-s", script, address],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds + 60).stdout
-    rate, refused = re.search(r"Requests/sec:\s+([\d.]+)", told), re.search(r"Non-2xx.*|Socket errors.*", told)
-    if not rate or refused:
+    found, refused = re.search(pattern, told), re.search(r"Non-2xx.*|Socket errors.*", told)
+    if not found or refused:
         raise RuntimeError(f"wrk: {refused[0] if refused else told[-200:]}")
-    return float(rate[1])
+    return found

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the service beside what a person would use instead of it, in one run, against bounds.
 
-    run.py [--quick] [--binary PATH] [a] [b] [c] [d] [e]
+    run.py [--quick] [--binary PATH] [a] [b] [c] [d] [e] [f] [g] [h]
 
 Exit code 0 when all bounds are met, 1 when one is not, 2 when something could not be measured. Called by
 Scripts/bench with what it needs installed, in a mount namespace of its own.
@@ -34,7 +34,8 @@ def machine():
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
     load = os.getloadavg()[0]
     yield f"{os.cpu_count()} × {model}, {memory:.0f} GiB, {platform.system()} {platform.release()}, load {load:.1f}"
-    for command in (("nginx", "-v"), ("gocryptfs", "--version"), ("curl", "--version")):
+    for command in (("nginx", "-v"), ("gocryptfs", "--version"), ("curl", "--version"),
+                    ("rclone", "--version")):
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         yield (done.stdout or done.stderr).strip().splitlines()[0].split(";")[0][:60]
 

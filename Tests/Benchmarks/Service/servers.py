@@ -1,9 +1,12 @@
-"""What the vault is measured against: an nginx origin, and an nginx slice cache in a gocryptfs folder before it."""
+"""What the vault is measured against: an nginx origin; before it an nginx slice cache, in a gocryptfs folder and in a
+plain one; and rclone, which serves what it has sealed itself."""
 
+import contextlib
 import os
 import shutil
 import subprocess
 
+from harness import client
 from harness.nginx_origin import free_port
 from harness.waiting import eventually
 
@@ -21,21 +24,27 @@ http {{
   client_body_temp_path {folder}/tmp/a; proxy_temp_path {folder}/tmp/b; fastcgi_temp_path {folder}/tmp/c;
   uwsgi_temp_path {folder}/tmp/d; scgi_temp_path {folder}/tmp/e;
   proxy_cache_path {sealed}/cache levels=1:2 keys_zone=sealed:10m max_size=100g use_temp_path=off;
+  proxy_cache_path {folder}/cache levels=1:2 keys_zone=bare:10m max_size=100g use_temp_path=off;
+  proxy_cache_valid 200 206 1h; proxy_http_version 1.1;
   server {{ listen 127.0.0.1:{plain}; root {media}; access_log off; }}
   server {{ listen 127.0.0.1:{shaped}; root {media}; access_log off; limit_rate 200m; }}
   server {{
     listen 127.0.0.1:{http2} ssl http2; root {media}; access_log {folder}/http2.log protocols;
     ssl_certificate {folder}/origin.crt; ssl_certificate_key {folder}/origin.key;
   }}
+{slices}
+}}
+"""
+
+_SLICE = """
   server {{
-    listen 127.0.0.1:{peer}; access_log off;
+    listen 127.0.0.1:{port}; access_log off;
+    tcp_nopush off; # else a short range waits 40 ms for an acknowledgement
     location / {{
-      slice 1m; proxy_cache sealed; proxy_cache_key $uri$is_args$args$slice_range; proxy_set_header Range $slice_range;
-      proxy_cache_valid 200 206 1h; proxy_http_version 1.1; proxy_set_header Connection "";
-      proxy_pass http://127.0.0.1:{plain};
+      slice 1m; proxy_cache {zone}; proxy_cache_key $uri$is_args$args$slice_range; proxy_set_header Range $slice_range;
+      proxy_set_header Connection ""; proxy_pass http://127.0.0.1:{plain};
     }}
   }}
-}}
 """
 
 # Starts what must not outlive the bench, however that ends.
@@ -45,9 +54,9 @@ BOUND = ("setpriv", "--pdeathsig", "TERM", "--")
 class Servers:
     def __init__(self, folder, media):
         self.folder, self.media, self._running = folder, media, []
-        self.ports = {name: free_port() for name in ("plain", "shaped", "http2", "peer")}
+        self.ports = {name: free_port() for name in ("plain", "shaped", "http2", "peer", "slice", "rclone")}
         self._cipher, self._sealed = os.path.join(folder, "cipher"), os.path.join(folder, "sealed")
-        for name in ("tmp", "cipher", "sealed"):
+        for name in ("tmp", "cipher", "sealed", "rclone"):
             os.makedirs(os.path.join(folder, name))
 
     def url(self, server, target):
@@ -59,13 +68,34 @@ class Servers:
         self._mount_sealed_folder()
         configuration = os.path.join(self.folder, "nginx.conf")
         with open(configuration, "w", encoding="ascii") as file:
+            slices = (("peer", "sealed"), ("slice", "bare"))
             file.write(_CONFIGURATION.format(
+                slices="".join(
+                    _SLICE.format(port=self.ports[name], zone=zone, plain=self.ports["plain"]) for name, zone in slices),
                 folder=self.folder, media=self.media, sealed=self._sealed, **self.ports,
                 user="user root;" if os.geteuid() == 0 else ""))
         errors = os.path.join(self.folder, "error.log")
         self._start("nginx", "-e", errors, "-c", configuration)
         if not eventually(lambda: os.path.exists(os.path.join(self.folder, "nginx.pid"))):
             raise RuntimeError(f"nginx does not start: {_end_of(errors)}")
+
+    def start_rclone(self, name):
+        """Has rclone seal a film and serve it."""
+        obscured = subprocess.run(
+            ["rclone", "obscure", "bench"], capture_output=True, text=True, check=True).stdout.strip()
+        environment = {
+            **os.environ, "RCLONE_CONFIG": "/dev/null", "RCLONE_CONFIG_SEALED_TYPE": "crypt",
+            "RCLONE_CONFIG_SEALED_REMOTE": os.path.join(self.folder, "rclone"),
+            "RCLONE_CONFIG_SEALED_PASSWORD": obscured}
+        _quiet("rclone", "copy", os.path.join(self.media, name), "sealed:", environment=environment)
+        self._start(
+            "rclone", "serve", "http", "sealed:", "--addr", f"{HOST}:{self.ports['rclone']}", environment=environment)
+
+        def is_up():
+            with contextlib.suppress(OSError):
+                return client.get(self.url("rclone", name), "bytes=0-0").status == 206
+        if not eventually(is_up, within=30):
+            raise RuntimeError("rclone does not serve what it has sealed")
 
     def stop(self):
         for process in reversed(self._running):
@@ -86,10 +116,10 @@ class Servers:
         with open(path, encoding="ascii") as file:
             return [line.split()[0] for line in file]
 
-    def _start(self, *command):
+    def _start(self, *command, environment=None):
         with open(os.path.join(self.folder, "servers.log"), "ab") as log:
             self._running.append(subprocess.Popen(
-                [*BOUND, *command], stdin=subprocess.DEVNULL, stdout=log, stderr=log))
+                [*BOUND, *command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment))
 
     def _mount_sealed_folder(self):
         password = ("-extpass", "echo bench")
@@ -118,8 +148,8 @@ class Servers:
         _quiet("mount", "--bind", inside("authorities.crt"), SYSTEM_AUTHORITIES)
 
 
-def _quiet(*command):
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
+def _quiet(*command, environment=None):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=environment)
     if done.returncode != 0:
         raise RuntimeError(f"{command[0]} failed: {done.stderr.decode().strip()[-400:]}")
 

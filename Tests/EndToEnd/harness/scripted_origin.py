@@ -33,11 +33,12 @@ class Exchange:
 
 class Film:
     """What a path answers. `hold_at`: the offset at which answers wait for `release`; -1 holds the head too.
-    `lies`: the Content-Range is not the one asked for."""
+    `lies`: the Content-Range is not the one asked for. `secret`: the Authorization that it asks for."""
 
-    def __init__(self, size=0, seed=1, hold_at=None, status=None, headers=(), lies=False):
+    def __init__(self, size=0, seed=1, hold_at=None, status=None, headers=(), lies=False, secret=None):
         self.content = random.Random(seed).randbytes(size)
         self.hold_at, self.status, self.headers, self.lies = hold_at, status, dict(headers), lies
+        self.secret = secret
         self.tag = f'"film-{seed}-{size}"'
         self.release = threading.Event()
 
@@ -103,8 +104,11 @@ class ScriptedOrigin:
     def _answer(self, connection, exchange):
         """Whether the connection can be kept."""
         film = self.films.get(exchange.target)
-        if film is None or film.status:
-            lines = [f"HTTP/1.1 {film.status if film else 404} Refused", "Content-Length: 0"]
+        status = film.status if film else 404
+        if film and film.secret not in (None, exchange.fields.get("authorization")):
+            status = 401
+        if status:
+            lines = [f"HTTP/1.1 {status} Refused", "Content-Length: 0"]
             self._head(connection, lines, film.headers if film else {})
             return True
         first, end = self._asked(exchange, film)

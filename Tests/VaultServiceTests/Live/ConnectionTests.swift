@@ -7,21 +7,12 @@ import VaultService
 struct ConnectionTests {
     private let film = ScriptedResource(seed: 5, length: 2_000_000)
 
-    /// An origin that stops at a byte of its body until the gate opens.
-    private func origin(stoppingAt byte: Int64, _ gate: Gate) throws -> ScriptedOrigin {
-        try ScriptedOrigin { [film] request in
-            var answer = film.answer(to: request)
-            if request.method == "GET" { answer.insert(.hold(gate), at: byte) }
-            return answer
-        }
-    }
-
     @Test(
         "A client that goes away while its answer waits for the origin cancels the transfer (L10)",
         arguments: [true, false])
     func lostClient(properly: Bool) async throws {
         let gate = Gate()
-        let origin = try origin(stoppingAt: 500_000, gate)
+        let origin = try ScriptedOrigin(film, holdingAt: 500_000, gate)
         defer { origin.stop() }
         let url = origin.url()
         try await RunningService.run(over: try await TestVault()) { service in
@@ -64,7 +55,7 @@ struct ConnectionTests {
     @Test("A lost client takes nobody else's answer with it (L18, X16)")
     func others() async throws {
         let gate = Gate()
-        let origin = try origin(stoppingAt: 500_000, gate)
+        let origin = try ScriptedOrigin(film, holdingAt: 500_000, gate)
         defer { origin.stop() }
         let url = origin.url()
         try await RunningService.run(over: try await TestVault()) { [film] service in
@@ -142,7 +133,7 @@ struct ConnectionTests {
     @Test("The service ends within its limit while answers run, and closes them")
     func shutdown() async throws {
         let gate = Gate()
-        let origin = try origin(stoppingAt: 500_000, gate)
+        let origin = try ScriptedOrigin(film, holdingAt: 500_000, gate)
         defer { origin.stop() }
         let url = origin.url()
         let clients = try await RunningService.run(over: try await TestVault()) { service in

@@ -11,14 +11,6 @@ import VaultModel
 struct ControlSocketTests {
     private let film = ScriptedResource(seed: 5, length: 2_000_000)
 
-    private func origin(stoppingAt byte: Int64, _ gate: Gate) throws -> ScriptedOrigin {
-        try ScriptedOrigin { [film] request in
-            var answer = film.answer(to: request)
-            if request.method == "GET" { answer.insert(.hold(gate), at: byte) }
-            return answer
-        }
-    }
-
     // MARK: The socket
 
     @Test("The socket is its owner's alone, there while the service runs, and gone after it")
@@ -287,7 +279,7 @@ struct ControlSocketTests {
     @Test("Two downloads and a player of one film make one transfer (C2, C7)")
     func shared() async throws {
         let gate = Gate()
-        let origin = try origin(stoppingAt: 500_000, gate)
+        let origin = try ScriptedOrigin(film, holdingAt: 500_000, gate)
         defer { origin.stop() }
         let url = origin.url()
         try await RunningService.run(over: try await TestVault(), hasControl: true) { [film] service in
@@ -314,7 +306,7 @@ struct ControlSocketTests {
         arguments: [true, false])
     func lostClient(properly: Bool) async throws {
         let gate = Gate()
-        let origin = try origin(stoppingAt: 500_000, gate)
+        let origin = try ScriptedOrigin(film, holdingAt: 500_000, gate)
         defer { origin.stop() }
         let url = origin.url()
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
@@ -330,7 +322,7 @@ struct ControlSocketTests {
     @Test("Who goes away leaves the download to others that wait for it (L18)")
     func lostOneOfTwo() async throws {
         let gate = Gate()
-        let origin = try origin(stoppingAt: 500_000, gate)
+        let origin = try ScriptedOrigin(film, holdingAt: 500_000, gate)
         defer { origin.stop() }
         let url = origin.url()
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
@@ -348,7 +340,7 @@ struct ControlSocketTests {
     @Test("A detached download goes on without whoever asked for it")
     func detached() async throws {
         let gate = Gate()
-        let origin = try origin(stoppingAt: 500_000, gate)
+        let origin = try ScriptedOrigin(film, holdingAt: 500_000, gate)
         defer { origin.stop() }
         let url = origin.url()
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
@@ -367,7 +359,7 @@ struct ControlSocketTests {
     @Test("A service that ends says so to those whose downloads it ends, and does not wait for them")
     func shutdown() async throws {
         let gate = Gate()
-        let origin = try origin(stoppingAt: 500_000, gate)
+        let origin = try ScriptedOrigin(film, holdingAt: 500_000, gate)
         defer { origin.stop() }
         let url = origin.url()
         let client = try await RunningService.run(

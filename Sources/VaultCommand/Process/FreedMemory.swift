@@ -1,0 +1,15 @@
+#if canImport(Glibc)
+import CProcess
+#endif
+
+/// What the process does with memory that it has let go of.
+enum FreedMemory {
+    /// Keeps a little of it: pieces of media come and go all the time, and to give their pages back to the system after
+    /// each one, and get them anew, costs a quarter of what serving them does.
+    static func keepSome() {
+        #if canImport(Glibc)
+        // Refusal leaves a process that is slower, and no less right.
+        _ = cprocess_keep_freed_memory(2 << 20, 1 << 20)
+        #endif
+    }
+}

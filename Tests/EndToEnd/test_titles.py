@@ -1,0 +1,103 @@
+"""What names a title: the key policy, content ids and credentials, by command and for players."""
+
+import os
+
+from harness import client
+from harness.case import VaultCase
+from harness.control import KEYLESS
+from harness.nginx_origin import HOST
+
+SIZE = 300_000
+
+
+class Titles(VaultCase):
+    @classmethod
+    def prepare(cls):
+        cls.origin = cls.new_scripted_origin()
+
+    def film(self, *targets, **script):
+        """One film under several targets, and their URLs."""
+        for target in targets:
+            self.origin.add(target, size=SIZE, seed=7, **script)
+        return self.origin.film(targets[0]).content, [self.origin.url(target) for target in targets]
+
+    def asked(self, *targets):
+        return [len(self.origin.gets(target)) for target in targets]
+
+    def assert_plays(self, address, content):
+        answer = client.get(address)
+        self.assertEqual((answer.status, answer.complete), (200, True))
+        self.assertTrue(answer.body == content, "the bytes differ")
+
+    def test_ignored_query(self):
+        """A signed URL with a new token finds the same bytes, once ignore-query says so, through the service too (C18)"""
+        vault, names = self.served_vault(), ("signed.mp4?token=1", "signed.mp4?token=2")
+        content, (first, second) = self.film(*names)
+        vault.result("config", "set", "ignore-query", "token,expires", **KEYLESS)
+        self.assertEqual(vault.result("config", "get", "ignore-query", **KEYLESS), b"expires,token\n")
+        vault.result("fetch", first, **KEYLESS)
+        self.assert_plays(vault.address(second), content)
+        self.assertEqual(self.asked(*names), [1, 0])
+        vault.stop()
+        self.assertTrue(vault.result("cat", second, "--offline") == content)
+        vault.result("config", "unset", "ignore-query")
+        self.assertEqual(vault.run("cat", second, "--offline").returncode, 6)
+
+    def test_renewed_link(self):
+        """A download whose link has expired goes on with the next one, from where it was (C18)"""
+        vault, names = self.new_vault(), ("renewed.mp4?sig=1", "renewed.mp4?sig=2")
+        content, (first, second) = self.film(*names)
+        vault.result("config", "set", "ignore-query", "sig", "--host", HOST)
+        vault.result("cat", first, "--range", "0-99999")
+        self.origin.film(names[0]).status = 403
+        self.assertEqual(vault.run("fetch", first).returncode, 5)
+        vault.result("fetch", second)
+        self.assertTrue(vault.result("cat", first, "--offline") == content)
+        self.assertEqual([item.range for item in self.origin.gets(names[1])], ["bytes=100000-"])
+
+    def test_mapped_host(self):
+        """What lies at a mirror is named as what lies at the other host, until that is taken back (C18)"""
+        vault = self.new_vault()
+        content, (url,) = self.film("mirrored.mp4")
+        here, there = f"{HOST}:{self.origin.port}", f"localhost:{self.origin.port}"
+        mirror = url.replace(here, there)
+        vault.result("config", "set", "map-host", there, here)
+        vault.result("fetch", mirror)
+        self.assertTrue(vault.result("cat", url, "--offline") == content)
+        vault.result("config", "unset", "map-host", there)
+        self.assertEqual(vault.run("cat", mirror, "--offline").returncode, 6)
+
+    def test_allowed_hosts(self):
+        """Hosts are allowed and taken back one by one; what is no host is refused with exit code 2"""
+        vault = self.new_vault()
+        vault.result("config", "set", "allow-host", "nas.example", "10.0.0.7")
+        self.assertEqual(vault.result("config", "get", "allow-host").split(), [b"10.0.0.7", b"nas.example"])
+        vault.result("config", "unset", "allow-host", "10.0.0.7")
+        self.assertEqual(vault.result("config", "get", "allow-host"), b"nas.example\n")
+        self.assertEqual(vault.run("config", "set", "allow-host", "http://nas.example/").returncode, 2)
+
+    def test_content_id(self):
+        """A player finds a title by its content id under whatever URL it has, and not without (C18)"""
+        vault, names = self.served_vault(), ("named.mp4?a", "named.mp4?b")
+        content, (first, second) = self.film(*names)
+        self.assert_plays(vault.address(first, "--content-id", "film 1"), content)
+        self.assert_plays(vault.address(second, "--content-id", "film 1"), content)
+        self.assertEqual(self.asked(*names), [1, 0])
+        self.assert_plays(vault.address(second), content)
+        self.assertEqual(self.asked(*names), [1, 1])
+
+    def test_credentials(self):
+        """A title that wants credentials plays for who has its link; the fields stay in the vault, others get 401 (H11)"""
+        vault, other = self.served_vault(), self.served_vault()
+        content, (url,) = self.film("private.mp4", secret="Bearer s3cret")
+        fields = os.path.join(vault.base, "fields")
+        with open(fields, "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+            file.write("Authorization: Bearer s3cret\n")
+        self.assertEqual(client.get(other.address(url)).status, 401)
+        vault.result("cat", url, "--header-file", fields, "--range", "0-99999")
+        address = vault.address(url, "--header-file", fields)
+        self.assertNotIn("s3cret", address)
+        os.remove(fields)
+        # What is missing is asked for with the fields that the vault has kept.
+        self.assert_plays(address, content)
+        self.assertEqual([item.range for item in self.origin.gets("private.mp4")][-1], "bytes=100000-")
