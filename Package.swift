@@ -51,12 +51,14 @@ let package = Package(
         .systemLibrary(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
         .systemLibrary(name: "CProcess"),
+        .systemLibrary(name: "CFile"),
 
         // Lowest first: a target imports only what stands above it.
         .target(name: "VaultModel", swiftSettings: settings),
         .target(name: "VaultManifest", dependencies: ["VaultModel"], swiftSettings: settings),
         .target(name: "VaultCrypto", dependencies: ["CSodium", "VaultModel"], swiftSettings: settings),
-        .target(name: "VaultStorage", dependencies: ["VaultCrypto", "VaultModel", grdb], swiftSettings: settings),
+        .target(
+            name: "VaultStorage", dependencies: ["CFile", "VaultCrypto", "VaultModel", grdb], swiftSettings: settings),
         .target(name: "VaultFetch", dependencies: ["CCurl", "VaultModel"], swiftSettings: settings),
         .target(
             name: "MediaVault",

@@ -10,7 +10,9 @@ struct ImportTests {
         "VaultModel": ["Foundation"],
         "VaultManifest": ["VaultModel", "FoundationXML"],
         "VaultCrypto": ["VaultModel", "CSodium", "Foundation", "Synchronization"],
-        "VaultStorage": ["VaultModel", "VaultCrypto", "GRDB", "Foundation", "Synchronization", "Glibc", "Darwin"],
+        "VaultStorage": [
+            "VaultModel", "VaultCrypto", "CFile", "GRDB", "Foundation", "Synchronization", "Glibc", "Darwin",
+        ],
         "VaultFetch": ["VaultModel", "CCurl", "Foundation", "Synchronization", "Glibc", "Darwin"],
         "MediaVault": [
             "VaultModel", "VaultManifest", "VaultCrypto", "VaultStorage", "VaultFetch", "DequeModule", "Dispatch",

@@ -93,6 +93,10 @@ private final class MeteredFile: StoredFile {
         try unsafe below.read(into: buffer, at: offset)
     }
 
+    func readAtHand(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
+        unsafe below.readAtHand(into: buffer, at: offset)
+    }
+
     func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(FileFailure) {
         fileSystem.grew(path, to: offset + Int64(buffer.count))
         try unsafe below.write(buffer, at: offset)

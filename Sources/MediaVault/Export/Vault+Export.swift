@@ -27,8 +27,8 @@ extension Vault {
     ) async throws {
         let store = store
         let id = try await name(reference).id
-        var source = try await executor.run { try ExportSource(store, id, reference.url) }
-        let file = try await executor.run { try ExportFile(path, replacing: replacing, fileSystem: fileSystem) }
+        var source = try await pool.run { try ExportSource(store, id, reference.url) }
+        let file = try await pool.run { try ExportFile(path, replacing: replacing, fileSystem: fileSystem) }
         do {
             var position: Int64 = 0
             var lastTold: ContinuousClock.Instant?
@@ -39,7 +39,7 @@ extension Vault {
                     await progress(ExportProgress(written: position, total: source.length))
                 }
                 let (from, here) = (source, position)
-                (source, position) = try await executor.run {
+                (source, position) = try await pool.run {
                     var source = from
                     let bytes = try source.bytes(at: here, of: store)
                     try file.write(bytes, at: here)
@@ -47,10 +47,10 @@ extension Vault {
                 }
             }
             try Task.checkCancellation()
-            try await executor.run { try file.finish() }
+            try await pool.run { try file.finish() }
             await progress(ExportProgress(written: source.length, total: source.length))
         } catch {
-            try? await executor.run { file.abandon() }
+            try? await pool.run { file.abandon() }
             throw error
         }
     }

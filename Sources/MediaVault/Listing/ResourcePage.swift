@@ -13,7 +13,7 @@ extension Vault {
     /// The resources after one of them, as many as a page has.
     package func page(after last: ResourceID?, limit: Int) async throws -> ResourcePage {
         let store = store
-        return try await executor.run {
+        return try await pool.run {
             let rows = try store.index.resources(after: last, limit: limit)
             let known = rows.compactMap(\.resource)
             return ResourcePage(

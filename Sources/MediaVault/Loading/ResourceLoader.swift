@@ -16,6 +16,8 @@ final class ResourceLoader: Sendable {
     /// Where the resource's bytes can be asked for; ``url`` is what it is called.
     let addresses: AddressBook
     private let names: ResourceNames
+    /// Segments that are read again and again.
+    let opened = OpenSegments()
     /// Lets one answer's head at a time be taken in.
     let answers = Turnstile()
     private let contact = OriginContact()
@@ -151,6 +153,7 @@ final class ResourceLoader: Sendable {
     /// What reading a segment failed with makes a gap, here and in the index.
     func condemn(_ segment: SegmentDescription, for failure: SegmentFailure) async {
         guarded.withLock { $0.state.condemn(segment.id, for: failure) }
+        opened.drop(segment.id)
         let store = store
         // The bytes are not served whether or not the index could be told; the next reader finds the same.
         try? await pool.run { try store.condemn(segment, for: failure) }
@@ -204,7 +207,10 @@ final class ResourceLoader: Sendable {
     func close() { end(with: VaultError(.closed, "the vault was closed; open it again")) }
 
     /// Ends every fetch, keeping what came, and every reader with an error. ``settle(_:)`` says when it is done.
-    func end(with error: VaultError) { change { $0.end(with: error) } }
+    func end(with error: VaultError) {
+        change { $0.end(with: error) }
+        opened.dropAll()
+    }
 
     // MARK: Origin
 

@@ -45,7 +45,6 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
 
     private struct Progress {
         var position: Int64
-        var segment: (id: SegmentID, reader: SegmentReader)?
         var isEnded = false
     }
 
@@ -131,15 +130,16 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
 
     /// Opens sealed bytes; nil where they turned out to be damaged and are a gap now.
     private func open(_ wanted: ByteRange, of segment: SegmentDescription) async throws -> [UInt8]? {
-        let kept = progress.withLock { $0.segment }
+        let kept = loader.opened.reader(of: segment.id)
         let record = loader.record
         do {
+            // What lies in memory is opened where it is wanted; only what has to be waited for takes a thread.
+            if let bytes = try kept?.bytesAtHand(wanted, of: segment) { return bytes }
             let (reader, bytes) = try await loader.pool.run {
-                let reader = kept?.id == segment.id ? kept?.reader : nil
-                let opened = try reader ?? record.reader(of: segment)
-                return (opened, try opened.bytes(wanted, of: segment))
+                let reader = try kept ?? record.reader(of: segment)
+                return (reader, try reader.bytes(wanted, of: segment))
             }
-            if kept?.id != segment.id { progress.withLock { $0.segment = (segment.id, reader) } }
+            if kept == nil { loader.opened.keep(reader, of: segment.id) }
             return bytes
         } catch SegmentFailure.unreadable(let failure) where loader.isOffline {
             // The bytes are there, and nothing can stand in for them.

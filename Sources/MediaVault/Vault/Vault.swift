@@ -40,9 +40,6 @@ public final class Vault: Sendable {
     /// The version of the library, as origins see it in `User-Agent`.
     public static let version = "0.1.0"
 
-    /// The pool whose threads open and seal: a task that prefers it reads without a change of thread.
-    package var executor: BlockingPool { pool }
-
     private init(store: VaultStore, options: VaultOptions, unlockRestsWithVault: Bool) {
         self.store = store
         self.unlockRestsWithVault = unlockRestsWithVault
@@ -262,7 +259,10 @@ public final class Vault: Sendable {
     }
 
     func keepUp(now: ContinuousClock.Instant) async {
-        for loader in loaders.withLock({ $0.values.map(\.loader) }) { loader.change { $0.tick(now: now) } }
+        for loader in loaders.withLock({ $0.values.map(\.loader) }) {
+            loader.change { $0.tick(now: now) }
+            loader.opened.dropIdle(now: now)
+        }
         loaders.withLock { loaders in
             loaders = loaders.filter { _, entry in
                 entry.isInUse || now - entry.idleSince < Self.idleTime

@@ -5,12 +5,13 @@ import VaultStorage
 extension Vault {
     /// Makes a block, or a whole segment, a gap.
     func condemn(_ segment: SegmentID, for failure: SegmentFailure, of resource: ResourceID) async throws {
-        loader(of: resource)?.change { state in
+        let (store, loader) = (store, loader(of: resource))
+        loader?.opened.drop(segment)
+        loader?.change { state in
             state.condemn(segment, for: failure)
             return Effects()
         }
-        let store = store
-        try await executor.run { try store.condemn(segment, size: store.index.fileBytes(of: segment), for: failure) }
+        try await pool.run { try store.condemn(segment, size: store.index.fileBytes(of: segment), for: failure) }
     }
 
     /// Takes a file in that is a whole segment by its own header.
@@ -20,7 +21,7 @@ extension Vault {
         let loader = loader(of: claimed.resource)
         guard loader?.isIdle ?? true else { return false }
         let (store, segment) = (store, claimed.segment)
-        guard try await executor.run({ try store.adopt(segment) }) else { return false }
+        guard try await pool.run({ try store.adopt(segment) }) else { return false }
         if let loader, loader.record.representation == segment.representation {
             loader.change { state in
                 // Under a row that was wrong it may be there already.

@@ -65,7 +65,7 @@ struct Verifier {
     ) async throws -> Result {
         try Task.checkCancellation()
         let store = vault.store
-        return try await vault.executor.run { try call(store) }
+        return try await vault.pool.run { try call(store) }
     }
 
     /// Whether the next segment is one that is opened.

@@ -30,7 +30,7 @@ struct ClientWatch: Sendable {
     ///
     /// - Throws: what the work throws, which is `CancellationError` where it was cancelled.
     func during<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
-        let task = Task { try await work() }
+        let task = Task(executorPreference: LoopExecutor(channel.eventLoop)) { try await work() }
         let watching = begin(while: { true }, whenGone: { task.cancel() })
         defer { watching.end() }
         return try await withTaskCancellationHandler {

@@ -13,8 +13,6 @@ struct MediaBody: Sendable {
     let length: Int64?
     let channel: any Channel
     let watch: ClientWatch
-    /// The threads that open blocks.
-    let executor: any TaskExecutor
 
     /// The most bytes given to a connection that keeps up at a time.
     private static let pieceBytes = 128 << 10

@@ -51,7 +51,7 @@ struct MediaResponder: Sendable {
     ) -> Response {
         let plan = AnswerPlan(MediaFacts(reader), isRanged: isRanged)
         let body = MediaBody(
-            reader: reader, length: plan.length, channel: context.channel, watch: watch, executor: vault.executor)
+            reader: reader, length: plan.length, channel: context.channel, watch: watch)
         return Response(plan, body, context: context)
     }
 

@@ -21,10 +21,7 @@ extension Response {
             body: ResponseBody { writer in
                 var sent: Int64 = 0
                 defer { context.log(status: plan.status, bytes: sent) }
-                // Where blocks are opened: no change of thread for each.
-                try await withTaskExecutorPreference(body.executor) {
-                    try await body.write(to: &writer, counting: &sent)
-                }
+                try await body.write(to: &writer, counting: &sent)
                 try await writer.finish(nil)
             })
     }

@@ -35,7 +35,12 @@ package final class VaultServer: Sendable {
         let (controlSettled, controlSettles) = AsyncStream.makeStream(of: Never.self)
         let application = Application(
             responder: ServiceResponder(vault: vault, hosts: try HostCheck(hostNames: configuration.hostNames)),
-            server: .http1(configuration: .init(idleTimeout: TimeAmount(configuration.idleTimeout))),
+            server: HTTPServerBuilder { responder in
+                LoopChannel(
+                    base: HTTP1Channel(
+                        responder: responder,
+                        configuration: .init(idleTimeout: TimeAmount(configuration.idleTimeout))))
+            },
             configuration: ApplicationConfiguration(
                 address: .hostname(address.host, port: address.port),
                 availableConnectionsDelegate: .maximum(configuration.mostConnections, logger: logger)),

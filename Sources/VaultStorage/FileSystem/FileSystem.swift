@@ -29,6 +29,8 @@ package protocol FileSystem: Sendable {
 package protocol StoredFile: AnyObject, Sendable {
     /// Reads at `offset` until the buffer is full or the file ends; returns the bytes read.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileFailure) -> Int
+    /// The same without waiting for the disk; nil where some of it would have to be waited for.
+    func readAtHand(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int?
     /// Writes all of the buffer at `offset`.
     func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(FileFailure)
     /// Makes the content durable. After a failure the file must not be trusted, and this must not be called again.
@@ -38,6 +40,9 @@ package protocol StoredFile: AnyObject, Sendable {
 }
 
 extension StoredFile {
+    /// A file of which nobody knows what lies in memory.
+    package func readAtHand(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? { nil }
+
     /// Reads at `offset` until there are `count` bytes or the file ends.
     package func read(count: Int, at offset: Int64) throws(FileFailure) -> [UInt8] {
         var failure: FileFailure?

@@ -1,4 +1,5 @@
 #if canImport(Glibc)
+import CFile
 import Glibc
 #elseif canImport(Darwin)
 import Darwin
@@ -112,6 +113,15 @@ final class PosixFile: StoredFile {
         }
         return done
     }
+
+    #if canImport(Glibc)
+    func readAtHand(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
+        guard let address = buffer.baseAddress else { return 0 }
+        let count = unsafe cfile_read_from_memory(descriptor.number, address, buffer.count, offset)
+        // Less than all: the rest is on the disk, or there is none, which a read that waits finds out.
+        return count == buffer.count ? count : nil
+    }
+    #endif
 
     func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(FileFailure) {
         var done = 0

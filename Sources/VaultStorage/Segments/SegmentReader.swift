@@ -45,60 +45,80 @@ package final class SegmentReader: Sendable {
 
     /// Opens `range`, offsets of the representation within `segment`, into `output`.
     ///
-    /// - Parameter segment: the row as it stands now; it may have grown since this reader was made.
+    /// - Parameters:
+    ///   - segment: the row as it stands now; it may have grown since this reader was made.
+    ///   - mayWait: whether the disk may be waited for.
+    /// - Returns: false where it would have to be and may not; `output` then holds nothing of use.
     /// - Precondition: `output` has exactly as many bytes as `range`, and `range` lies within the segment.
     /// - Throws: ``SegmentFailure/badBlock(_:)`` or ``SegmentFailure/unreadable(_:)``; `output` then holds verified
     ///   bytes up to the block that failed, and nothing of that block.
     package func open(
-        _ range: ByteRange, of segment: SegmentDescription, into output: UnsafeMutableRawBufferPointer
-    ) throws(SegmentFailure) {
+        _ range: ByteRange, of segment: SegmentDescription, into output: UnsafeMutableRawBufferPointer,
+        mayWait: Bool = true
+    ) throws(SegmentFailure) -> Bool {
         precondition(output.count == Int(range.length) && segment.range.contains(range))
-        guard !range.isEmpty else { return }
+        guard !range.isEmpty else { return true }
         var block = segment.block(holding: range.lowerBound)
         let last = segment.block(holding: range.upperBound - 1)
         while block <= last {
             let end = min(block + Self.blocksInRun - 1, last)
-            try unsafe openRun(block...end, range, segment, output)
+            guard try unsafe openRun(block...end, range, segment, output, mayWait) else { return false }
             block = end + 1
         }
+        return true
     }
 
     /// The bytes of `range`, offsets of the representation within `segment`.
     ///
     /// - Throws: ``SegmentFailure/badBlock(_:)`` or ``SegmentFailure/unreadable(_:)``.
     package func bytes(_ range: ByteRange, of segment: SegmentDescription) throws(SegmentFailure) -> [UInt8] {
+        try bytes(range, of: segment, mayWait: true) ?? []
+    }
+
+    /// The same without waiting for the disk; nil where it would have to be waited for. Such a call does not block.
+    package func bytesAtHand(_ range: ByteRange, of segment: SegmentDescription) throws(SegmentFailure) -> [UInt8]? {
+        try bytes(range, of: segment, mayWait: false)
+    }
+
+    private func bytes(
+        _ range: ByteRange, of segment: SegmentDescription, mayWait: Bool
+    ) throws(SegmentFailure) -> [UInt8]? {
         var failure: SegmentFailure?
+        var isThere = false
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: Int(range.length)) { buffer, count in
             do throws(SegmentFailure) {
                 // The array's own storage, as many bytes as the range has.
-                try unsafe open(
+                isThere = try unsafe open(
                     range, of: segment,
                     into: UnsafeMutableRawBufferPointer(
-                        rebasing: UnsafeMutableRawBufferPointer(buffer)[..<Int(range.length)]))
-                count = Int(range.length)
+                        rebasing: UnsafeMutableRawBufferPointer(buffer)[..<Int(range.length)]),
+                    mayWait: mayWait)
+                count = isThere ? Int(range.length) : 0
             } catch {
                 failure = error
             }
         }
         if let failure { throw failure }
-        return bytes
+        return isThere ? bytes : nil
     }
 
     private func openRun(
         _ blocks: ClosedRange<Int>, _ wanted: ByteRange, _ segment: SegmentDescription,
-        _ output: UnsafeMutableRawBufferPointer
-    ) throws(SegmentFailure) {
+        _ output: UnsafeMutableRawBufferPointer, _ mayWait: Bool
+    ) throws(SegmentFailure) -> Bool {
         let offset = segment.fileOffset(ofBlock: blocks.lowerBound)
         let sealedSize = blocks.reduce(0) {
             $0 + Int(segment.range(ofBlock: $1).length) + SegmentDescription.tagByteCount
         }
-        try unsafe withUnsafeTemporaryAllocation(byteCount: sealedSize, alignment: 16) {
-            sealed throws(SegmentFailure) in
+        return try unsafe withUnsafeTemporaryAllocation(byteCount: sealedSize, alignment: 16) {
+            sealed throws(SegmentFailure) -> Bool in
             let count: Int
-            do throws(FileFailure) {
-                count = try unsafe file.read(into: sealed, at: offset)
-            } catch {
-                throw .unreadable(error)
+            if mayWait {
+                count = try unsafe read(into: sealed, at: offset)
+            } else if let found = unsafe file.readAtHand(into: sealed, at: offset) {
+                count = found
+            } else {
+                return false
             }
             var position = 0
             for block in blocks {
@@ -109,6 +129,15 @@ package final class SegmentReader: Sendable {
                 guard unsafe openBlock(block, bytes, plain, wanted, output) else { throw .badBlock(block) }
                 position += size
             }
+            return true
+        }
+    }
+
+    private func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SegmentFailure) -> Int {
+        do throws(FileFailure) {
+            return try unsafe file.read(into: buffer, at: offset)
+        } catch {
+            throw .unreadable(error)
         }
     }
 

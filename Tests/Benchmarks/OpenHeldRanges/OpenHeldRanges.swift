@@ -22,7 +22,7 @@ struct OpenHeldRanges {
         let bare = try BareLoop(folder: folder)
         var ratios: [Double] = []
         for round in 0...rounds {
-            let bareTime = try await vault.executor.run { try clocked { try bare.openAll() } }
+            let bareTime = try clocked { try bare.openAll() }
             let libraryTime = try await library(vault, url, bytes: Int64(mebibytes) << 20)
             // The first round warms the page cache.
             if round > 0 { ratios.append(bareTime / libraryTime) }
@@ -51,7 +51,7 @@ struct OpenHeldRanges {
 
     /// Reads everything on one of the pool's threads.
     private static func library(_ vault: Vault, _ url: MediaURL, bytes: Int64) async throws -> Double {
-        let task = Task(executorPreference: vault.executor) {
+        let task = Task(executorPreference: BlockingPool.shared) {
             let clock = ContinuousClock()
             let start = clock.now
             var count: Int64 = 0

@@ -1,0 +1,22 @@
+#ifndef MEDIAVAULT_CFILE_SHIM_H
+#define MEDIAVAULT_CFILE_SHIM_H
+
+// A call on files that Swift's module of the C library leaves out, behind a fixed signature.
+
+#ifdef __linux__
+#include <linux/fs.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/// Reads at `offset` what lies in memory already, at most `count` bytes, and never waits for the disk. Returns the bytes
+/// read, or -1 with errno set: EAGAIN where it would have to wait, EOPNOTSUPP where the file system cannot tell.
+static inline ssize_t cfile_read_from_memory(int descriptor, void *buffer, size_t count, long long offset) {
+    struct iovec place = {.iov_base = buffer, .iov_len = count};
+    return syscall(
+        SYS_preadv2, descriptor, &place, 1UL, (unsigned long)offset,
+        (unsigned long)((unsigned long long)offset >> 32), RWF_NOWAIT);
+}
+#endif
+
+#endif
