@@ -45,15 +45,8 @@ struct MediaBody: Sendable {
             guard length == nil || length == sent else { throw WrongLength() }
         } catch {
             reader.cancel()
-            // Closing drops what the connection has not taken yet: at a hole the client gets all that comes before it.
-            if error is VaultError { try await drain() }
+            if error is VaultError { try await channel.drained() }
             throw error
-        }
-    }
-
-    private func drain() async throws {
-        while try await channel.getOption(.bufferedWritableBytes).get() > 0 {
-            try await Task.sleep(for: .milliseconds(50))
         }
     }
 }

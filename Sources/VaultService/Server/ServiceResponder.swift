@@ -39,6 +39,10 @@ struct ServiceResponder: HTTPResponder {
         case .allowed: break
         }
         let target = request.head.path ?? ""
+        // They ask for no resource of ours, whatever they name.
+        if [.connect, .trace].contains(request.method) || target == "*" {
+            return short(ErrorAnswer.methodNotAllowed())
+        }
         let route = Route(target: target)
         switch route {
         case .unknown: return short(ErrorAnswer.notFound)
@@ -59,10 +63,8 @@ struct ServiceResponder: HTTPResponder {
         guard let reference = vault.tokens.reference(ofTarget: target, now: now) else {
             return Response(ErrorAnswer.notFound, isHead: isHead, context: context)
         }
-        let wanted = MediaRequest(
-            method: isHead ? .head : .get, range: request.headers[values: .range],
-            ifRange: request.headers[values: .ifRange])
-        return try await MediaResponder(vault: vault).respond(to: wanted, for: reference, context: context)
+        let responder = MediaResponder(vault: vault, reference: reference, context: context, now: now)
+        return try await responder.respond(to: MediaRequest(isHead ? .head : .get, request.headers, now: now))
     }
 }
 

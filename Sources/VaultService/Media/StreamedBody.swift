@@ -1,0 +1,15 @@
+import Hummingbird
+
+/// A body that is written by and by.
+protocol StreamedBody: Sendable {
+    /// The threads that open blocks.
+    var executor: any TaskExecutor { get }
+
+    /// Writes all, or throws so that the connection is closed.
+    ///
+    /// - Parameter sent: counts the bytes handed over.
+    @concurrent
+    func write(to writer: inout any ResponseBodyWriter, counting sent: inout Int64) async throws
+}
+
+extension MediaBody: StreamedBody {}
