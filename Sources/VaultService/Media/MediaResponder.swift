@@ -15,15 +15,20 @@ struct MediaResponder: Sendable {
     /// Seconds since 1970.
     private let now: Int64
 
-    init(vault: Vault, reference: MediaReference, context: ServiceContext, now: Int64) {
+    init(vault: Vault, reference: MediaReference, context: ServiceContext) {
         self.vault = vault
         self.reference = reference
         self.context = context
-        self.now = now
+        now = Int64(Date().timeIntervalSince1970)
         watch = ClientWatch(context.channel)
     }
 
-    func respond(to request: MediaRequest) async throws -> Response {
+    /// Answers a request by GET or HEAD.
+    func respond(to request: Request) async throws -> Response {
+        try await respond(to: MediaRequest(request.method == .head ? .head : .get, request.headers, now: now))
+    }
+
+    private func respond(to request: MediaRequest) async throws -> Response {
         do {
             // A representation that changes between two questions begins anew; one that changes each time is given up.
             for _ in 0..<3 {

@@ -30,6 +30,7 @@ struct MultipartBody: StreamedBody {
         try await write(multipart.end, to: &writer, counting: &sent)
     }
 
+    @concurrent
     private func write(
         _ text: String, to writer: inout any ResponseBodyWriter, counting sent: inout Int64
     ) async throws {

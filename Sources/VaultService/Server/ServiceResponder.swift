@@ -39,13 +39,12 @@ struct ServiceResponder: HTTPResponder {
         case .allowed: break
         }
         let target = request.head.path ?? ""
-        // They ask for no resource of ours, whatever they name.
-        if [.connect, .trace].contains(request.method) || target == "*" {
-            return short(ErrorAnswer.methodNotAllowed())
-        }
         let route = Route(target: target)
         switch route {
-        case .unknown: return short(ErrorAnswer.notFound)
+        case .unknown:
+            // CONNECT names no resource, and OPTIONS may name all.
+            let isOfServer = [.connect, .trace, .options].contains(request.method)
+            return short(isOfServer ? ErrorAnswer.methodNotAllowed() : ErrorAnswer.notFound)
         case .api(let route):
             guard BearerToken.read(request.headers[.authorization]).map(vault.tokens.isAdminToken) ?? false else {
                 return short(ErrorAnswer.notFound)
@@ -63,8 +62,7 @@ struct ServiceResponder: HTTPResponder {
         guard let reference = vault.tokens.reference(ofTarget: target, now: now) else {
             return Response(ErrorAnswer.notFound, isHead: isHead, context: context)
         }
-        let responder = MediaResponder(vault: vault, reference: reference, context: context, now: now)
-        return try await responder.respond(to: MediaRequest(isHead ? .head : .get, request.headers, now: now))
+        return try await MediaResponder(vault: vault, reference: reference, context: context).respond(to: request)
     }
 }
 
