@@ -26,6 +26,8 @@ struct MultipartBody: StreamedBody {
             var given: Int64 = 0
             defer { sent += given }
             try await body.write(to: &writer, counting: &given)
+            // Each part may be some way ahead of the connection, not all of them together.
+            try await channel.eventLoop.submit {}.get()
         }
         try await write(multipart.end, to: &writer, counting: &sent)
     }

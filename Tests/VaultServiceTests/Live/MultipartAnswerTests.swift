@@ -155,7 +155,8 @@ struct MultipartAnswerTests {
         try await service(origin) { service, url in
             let (head, body) = try #require(try await service.ask("GET", url, ["Range": "bytes=0-0,2-2"]))
             let parts = try #require(BodyPart.parts(of: body, type: head.fields["content-type"]))
-            #expect(parts.map(\.type) == ["application/octet-stream", "application/octet-stream"])
+            // libcurl ends the value at the first line end of any kind.
+            #expect(parts.count == 2 && parts.allSatisfy { $0.type == "video/mp4" })
             #expect(!String(decoding: body, as: UTF8.self).contains("X-Injected"))
         }
     }

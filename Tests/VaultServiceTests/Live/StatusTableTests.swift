@@ -130,7 +130,8 @@ struct StatusTableTests {
             let capability = String(target.split(separator: "/")[1])
             for (method, target, host, fields, status) in [
                 ("GET", target, "evil.test", [:], 421), ("GET", target, "", [:], 400), ("GET", "/x", nil, [:], 404),
-                ("GET", target + "/../x", nil, [:], 404), ("POST", target, nil, ["Content-Length": "0"], 405),
+                ("GET", target.replacing("/a/", with: "/a/../"), nil, [:], 404),
+                ("POST", target, nil, ["Content-Length": "0"], 405),
                 ("OPTIONS", target, nil, [:], 405), ("GET", target, nil, ["If-Match": "\"x\""], 412),
                 ("GET", target, nil, ["Range": "bytes=5-2"], 416),
             ] as [(String, String, String?, KeyValuePairs<String, String>, Int)] {
