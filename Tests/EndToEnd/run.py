@@ -22,7 +22,7 @@ sys.dont_write_bytecode = True
 from harness import reporting  # noqa: E402
 from harness.case import Settings  # noqa: E402
 
-TOOLS = ("nginx", "ffmpeg", "mpv", "cvlc", "chromium")
+TOOLS = ("nginx", "ffmpeg", "mpv", "cvlc", "chromium", "varnishtest")
 
 
 def checks(suite):

@@ -30,6 +30,18 @@ struct DotSegmentsTests {
         #expect(DotSegments.contains(path) == isFound)
     }
 
+    @Test(
+        "They are found where an origin that decodes too much would see them (reliability 9)",
+        arguments: [
+            ("/a/..%2fb", true), ("/a/..%2Fb", true), ("/a/%2e%2E%2fb", true), ("/a/b%2f../c", true),
+            ("/a/..%5cb", true), ("/a%2f..%2fb", true), ("/a/..;x/b", true), ("/a/.;/b", true), ("/a/%2e.;x=1/b", true),
+            ("/a/b%2fc", false), ("/a/b;c=..", false), ("/a/..b%2fc", false), ("/a/film%20..%20end.mp4", false),
+            ("/a/...%2fb", false), ("/a/b", false), ("/", false),
+        ])
+    func hidden(path: String, areHidden: Bool) {
+        #expect(DotSegments.areHidden(in: path) == areHidden)
+    }
+
     @Test("Every path of short segments comes out as by the RFC's own loop, and twice changes nothing")
     func exhaustive() {
         let pieces = ["", ".", "..", "a", "b."]

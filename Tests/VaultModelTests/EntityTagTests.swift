@@ -45,4 +45,16 @@ struct EntityTagTests {
         #expect(one.matchesStrongly(other) == isMatch)
         #expect(other.matchesStrongly(one) == isMatch)
     }
+
+    @Test(
+        "Tags match weakly where their texts are equal (RFC 9110 §8.8.3.2)",
+        arguments: [
+            ("W/\"1\"", "W/\"1\"", true), ("W/\"1\"", "W/\"2\"", false), ("W/\"1\"", "\"1\"", true),
+            ("\"1\"", "\"1\"", true), ("\"\u{E9}\"", "\"e\u{301}\"", false),
+        ])
+    func weakComparison(one: String, other: String, isMatch: Bool) throws {
+        let (one, other) = (try #require(EntityTag(one)), try #require(EntityTag(other)))
+        #expect(one.matchesWeakly(other) == isMatch)
+        #expect(other.matchesWeakly(one) == isMatch)
+    }
 }

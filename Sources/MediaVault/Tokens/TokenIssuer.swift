@@ -72,7 +72,7 @@ public struct TokenIssuer: Sendable {
             // Whatever would be read differently by the origin than by us is refused.
             !target.utf8.contains(0x23), !parts[4].utf8.contains(0x40),
             let url = try? MediaURL("\(parts[3])://\(parts[4])/\(parts[5])"), url.authority == parts[4],
-            url.path + (url.query.map { "?\($0)" } ?? "") == "/" + parts[5],
+            url.path + (url.query.map { "?\($0)" } ?? "") == "/" + parts[5], !DotSegments.areHidden(in: url.path),
             let prefix = Capability.prefix(of: url.path, depth: capability.depth)
         else { return nil }
         let right = mac(

@@ -23,6 +23,16 @@ package enum DotSegments {
         path.split(separator: "/").contains { [".", ".."].contains(decoded($0)) }
     }
 
+    /// Whether an origin might read a dot segment where ``contains(_:)`` finds none: beside an escaped slash or backslash,
+    /// which some decode first, or before a parameter.
+    package static func areHidden(in path: String) -> Bool {
+        guard path.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: ";") }) else { return false }
+        let shown = path.lowercased().replacing("%2f", with: "/").replacing("%5c", with: "/")
+        return shown.split(separator: "/").contains { segment in
+            [".", ".."].contains(decoded(segment.prefix { $0 != ";" }))
+        }
+    }
+
     /// The segment with its escaped dots written out: `%2e` is a dot to every server.
     private static func decoded(_ segment: Substring) -> String {
         segment.count > 6 ? String(segment) : segment.lowercased().replacing("%2e", with: ".")

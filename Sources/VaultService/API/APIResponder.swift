@@ -36,11 +36,8 @@ struct APIResponder: Sendable {
         case .resources: return try json(try await vault.resources(after: asked["after"], limit: asked.number("limit")))
         case .resource: return try json(try await resource(asked.reference()))
         case .content:
-            let wanted = MediaRequest(
-                method: request.method == .head ? .head : .get, range: request.headers[values: .range],
-                ifRange: request.headers[values: .ifRange])
-            return try await MediaResponder(vault: vault.vault).respond(
-                to: wanted, for: await asked.reference(), context: context)
+            return try await MediaResponder(vault: vault.vault, reference: asked.reference(), context: context)
+                .respond(to: request)
         case .removals: return try json(try await vault.remove(asked.body(ReferenceDocument.self).reference()))
         case .pins:
             try await vault.pin(asked.body(ReferenceDocument.self).reference())

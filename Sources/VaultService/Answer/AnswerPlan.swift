@@ -7,25 +7,45 @@ struct AnswerPlan: Hashable, Sendable {
     /// The bytes that follow, or would follow were it not for HEAD; nil where that is not known.
     let length: Int64?
 
+    /// An answer with one range, or with everything.
+    ///
     /// - Parameter isRanged: whether the request asked for a range that counts.
     init(_ facts: MediaFacts, isRanged: Bool) {
-        let information = facts.information
-        var fields = HeaderFields()
-        if isRanged, !facts.isWholeAnswer, let range = facts.range, !range.isEmpty {
-            status = 206
-            length = range.length
-            fields.append(
-                name: "Content-Range", value: ContentRange.bytes(range, total: information.length).description)
-        } else {
-            status = 200
-            length = information.length
+        guard isRanged, !facts.isWholeAnswer, let range = facts.range, !range.isEmpty else {
+            self.init(status: 200, facts, type: facts.type, length: facts.information.length)
+            return
         }
-        if let length { fields.append(name: "Content-Length", value: String(length)) }
-        fields.append(name: "Content-Type", value: information.type ?? "application/octet-stream")
-        fields.append(name: "Accept-Ranges", value: facts.isWholeAnswer ? "none" : "bytes")
+        let whole = ContentRange.bytes(range, total: facts.information.length)
+        self.init(status: 206, facts, type: facts.type, length: range.length, contentRange: whole)
+    }
+
+    /// An answer with several ranges. Its own `Content-Range` would make it one of a single range.
+    init(_ facts: MediaFacts, _ multipart: Multipart) {
+        self.init(status: 206, facts, type: multipart.contentType, length: multipart.length)
+    }
+
+    /// The client has what it asks for.
+    init(notModified facts: MediaFacts) {
+        self.init(status: 304, facts, type: nil, length: 0)
+    }
+
+    private init(
+        status: Int, _ facts: MediaFacts, type: String?, length: Int64?, contentRange: ContentRange? = nil
+    ) {
+        self.status = status
+        self.length = length
+        var fields = HeaderFields()
+        // What describes a body would, without one, describe what the client has (RFC 9110 §15.4.5).
+        if let type {
+            if let contentRange { fields.append(name: "Content-Range", value: contentRange.description) }
+            if let length { fields.append(name: "Content-Length", value: String(length)) }
+            fields.append(name: "Content-Type", value: type)
+            fields.append(name: "Accept-Ranges", value: facts.isWholeAnswer ? "none" : "bytes")
+        }
         fields.append(name: "ETag", value: facts.entityTag.description)
-        if let date = information.validators.lastModified { fields.append(name: "Last-Modified", value: date) }
+        if let date = facts.lastModified { fields.append(name: "Last-Modified", value: date.description) }
         fields.append(name: "Cache-Status", value: facts.cacheStatus.value)
+        if let timing = facts.timing { fields.append(name: "Server-Timing", value: timing.value) }
         fields.append(ProtectiveFields.all)
         self.fields = fields
     }

@@ -18,6 +18,11 @@ enum ErrorAnswer {
     static let foreignUser = answer(
         ProblemDocument(status: 403, title: "Forbidden", detail: "the control socket is for the vault's own user"))
 
+    static let failedCondition = answer(
+        ProblemDocument(
+            status: 412, title: "Precondition Failed",
+            detail: "the resource is not the one that the request names; ask for it without a condition"))
+
     /// - Parameter methods: those that there are, as `Allow` names them.
     static func methodNotAllowed(_ methods: String = "GET, HEAD") -> Answer {
         answer(ProblemDocument(status: 405, title: "Method Not Allowed"), fields: HeaderFields(["Allow": methods]))
@@ -28,16 +33,24 @@ enum ErrorAnswer {
     /// - Parameter held: what the vault holds of the resource, for the answer that bytes are missing.
     static func answer(to error: VaultError, held: [ByteRange] = []) -> Answer {
         var document = document(error)
+        var fields = HeaderFields()
         switch document.status {
-        case 416: return unsatisfiable(document, length: error.length)
+        case 416:
+            // RFC 9110 §14.4 has no form for a length that nobody knows.
+            if let length = error.length {
+                fields.append(name: "Content-Range", value: ContentRange.unsatisfied(total: length).description)
+            }
         case 503:
-            return answer(
-                document, fields: error.retryAfter.map { HeaderFields(["Retry-After": String($0)]) } ?? HeaderFields())
+            if let seconds = error.retryAfter { fields.append(name: "Retry-After", value: String(seconds)) }
         case 504:
             document.held = held.map { [$0.lowerBound, $0.upperBound] }
-            return answer(document)
-        default: return answer(document)
+        default: break
         }
+        if document.status != 416 {
+            let status = CacheStatus.failed(error.code, originStatus: error.originStatus)
+            fields.append(name: "Cache-Status", value: status.value)
+        }
+        return answer(document, fields: fields)
     }
 
     /// The failure as a problem, with the status that a player can use.
@@ -48,11 +61,6 @@ enum ErrorAnswer {
 
     static func answer(_ document: ProblemDocument, fields: HeaderFields = HeaderFields()) -> Answer {
         Answer(status: document.status, type: "application/problem+json", body: document.json, fields: fields)
-    }
-
-    private static func unsatisfiable(_ document: ProblemDocument, length: Int64?) -> Answer {
-        let range = length.map { ContentRange.unsatisfied(total: $0).description }
-        return answer(document, fields: range.map { HeaderFields(["Content-Range": $0]) } ?? HeaderFields())
     }
 
     private static func status(of error: VaultError) -> (Int, String) {

@@ -3,56 +3,48 @@ import VaultModel
 
 /// What an answer's head is made from.
 struct MediaFacts: Hashable, Sendable {
-    /// Where the bytes come from (RFC 9211).
-    enum CacheStatus: Hashable, Sendable {
-        case hit, miss, partial
-        /// Handed on without being stored.
-        case bypass(StoreRefusal)
-
-        /// The field's value.
-        var value: String {
-            switch self {
-            case .hit: "MediaVault; hit"
-            case .miss: "MediaVault; fwd=miss; stored"
-            case .partial: "MediaVault; fwd=partial; stored"
-            case .bypass(let reason): "MediaVault; fwd=bypass; detail=\(reason.rawValue)"
-            }
-        }
-    }
-
     var information: ContentInformation
     /// The strong tag of the representation.
     var entityTag: EntityTag
+    /// When the origin says that it was last modified; nil where it does not, or names no date.
+    var lastModified: HTTPDate?
     /// The bytes that will follow; nil where the length is unknown.
     var range: ByteRange?
     /// Whether ranges of this resource cannot be answered yet.
     var isWholeAnswer: Bool
     var cacheStatus: CacheStatus
+    var timing: ServerTiming?
+
+    /// The media type. An origin may send anything: what cannot stand in a field is no type.
+    var type: String {
+        guard let type = information.type, type.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
+            return "application/octet-stream"
+        }
+        return type
+    }
 }
 
 extension MediaFacts {
-    init(_ reader: MediaReader) {
+    /// - Parameter now: seconds since 1970.
+    init(_ reader: MediaReader, now: Int64) {
         self.init(
-            information: reader.information, entityTag: reader.entityTag, range: reader.range,
+            information: reader.information, entityTag: reader.entityTag,
+            lastModified: .init(of: reader.information, now: now), range: reader.range,
             isWholeAnswer: reader.isWholeAnswer, cacheStatus: CacheStatus(reader.source, reader.bypass))
     }
 
     /// The facts for a request that wants no bytes.
-    init(_ head: MediaHead) {
+    init(_ head: MediaHead, now: Int64) {
         self.init(
-            information: head.information, entityTag: head.entityTag, range: nil, isWholeAnswer: head.isWholeAnswer,
-            cacheStatus: CacheStatus(head.source, head.bypass))
+            information: head.information, entityTag: head.entityTag,
+            lastModified: .init(of: head.information, now: now), range: nil,
+            isWholeAnswer: head.isWholeAnswer, cacheStatus: CacheStatus(head.source, head.bypass))
     }
 }
 
-extension MediaFacts.CacheStatus {
-    init(_ source: MediaReader.Source, _ bypass: StoreRefusal?) {
-        self =
-            switch (source, bypass) {
-            case (.held, _): .hit
-            case (_, let reason?): .bypass(reason)
-            case (.fetched, nil): .miss
-            case (.partial, nil): .partial
-            }
+extension HTTPDate {
+    fileprivate init?(of information: ContentInformation, now: Int64) {
+        guard let text = information.validators.lastModified else { return nil }
+        self.init(text, now: now)
     }
 }

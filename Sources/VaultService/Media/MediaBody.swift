@@ -4,7 +4,7 @@ import NIOCore
 import VaultModel
 
 /// Hands the bytes of a reader to a connection, at the pace of the connection.
-struct MediaBody: Sendable {
+struct MediaBody: StreamedBody {
     /// The reader ended before, or went past, what the head had promised.
     struct WrongLength: Error {}
 
@@ -43,15 +43,8 @@ struct MediaBody: Sendable {
             guard length == nil || length == sent else { throw WrongLength() }
         } catch {
             reader.cancel()
-            // Closing drops what the connection has not taken yet: at a hole the client gets all that comes before it.
-            if error is VaultError { try await drain() }
+            if error is VaultError { try await channel.drained() }
             throw error
-        }
-    }
-
-    private func drain() async throws {
-        while try await channel.getOption(.bufferedWritableBytes).get() > 0 {
-            try await Task.sleep(for: .milliseconds(50))
         }
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Hummingbird
 import Logging
 import MediaVault
@@ -6,75 +7,136 @@ import VaultModel
 
 /// Answers requests for media that may be answered.
 struct MediaResponder: Sendable {
-    let vault: Vault
+    private let vault: Vault
+    private let reference: MediaReference
+    private let context: ServiceContext
+    private let watch: ClientWatch
+    private let arrival = ContinuousClock.now
+    /// Seconds since 1970.
+    private let now: Int64
 
-    func respond(to request: MediaRequest, for reference: MediaReference, context: ServiceContext) async throws
-        -> Response
-    {
-        let watch = ClientWatch(context.channel)
+    init(vault: Vault, reference: MediaReference, context: ServiceContext) {
+        self.vault = vault
+        self.reference = reference
+        self.context = context
+        now = Int64(Date().timeIntervalSince1970)
+        watch = ClientWatch(context.channel)
+    }
+
+    /// Answers a request by GET or HEAD.
+    func respond(to request: Request) async throws -> Response {
+        try await respond(to: MediaRequest(request.method == .head ? .head : .get, request.headers, now: now))
+    }
+
+    private func respond(to request: MediaRequest) async throws -> Response {
         do {
-            switch (request.method, request.wanted) {
-            case (.head, _): return try await head(reference, watch, context)
-            case (.get, .nothing) where !request.isConditional:
-                let head = try await watch.during { [vault] in try await vault.head(of: reference) }
-                throw Self.nothing(of: head.information.length)
-            case (.get, _):
-                let (reader, isRanged) = try await open(reference, request, watch)
-                return media(reader, isRanged: isRanged, watch, context)
+            // A representation that changes between two questions begins anew; one that changes each time is given up.
+            for _ in 0..<3 {
+                if let response = try await attempt(request) { return response }
             }
+            throw Self.changed
         } catch let error as VaultError {
             context.logger.debug("no media", metadata: ["reason": "\(error.code)"])
             let isMissing = [.notHeld, .unreachable, .integrity].contains(error.code)
-            let held = isMissing ? (try? await vault.summary(of: reference))?.held : nil
+            let held = isMissing ? try await held() : []
             return Response(
-                ErrorAnswer.answer(to: error.told(in: vault.mode), held: held ?? []), isHead: request.method == .head,
+                ErrorAnswer.answer(to: error.told(in: vault.mode), held: held), isHead: request.method == .head,
                 context: context)
         }
     }
+
+    /// Nil where the representation changed meanwhile.
+    private func attempt(_ request: MediaRequest) async throws -> Response? {
+        guard request.needsFacts else { return try await media(Selection(request.wanted), of: nil) }
+        let (facts, took) = try await timed { [vault, reference, now] in
+            MediaFacts(try await vault.head(of: reference), now: now)
+        }
+        var timed = facts
+        timed.timing = ServerTiming(open: took, firstByte: nil)
+        switch request.conditions.verdict(on: facts.entityTag, facts.lastModified) {
+        case .failed: return Response(ErrorAnswer.failedCondition, isHead: request.method == .head, context: context)
+        case .notModified: return Response(headOf: AnswerPlan(notModified: timed), context: context)
+        case .hold: break
+        }
+        if request.method == .head {
+            return Response(headOf: AnswerPlan(timed, isRanged: false), context: context)
+        }
+        return try await media(Selection(request, of: facts), of: facts)
+    }
+
+    /// - Parameter facts: those that the request was judged by; nil where it need not be.
+    private func media(_ selection: Selection, of facts: MediaFacts?) async throws -> Response? {
+        switch selection {
+        case .nothing: throw Self.nothing(of: facts?.information.length)
+        case .whole: return try await single(.whole, of: facts)
+        case .single(let range): return try await single(range, of: facts)
+        case .several(let parts): return try await several(parts, of: facts)
+        }
+    }
+
+    private func single(_ range: RequestedRange, of judged: MediaFacts?) async throws -> Response? {
+        guard let (reader, facts) = try await open(range, of: judged) else { return nil }
+        return media(reader, AnswerPlan(facts, isRanged: range != .whole))
+    }
+
+    private func several(_ parts: [ByteRange], of judged: MediaFacts?) async throws -> Response? {
+        guard let (reader, facts) = try await open(parts[0].asRequested, of: judged) else { return nil }
+        var given = parts
+        if vault.mode == .offline {
+            let held = ByteRanges(try await held())
+            given = [parts[0]] + parts.dropFirst().compactMap { $0.held(in: held) }
+        }
+        guard reader.range == parts[0], given.count > 1, let total = facts.information.length else {
+            // The first part alone is there, or it ends before a hole: an answer may give less than was asked for.
+            return media(reader, AnswerPlan(facts, isRanged: true))
+        }
+        let multipart = Multipart(boundary: try vault.freshText(), type: facts.type, total: total, parts: given)
+        let body = MultipartBody(multipart: multipart, first: reader, channel: context.channel, watch: watch) { [vault, reference] part in
+            let next = try await vault.read(reference, range: part.asRequested)
+            guard next.entityTag == reader.entityTag, next.range == part else {
+                next.cancel()
+                throw Self.changed
+            }
+            return next
+        }
+        return Response(AnswerPlan(facts, multipart), body, context: context)
+    }
+
+    private func media(_ reader: MediaReader, _ plan: AnswerPlan) -> Response {
+        let body = MediaBody(reader: reader, length: plan.length, channel: context.channel, watch: watch)
+        return Response(plan, body, context: context)
+    }
+
+    /// Opens a reader; nil where it is not one of the representation that the request was judged by.
+    private func open(
+        _ range: RequestedRange, of judged: MediaFacts?
+    ) async throws -> (reader: MediaReader, facts: MediaFacts)? {
+        let (reader, took) = try await timed { [vault, reference] in try await vault.read(reference, range: range) }
+        guard judged == nil || judged?.entityTag == reader.entityTag else {
+            reader.cancel()
+            return nil
+        }
+        var facts = MediaFacts(reader, now: now)
+        facts.timing = ServerTiming(open: took, firstByte: .now - arrival)
+        return (reader, facts)
+    }
+
+    /// Asks the vault for as long as the client is there.
+    private func timed<Value: Sendable>(
+        _ question: @escaping @Sendable () async throws -> Value
+    ) async throws -> (Value, Duration) {
+        let start = ContinuousClock.now
+        let value = try await watch.during(question)
+        return (value, .now - start)
+    }
+
+    private func held() async throws -> [ByteRange] { (try? await vault.summary(of: reference))?.held ?? [] }
+
+    private static let changed = VaultError(.changed, "it changed at its origin while it was asked for; ask again")
 
     private static func nothing(of length: Int64?) -> VaultError {
         var error = VaultError(.unsatisfiableRange, "the range asked for is no range; ask for bytes that there are")
         error.length = length
         return error
-    }
-
-    private func head(_ reference: MediaReference, _ watch: ClientWatch, _ context: ServiceContext) async throws
-        -> Response
-    {
-        let head = try await watch.during { [vault] in try await vault.head(of: reference) }
-        let plan = AnswerPlan(MediaFacts(head), isRanged: false)
-        return Response(headOf: plan, context: context)
-    }
-
-    private func media(
-        _ reader: MediaReader, isRanged: Bool, _ watch: ClientWatch, _ context: ServiceContext
-    ) -> Response {
-        let plan = AnswerPlan(MediaFacts(reader), isRanged: isRanged)
-        let body = MediaBody(
-            reader: reader, length: plan.length, channel: context.channel, watch: watch)
-        return Response(plan, body, context: context)
-    }
-
-    /// Opens a reader for what is to be answered; the second value says whether that is the range asked for.
-    ///
-    /// `If-Range` is compared with the tag that the vault gives the representation, before a byte is asked for.
-    private func open(
-        _ reference: MediaReference, _ request: MediaRequest, _ watch: ClientWatch
-    ) async throws -> (reader: MediaReader, isRanged: Bool) {
-        var counts = true
-        if request.isConditional {
-            let head = try await watch.during { [vault] in try await vault.head(of: reference) }
-            counts = request.rangeCounts(for: head.entityTag)
-            if counts, request.wanted == .nothing {
-                throw Self.nothing(of: head.information.length)
-            }
-        }
-        if counts, case .single(let range) = request.wanted {
-            let reader = try await watch.during { [vault] in try await vault.read(reference, range: range) }
-            // The representation may have changed between the two questions.
-            if request.rangeCounts(for: reader.entityTag) { return (reader, true) }
-            reader.cancel()
-        }
-        return (try await watch.during { [vault] in try await vault.read(reference, range: .whole) }, false)
     }
 }

@@ -14,8 +14,8 @@ extension Response {
             body: isHead ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: answer.body)))
     }
 
-    /// Media, as it comes from a reader.
-    init(_ plan: AnswerPlan, _ body: MediaBody, context: ServiceContext) {
+    /// Media, as it comes from its readers.
+    init(_ plan: AnswerPlan, _ body: some StreamedBody, context: ServiceContext) {
         self.init(
             status: .init(code: plan.status), headers: HTTPFields(plan.fields),
             body: ResponseBody { writer in

@@ -41,7 +41,10 @@ struct ServiceResponder: HTTPResponder {
         let target = request.head.path ?? ""
         let route = Route(target: target)
         switch route {
-        case .unknown: return short(ErrorAnswer.notFound)
+        case .unknown:
+            // CONNECT names no resource, and OPTIONS may name all.
+            let isOfServer = [.connect, .trace, .options].contains(request.method)
+            return short(isOfServer ? ErrorAnswer.methodNotAllowed() : ErrorAnswer.notFound)
         case .api(let route):
             guard BearerToken.read(request.headers[.authorization]).map(vault.tokens.isAdminToken) ?? false else {
                 return short(ErrorAnswer.notFound)
@@ -59,10 +62,7 @@ struct ServiceResponder: HTTPResponder {
         guard let reference = vault.tokens.reference(ofTarget: target, now: now) else {
             return Response(ErrorAnswer.notFound, isHead: isHead, context: context)
         }
-        let wanted = MediaRequest(
-            method: isHead ? .head : .get, range: request.headers[values: .range],
-            ifRange: request.headers[values: .ifRange])
-        return try await MediaResponder(vault: vault).respond(to: wanted, for: reference, context: context)
+        return try await MediaResponder(vault: vault, reference: reference, context: context).respond(to: request)
     }
 }
 

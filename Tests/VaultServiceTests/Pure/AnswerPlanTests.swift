@@ -10,12 +10,13 @@ struct AnswerPlanTests {
 
     private func facts(
         length: Int64? = 1000, range: ByteRange?, type: String? = "video/mp4", lastModified: String? = nil,
-        isWholeAnswer: Bool = false, cacheStatus: MediaFacts.CacheStatus = .hit
+        isWholeAnswer: Bool = false, cacheStatus: CacheStatus = .hit
     ) -> MediaFacts {
         MediaFacts(
             information: ContentInformation(
                 length: length, type: type, validators: Validators(lastModified: lastModified), supportsRanges: true),
-            entityTag: tag, range: range, isWholeAnswer: isWholeAnswer, cacheStatus: cacheStatus)
+            entityTag: tag, lastModified: lastModified.flatMap { HTTPDate($0, now: 1_800_000_000) }, range: range,
+            isWholeAnswer: isWholeAnswer, cacheStatus: cacheStatus)
     }
 
     @Test(
@@ -84,13 +85,16 @@ struct AnswerPlanTests {
     @Test(
         "Cache-Status says where the bytes come from",
         arguments: [
-            (MediaFacts.CacheStatus.hit, "MediaVault; hit"), (.miss, "MediaVault; fwd=miss; stored"),
+            (CacheStatus.hit, "MediaVault; hit"), (.miss, "MediaVault; fwd=miss; stored"),
             (.partial, "MediaVault; fwd=partial; stored"),
             (.bypass(.room), "MediaVault; fwd=bypass; detail=room"),
             (.bypass(.diskFull), "MediaVault; fwd=bypass; detail=disk-full"),
             (.bypass(.store), "MediaVault; fwd=bypass; detail=store"),
+            (.failed(.refused, originStatus: 404), "MediaVault; fwd=miss; fwd-status=404"),
+            (.failed(.unreachable, originStatus: nil), "MediaVault; fwd=miss; detail=unreachable"),
+            (.failed(.notHeld, originStatus: nil), "MediaVault; detail=not-held"),
         ])
-    func cacheStatus(status: MediaFacts.CacheStatus, text: String) {
+    func cacheStatus(status: CacheStatus, text: String) {
         #expect(AnswerPlan(facts(range: 0..<10, cacheStatus: status), isRanged: true).fields["Cache-Status"] == text)
     }
 
@@ -99,5 +103,43 @@ struct AnswerPlanTests {
         #expect(
             AnswerPlan(facts(range: nil, type: nil), isRanged: false).fields["Content-Type"]
                 == "application/octet-stream")
+    }
+
+    @Test(
+        "A type that could not stand in a field is no type (reliability 11)",
+        arguments: ["a\rb", "\u{7F}", "a\u{0}", "é"])
+    func hostileType(type: String) {
+        #expect(
+            AnswerPlan(facts(range: nil, type: type), isRanged: false).fields["Content-Type"]
+                == "application/octet-stream")
+    }
+
+    @Test(
+        "A date is printed in the preferred form, and left out where the origin named none (RFC 9110 §5.6.7)",
+        arguments: [
+            ("Sunday, 06-Nov-94 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT"),
+            ("Sun Nov  6 08:49:37 1994", "Sun, 06 Nov 1994 08:49:37 GMT"), ("yesterday", nil), ("", nil),
+        ])
+    func lastModified(said: String, told: String?) {
+        let plan = AnswerPlan(facts(range: nil, lastModified: said), isRanged: false)
+        #expect(plan.fields["Last-Modified"] == told)
+    }
+
+    @Test("An answer with parts is of a type of its own, and says nothing of one range (RFC 9110 §15.3.7.2)")
+    func parts() {
+        let multipart = Multipart(boundary: "b0", type: "video/mp4", total: 1000, parts: [0..<1, 5..<9])
+        let plan = AnswerPlan(facts(range: 0..<1), multipart)
+        #expect(plan.status == 206)
+        #expect(plan.fields["Content-Type"] == "multipart/byteranges; boundary=b0")
+        #expect(plan.fields["Content-Range"] == nil)
+        #expect(plan.fields["Content-Length"] == String(multipart.length) && plan.length == multipart.length)
+    }
+
+    @Test("What the client has is not described again (RFC 9110 §15.4.5)")
+    func notModified() {
+        let plan = AnswerPlan(notModified: facts(range: nil, lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"))
+        #expect(plan.status == 304)
+        #expect(plan.fields["ETag"] == "\"v1\"" && plan.fields["Cache-Control"] == "no-store")
+        for name in ["Content-Length", "Content-Type", "Content-Range"] { #expect(plan.fields[name] == nil) }
     }
 }

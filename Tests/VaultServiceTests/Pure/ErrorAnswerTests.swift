@@ -70,7 +70,8 @@ struct ErrorAnswerTests {
         arguments: [
             ErrorAnswer.notFound, ErrorAnswer.malformedHost, ErrorAnswer.foreignHost, ErrorAnswer.methodNotAllowed(),
             Answer.healthy,
-            ErrorAnswer.foreignUser, ErrorAnswer.answer(to: VaultError(.unsatisfiableRange, "outside")),
+            ErrorAnswer.foreignUser, ErrorAnswer.failedCondition,
+            ErrorAnswer.answer(to: VaultError(.unsatisfiableRange, "outside")),
         ])
     func protective(answer: Answer) {
         for field in ProtectiveFields.all.fields { #expect(answer.fields[field.name] == field.value) }
@@ -79,5 +80,16 @@ struct ErrorAnswerTests {
     @Test("405 says which methods there are")
     func allow() {
         #expect(ErrorAnswer.methodNotAllowed().fields["Allow"] == "GET, HEAD")
+    }
+
+    @Test("An answer without media says whether its origin was asked, and what it said (RFC 9211)")
+    func cacheStatus() {
+        let answers: [(VaultError, String?)] = [
+            (refused(404), "MediaVault; fwd=miss; fwd-status=404"),
+            (VaultError(.lied, "it lied"), "MediaVault; fwd=miss; detail=lied"),
+            (VaultError(.notHeld, "bytes are missing"), "MediaVault; detail=not-held"),
+            (VaultError(.unsatisfiableRange, "outside"), nil),
+        ]
+        for (error, value) in answers { #expect(ErrorAnswer.answer(to: error).fields["Cache-Status"] == value) }
     }
 }

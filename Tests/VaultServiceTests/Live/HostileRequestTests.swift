@@ -1,0 +1,156 @@
+import Foundation
+import OriginTestSupport
+import Testing
+import VaultModel
+
+/// The hostile inputs of the article of that name that come as requests; 1 and 2 are rows of ``RangeTableTests``, 3 is in
+/// ``RangeAnswerTests``.
+@Suite("Hostile requests", .timeLimit(.minutes(5)))
+struct HostileRequestTests {
+    private func service(_ body: @escaping @Sendable (RunningService, MediaURL) async throws -> Void) async throws {
+        let origin = try ScriptedOrigin { request in
+            request.target == "/a/film.mp4"
+                ? ScriptedResource(length: 1000).answer(to: request)
+                : ScriptedAnswer(404, fields: ["Content-Length": "0"])
+        }
+        defer { origin.stop() }
+        let url = origin.url("/a/film.mp4")
+        try await RunningService.run(over: try await TestVault()) { service in
+            try await body(service, url)
+            // Whatever came before, the service is up.
+            let answer = try #require(await service.client().ask("GET", "/healthz", host: service.host))
+            #expect(answer.head.status == 200)
+        }
+        // Nothing outside the folder was ever asked for.
+        let targets = origin.exchanges.map(\.request.target)
+        #expect(targets.allSatisfy { $0.hasPrefix("/a/") && !$0.contains("..") && !$0.contains("\\") }, "\(targets)")
+    }
+
+    @Test(
+        "Methods that there are not are 405 with Allow, on a connection that goes on (reliability 4)",
+        arguments: ["OPTIONS", "TRACE", "PUT", "DELETE", "PATCH", "PROPFIND", "LOCK", "M-SEARCH", "Get"])
+    func methods(method: String) async throws {
+        try await service { service, url in
+            let client = try service.client()
+            await client.request(method, service.target(url), host: service.host)
+            let head = try #require(await client.readHead())
+            guard method != "Get" else {
+                #expect(head.status == 400)
+                return
+            }
+            #expect(head.status == 405 && head.fields["allow"] == "GET, HEAD")
+            _ = await client.read(head.fields["content-length"].flatMap { Int($0) } ?? 0)
+            #expect(await client.ask("GET", "/healthz", host: service.host)?.head.status == 200)
+        }
+    }
+
+    @Test("TRACE gives nothing back, CONNECT opens no tunnel, OPTIONS of everything is 405 (reliability 4)")
+    func connectionMethods() async throws {
+        try await service { service, _ in
+            for line in ["TRACE / HTTP/1.1", "OPTIONS * HTTP/1.1", "CONNECT \(service.host) HTTP/1.1"] {
+                let client = try service.client()
+                await client.send("\(line)\r\nHost: \(service.host)\r\nX-Secret: canary\r\nConnection: close\r\n\r\n")
+                let head = try #require(await client.readHead())
+                #expect([400, 405].contains(head.status), "\(line)")
+                #expect(!String(decoding: await client.readToEnd(), as: UTF8.self).contains("canary"), "\(line)")
+            }
+        }
+    }
+
+    @Test("A body that nobody wants is read away, and does not become the next request (reliability 4)")
+    func bodies() async throws {
+        try await service { service, url in
+            let client = try service.client()
+            let hidden = "GET /healthz HTTP/1.1\r\nHost: \(service.host)\r\n\r\n"
+            for method in ["POST", "GET"] {
+                let answer = try #require(
+                    await client.ask(method, service.target(url), host: service.host, body: hidden))
+                #expect(answer.head.status == (method == "GET" ? 200 : 405))
+                #expect(answer.head.fields["content-type"] != "text/plain; charset=utf-8")
+            }
+            let next = try #require(
+                await client.ask("GET", service.target(url), host: service.host, fields: ["Range": "bytes=0-9"]))
+            #expect(next.head.status == 206 && next.body.count == 10)
+        }
+    }
+
+    @Test(
+        "What is no HTTP/1.1 request is 400 and closed (reliability 5)",
+        arguments: [
+            "get /healthz HTTP/1.1\r\nHost: h\r\n\r\n", "GET /healthz HTTP/1.1\r\nHost: h\r\nX: a\r\n b\r\n\r\n",
+            "POST /healthz HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            "POST /healthz HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+            "POST /healthz HTTP/1.1\r\nHost: h\r\nContent-Length: 1, 2\r\n\r\nab",
+            "POST /healthz HTTP/1.1\r\nHost: h\r\nContent-Length: -1\r\n\r\n",
+            "POST /healthz HTTP/1.1\r\nHost: h\r\nContent-Length: +1\r\n\r\na",
+            "GET /healthz HTTP/1.1\nHost: h\n\n", "GET /healthz HTTP/1.1\r\nHost: h\r\nX: \u{0}\r\n\r\n",
+            "GET /healthz HTTP/1.1\r\nHost: h\r\nX : a\r\n\r\n", "GET /healthz HTTP/1.1\r\nHost: h\r\nX: a\rb\r\n\r\n",
+            "GET /\u{E9} HTTP/1.1\r\nHost: h\r\n\r\n", "GET /a b HTTP/1.1\r\nHost: h\r\n\r\n",
+            "GET /healthz HTTP/9.9\r\nHost: h\r\n\r\n", "GET /healthz HTTP/1.1\r\n\r\n",
+            "GET /healthz HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n", "\u{1}\u{2}\r\n\r\n", "\u{16}\u{3}\u{1}\u{2}\u{0}",
+        ])
+    func malformed(request: String) async throws {
+        try await service { service, _ in
+            let client = try service.client()
+            await client.send(request.replacing("Host: h", with: "Host: \(service.host)"))
+            #expect(await client.readHead()?.status == 400)
+        }
+    }
+
+    @Test("Chunks that are none end the connection, whatever was answered to their head (reliability 5)")
+    func chunks() async throws {
+        try await service { service, _ in
+            let client = try service.client()
+            await client.send(
+                "POST /healthz HTTP/1.1\r\nHost: \(service.host)\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n")
+            let head = try #require(await client.readHead())
+            #expect([400, 405].contains(head.status))
+            _ = await client.readToEnd()
+        }
+    }
+
+    @Test("Paths that lead out of their folder, or are none, find nothing and ask nobody (reliability 9)")
+    func paths() async throws {
+        try await service { service, url in
+            let folder = String(service.target(url).dropLast("film.mp4".count))
+            let targets = [
+                "/../../etc/passwd", "/media/../../etc/passwd", "//etc/passwd", "//\(service.host)/healthz",
+                folder + "../../etc/passwd", folder + "%2e%2e/x", folder + "%2e%2e%2fx", folder + "..%2fx",
+                folder + ".%2e/film.mp4", folder + "..%5cx", folder + "..\\x", folder + "%00",
+                folder + "film.mp4%00.txt",
+                folder + "%c0%ae%c0%ae/x", folder + "%ff%fe", folder + "%", folder + "%2", folder + "%zz",
+                folder + String(repeating: "a", count: 64_000), "/media/" + String(repeating: "../", count: 1000),
+            ]
+            for target in targets {
+                let client = try service.client()
+                let answer = try #require(await client.ask("GET", target, host: service.host), "\(target.prefix(80))")
+                #expect([400, 404].contains(answer.head.status), "\(answer.head.status) \(target.suffix(80))")
+            }
+        }
+    }
+
+    @Test("What an origin puts into its fields cannot end a field of ours (reliability 11)")
+    func splitting() async throws {
+        let hostile = "a\rSet-Cookie: x=y\u{B}"
+        let origin = try ScriptedOrigin { request in
+            var answer = ScriptedResource(length: 1000, entityTag: "\"\(hostile)\"", lastModified: hostile)
+                .answer(to: request)
+            answer.set("Content-Type", "video/mp4\r" + hostile)
+            answer.set("X-Origin", "canary")
+            return answer
+        }
+        defer { origin.stop() }
+        let url = origin.url()
+        try await RunningService.run(over: try await TestVault()) { service in
+            for (method, field) in [
+                ("GET", "bytes=0-9"), ("HEAD", ""), ("GET", "bytes=0-0,2-2"), ("GET", "bytes=5-2"),
+            ] {
+                let client = try service.client()
+                await client.request(method, service.target(url), host: service.host, fields: ["Range": field])
+                let head = try #require(await client.readHead())
+                #expect(head.fields["set-cookie"] == nil && head.fields["x-origin"] == nil)
+                #expect(!head.fields.values.contains { $0.contains("Set-Cookie") || $0.contains("\u{B}") }, "\(head)")
+            }
+        }
+    }
+}
