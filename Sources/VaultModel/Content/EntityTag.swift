@@ -24,11 +24,12 @@ public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether both are strong and equal: the only comparison that lets bytes be combined (RFC 9110 §8.8.3.2).
     public func matchesStrongly(_ other: EntityTag) -> Bool {
-        !isWeak && !other.isWeak && hasSameText(as: other)
+        !isWeak && !other.isWeak && matchesWeakly(other)
     }
 
-    /// Whether the texts are the same bytes; strings alone would take two spellings of a letter for one.
-    func hasSameText(as other: EntityTag) -> Bool { opaque.utf8.elementsEqual(other.opaque.utf8) }
+    /// Whether both are equal, marked weak or not. The bytes are compared: strings alone would take two spellings of a
+    /// letter for one.
+    public func matchesWeakly(_ other: EntityTag) -> Bool { opaque.utf8.elementsEqual(other.opaque.utf8) }
 
     /// The tag as HTTP spells it.
     public var description: String { (isWeak ? "W/" : "") + "\"\(opaque)\"" }

@@ -27,7 +27,7 @@ public struct Validators: Hashable, Sendable {
     /// true: the caller decides how long such bytes may be combined.
     public func agree(with other: Validators) -> Bool {
         if let mine = entityTag, let theirs = other.entityTag {
-            guard mine.hasSameText(as: theirs) else { return false }
+            guard mine.matchesWeakly(theirs) else { return false }
             if mine.matchesStrongly(theirs) { return true }
         }
         guard lastModified == other.lastModified else { return false }

@@ -26,8 +26,9 @@ struct MediaResponder: Sendable {
             context.logger.debug("no media", metadata: ["reason": "\(error.code)"])
             let isMissing = [.notHeld, .unreachable, .integrity].contains(error.code)
             let held = isMissing ? (try? await vault.summary(of: reference))?.held : nil
+            let mode = await vault.modeInForce(for: reference)
             return Response(
-                ErrorAnswer.answer(to: error.told(in: vault.mode), held: held ?? []), isHead: request.method == .head,
+                ErrorAnswer.answer(to: error.told(in: mode), held: held ?? []), isHead: request.method == .head,
                 context: context)
         }
     }
