@@ -2,23 +2,28 @@ import VaultModel
 
 // Whether what is held is still what the origin has, and what may be asked.
 extension LoaderState {
-    /// What opening a representation that is known begins with.
-    enum FreshnessStep: Equatable {
-        /// It can be given.
-        case fresh
+    /// Whether a representation is known of which nobody has said lately that its origin still has it.
+    ///
+    /// - Parameter now: by the wall clock.
+    func isStale(now: Int64) -> Bool {
+        guard information != nil, !isPinned, let freshness else { return false }
+        return !freshness.isFresh(now: now)
+    }
+
+    /// What opening a representation that is stale begins with.
+    enum StaleStep: Equatable {
+        /// It can be given: what must be fetched for that will tell.
+        case open
         /// It can be given, though nobody may ask.
         case stale(Staleness)
         /// Its origin is asked first.
         case ask
     }
 
-    /// - Parameters:
-    ///   - position: the first byte wanted; nil where it is not about bytes.
-    ///   - now: by the wall clock.
-    func freshnessStep(at position: Int64?, now: Int64) -> FreshnessStep {
-        guard let information, let freshness, !isPinned, !freshness.isFresh(now: now) else { return .fresh }
+    /// - Parameter position: the first byte wanted; nil where it is not about bytes.
+    func staleStep(at position: Int64?) -> StaleStep {
         // The answer that brings a missing first byte says whether it is of the same representation.
-        if let position, position < information.length ?? .max, !present.contains(position) { return .fresh }
+        if let position, position < information?.length ?? .max, !present.contains(position) { return .open }
         switch mode {
         case .offline: return .stale(.offline)
         case .preferVault: return .stale(.preferVault)

@@ -5,14 +5,16 @@ import VaultStorage
 extension ResourceLoader {
     /// Makes sure that what is known may be given, by one question to the origin where it is no longer fresh.
     ///
-    /// - Parameter position: the first byte wanted; nil where it is not about bytes.
+    /// - Parameter position: the first byte wanted, where that matters; nil where it is not about bytes.
     /// - Returns: why it is given all the same, where nobody could confirm it; nil where it is fresh, or another
     ///   representation has begun.
     /// - Throws: ``VaultError`` with code `refused` where the origin wants its refusal to count; `CancellationError`.
-    func staleness(at position: Int64?) async throws -> Staleness? {
+    func staleness(at position: @autoclosure () -> Int64?) async throws -> Staleness? {
         let now = store.now()
-        switch look({ $0.freshnessStep(at: position, now: now) }) {
-        case .fresh: return nil
+        guard look({ $0.isStale(now: now) }) else { return nil }
+        let first = position()
+        switch look({ $0.staleStep(at: first) }) {
+        case .open: return nil
         case .stale(let reason): return reason
         case .ask: break
         }
@@ -25,7 +27,7 @@ extension ResourceLoader {
             return reason
         case .refused(let failure):
             guard look({ $0.freshness?.isStrict }) ?? false else { return .refused }
-            throw FetchFailure.origin(failure).vaultError(for: url, at: position ?? 0)
+            throw FetchFailure.origin(failure).vaultError(for: url, at: first ?? 0)
         }
     }
 

@@ -18,7 +18,7 @@ extension ResourceLoader {
     /// Nil where the representation changed meanwhile.
     private func attemptOpening(_ requested: RequestedRange) async throws -> Opening? {
         if needsLength(requested), look({ $0.information?.length }) == nil { try await learnLength() }
-        let staleness = try await staleness(at: look { $0.information }.flatMap { firstByte(requested, $0) })
+        let staleness = try await staleness(at: firstByte(requested))
         let (known, edition, present) = look { ($0.information, $0.edition, $0.present) }
         let wanted = try known.map { try resolve(requested, $0) } ?? provisional(requested)
         let isCut = try await isCutOff(wanted)
@@ -68,9 +68,9 @@ extension ResourceLoader {
         return !information.supportsRanges && look { $0.mode.asksOrigins && !$0.present.gaps(in: 0..<length).isEmpty }
     }
 
-    /// Where a request begins; nil where that is outside.
-    private func firstByte(_ requested: RequestedRange, _ information: ContentInformation) -> Int64? {
-        try? resolve(requested, information).lowerBound
+    /// Where a request begins in what is known; nil where that is outside.
+    private func firstByte(_ requested: RequestedRange) -> Int64? {
+        look { $0.information }.flatMap { try? resolve(requested, $0).lowerBound }
     }
 
     private func provisional(_ requested: RequestedRange) -> ByteRange {
