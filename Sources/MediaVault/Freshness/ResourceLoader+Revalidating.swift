@@ -48,8 +48,10 @@ extension ResourceLoader {
         }
     }
 
+    /// Asks the origin whether it still has the representation that is known; another one that it has begins.
+    ///
     /// Some origins answer HEAD carelessly: what would be lost by its word is asked for once more, by the first byte.
-    private func askWhetherSame() async throws -> Revalidation.Verdict {
+    func askWhetherSame() async throws -> Revalidation.Verdict {
         do {
             let verdict = try await askWhetherSame(by: .head)
             if verdict != .changed { return verdict }

@@ -219,7 +219,9 @@ final class ResourceLoader: Sendable {
     func reachOrigin() async throws -> Bool {
         if let known = contact.verdict(now: .now) { return known }
         do {
-            _ = try await contact.within(.seconds(3)) { [self] in try await askHead() }
+            try await contact.within(Revalidation.patience) { [self] in
+                if look({ $0.information == nil }) { try await askHead() } else { _ = try await askWhetherSame() }
+            }
             contact.note(isReachable: true, now: .now)
             return true
         } catch let failure as OriginFailure where failure.kind == .unreachable {
