@@ -169,7 +169,7 @@ private final class ModelWalk {
         let asked = fixture.origin.exchanges.dropFirst(before).map(\.request)
         if !asked.isEmpty {
             let requests = asked.map { "\($0.method) \($0.target) \($0.range ?? "") \($0.ifRange ?? "")" }
-            mistake = "held bytes of film \(film), \(wanted) of \(held.held) \(held.etag ?? ""), were asked for: \(requests)"
+            mistake = "of film \(film) \(held.held) \(held.etag ?? "") were held, and for \(wanted) came \(requests)"
         }
     }
 

@@ -48,8 +48,12 @@ struct Fetch {
     }
 
     private func take(_ bytes: [UInt8]) {
-        let used = loader.change { $0.received(bytes, by: id, now: .now) }
-        loader.store.countFetched(used)
+        loader.change { state in
+            let (used, effects) = state.received(bytes, by: id, now: .now)
+            // Before a reader that has its last byte can ask for the sum.
+            loader.store.countFetched(used)
+            return effects
+        }
     }
 
     private func makeRequest(to url: MediaURL) -> OriginRequest? {
