@@ -24,7 +24,8 @@ struct MediaVaultCommand: AsyncParsableCommand {
             InitCommand.self, FetchCommand.self, CatCommand.self, ListCommand.self, InfoCommand.self,
             StatusCommand.self, ServeCommand.self, URLCommand.self, TokenCommand.self, RemoveCommand.self,
             PinCommand.self,
-            UnpinCommand.self, PruneCommand.self, ExportCommand.self, VerifyCommand.self, IndexCommand.self,
+            UnpinCommand.self, ModeCommand.self, PruneCommand.self, ExportCommand.self, VerifyCommand.self,
+            IndexCommand.self,
             ConfigCommand.self,
         ])
 }

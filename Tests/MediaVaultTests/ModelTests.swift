@@ -166,7 +166,11 @@ private final class ModelWalk {
         // What was held before costs the origin nothing, and needs none.
         guard ByteRanges(held.held).gaps(in: wanted).isEmpty else { return }
         if outcome.error != nil { mistake = "held bytes were not given: \(outcome.error.map { "\($0)" } ?? "")" }
-        if fixture.origin.exchanges.count != before { mistake = "held bytes were asked for again" }
+        let asked = fixture.origin.exchanges.dropFirst(before).map(\.request)
+        if !asked.isEmpty {
+            let requests = asked.map { "\($0.method) \($0.target) \($0.range ?? "") \($0.ifRange ?? "")" }
+            mistake = "of film \(film) \(held.held) \(held.etag ?? "") were held, and for \(wanted) came \(requests)"
+        }
     }
 
     private func range(of film: Int) -> RequestedRange {

@@ -95,7 +95,8 @@ package struct ScriptedAnswer: Sendable {
     }
 
     private static let reasons = [
-        200: "OK", 206: "Partial Content", 302: "Found", 404: "Not Found", 416: "Range Not Satisfiable",
+        200: "OK", 206: "Partial Content", 302: "Found", 304: "Not Modified", 404: "Not Found",
+        416: "Range Not Satisfiable",
         503: "Service Unavailable",
     ]
 }

@@ -20,11 +20,12 @@ package struct ScriptedResource: Sendable {
         self.supportsRanges = supportsRanges
     }
 
-    /// The answer that RFC 9110 wants: 200, 206 or 416.
+    /// The answer that RFC 9110 wants: 200, 206, 304 or 416.
     package func answer(to request: ScriptedRequest) -> ScriptedAnswer {
-        var answer = ScriptedAnswer(200)
+        var answer = ScriptedAnswer(isKnown(by: request) ? 304 : 200)
         if let entityTag { answer.set("ETag", entityTag) }
         if let lastModified { answer.set("Last-Modified", lastModified) }
+        if answer.status == 304 { return answer }
         if let contentType { answer.set("Content-Type", contentType) }
         answer.set("Accept-Ranges", supportsRanges ? "bytes" : "none")
         answer.set("Content-Length", String(media.length))
@@ -44,6 +45,14 @@ package struct ScriptedResource: Sendable {
         answer.set("Content-Length", String(bytes.length))
         answer.body = [.media(media, bytes)]
         return answer
+    }
+
+    /// Whether the client has what there is. A tag counts before a date, and is compared weakly.
+    private func isKnown(by request: ScriptedRequest) -> Bool {
+        if let tag = request.fields["If-None-Match"] {
+            return entityTag?.replacing("W/", with: "") == tag.replacing("W/", with: "")
+        }
+        return request.fields["If-Modified-Since"].map { $0 == lastModified } ?? false
     }
 
     /// The one range to be answered; nil where all is.

@@ -202,6 +202,28 @@ struct ThroughServiceTests {
         _ = service
     }
 
+    @Test("mode says what is asked for a title, through the service or without it", arguments: [true, false])
+    func modes(isServed: Bool) async throws {
+        let service = isServed ? try await serve() : nil
+        let set = try await act(isServed, "mode", "offline", url)
+        #expect(set.status == 0 && set.text == "\(url): mode offline\n")
+        let fetched = try await act(isServed, "fetch", url)
+        #expect(fetched.status == 6 && origin.exchanges.isEmpty)
+        let unknown = try await act(isServed, "mode", "sometimes", url)
+        #expect(unknown.status == 2)
+        #expect(try await act(isServed, "mode", "default", url).status == 0)
+        #expect(try await act(isServed, "fetch", url).status == 0)
+        #expect(try await lab.run("info", url).text.contains("mode"))
+        #expect(try await act(isServed, "config", "set", "mode", "no-store").status == 0)
+        #expect(try await act(isServed, "config", "get", "mode").text == "no-store\n")
+        #expect(try await act(isServed, "cat", url).output == media)
+        let other = try await act(isServed, "fetch", origin.url("/other.mp4").absoluteString)
+        #expect(other.status == 1 && other.errors.last?.contains("no-store") == true)
+        #expect(try await act(isServed, "config", "unset", "mode").status == 0)
+        #expect(try await act(isServed, "config", "get", "mode").text.isEmpty)
+        _ = service
+    }
+
     @Test("prune keeps to the limits it is given, and leaves what is pinned")
     func prune() async throws {
         let kept = origin.url("/kept.mp4").absoluteString

@@ -20,6 +20,23 @@ struct RequestFieldsTests {
             try Self.lines(OriginRequest(url: url, first: 5)) == ["Accept-Encoding: identity", "Range: bytes=5-"])
     }
 
+    @Test("A conditional question carries tag and date as they were given, and no line more (reliability 11)")
+    func conditions() throws {
+        let url = try MediaURL("http://origin.test/")
+        let validators = Validators(entityTag: EntityTag("W/\"v1\""), lastModified: "Sun, 06 Nov 1994 08:49:37 GMT")
+        #expect(
+            try Self.lines(OriginRequest(url: url, method: .head, ifChangedFrom: validators)) == [
+                "Accept-Encoding: identity", "If-None-Match: W/\"v1\"",
+                "If-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT",
+            ])
+        let injected = OriginRequest(url: url, ifChangedFrom: Validators(lastModified: "x\r\nX-Evil: 1"))
+        #expect(throws: VaultError.self) { try Self.lines(injected) }
+        for name in ["If-None-Match", "if-modified-since", "If-Match", "If-Unmodified-Since"] {
+            let own = OriginRequest(url: url, fields: HeaderFields(dictionaryLiteral: (name, "x")))
+            #expect(throws: VaultError.self, "\(name)") { try Self.lines(own) }
+        }
+    }
+
     @Test(
         "Fields of the caller's and credentials go to the registered origin alone (H11)",
         arguments: [

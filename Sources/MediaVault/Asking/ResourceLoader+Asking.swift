@@ -24,7 +24,7 @@ extension ResourceLoader {
 
     /// The origin has answered to an address with bytes: the index remembers it for the next run.
     func noteAnswer(from url: MediaURL) async {
-        guard let source = addresses.takeNews(of: url) else { return }
+        guard look({ $0.mode.stores }), let source = addresses.takeNews(of: url) else { return }
         let record = record
         // What could not be written down will be given, or found out, again.
         try? await pool.run { try record.renew(source) }

@@ -39,6 +39,7 @@ final class Filling: Sendable {
         // What a player was refused a moment ago may be taken now.
         try? await loader.ready()
         await loader.storeAgain()
+        guard try mayStore() else { return tell(progress) }
         // What was lost on the way, to a disk that was full for a moment say, is fetched once more; and a representation
         // that changed is begun anew.
         for attempt in 1...Self.mostAttempts {
@@ -50,6 +51,17 @@ final class Filling: Sendable {
             }
         }
         try finish()
+    }
+
+    /// False where there is nothing to store.
+    private func mayStore() throws -> Bool {
+        let (mode, isWhole) = loader.look { ($0.mode, $0.information?.length != nil && $0.missing.isEmpty) }
+        guard mode == .noStore else { return true }
+        guard isWhole else {
+            throw VaultError(
+                .storage, "\(loader.url) is not stored in mode no-store; change its mode or the vault's, and try again")
+        }
+        return false
     }
 
     private func fill() async throws {

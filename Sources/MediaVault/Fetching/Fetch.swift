@@ -20,9 +20,10 @@ struct Fetch {
 
     private func receive() async -> FetchFailure? {
         do {
+            let time = loader.store.now()
             guard let (request, response) = try await loader.ask(for: makeRequest) else { return nil }
             defer { response.cancel() }
-            try await accept(response.head, asked: request)
+            try await accept(response.head, asked: request, at: time)
             loader.noteContact(isReachable: true)
             await loader.noteAnswer(from: request.url)
             // However this ends, what had come is kept.
@@ -47,8 +48,12 @@ struct Fetch {
     }
 
     private func take(_ bytes: [UInt8]) {
-        let used = loader.change { $0.received(bytes, by: id, now: .now) }
-        loader.store.countFetched(used)
+        loader.change { state in
+            let (used, effects) = state.received(bytes, by: id, now: .now)
+            // Before a reader that has its last byte can ask for the sum.
+            loader.store.countFetched(used)
+            return effects
+        }
     }
 
     private func makeRequest(to url: MediaURL) -> OriginRequest? {
@@ -82,11 +87,11 @@ struct Fetch {
     }
 
     /// Believes the answer's head only after it was checked, and tells the loader what it says.
-    private func accept(_ head: OriginHead, asked: OriginRequest) async throws {
+    private func accept(_ head: OriginHead, asked: OriginRequest, at time: Int64) async throws {
         // One answer at a time is taken in, so that two first ones, or two that bring one change, are not two changes.
         // Which representation the bytes belong to is noted before the next one may begin another.
         try await loader.answers.exclusively {
-            let content = try await takeIn(head, asked: asked)
+            let content = try await takeIn(head, asked: asked, at: time)
             let representation = loader.record.representation
             switch content {
             case .partial(let range, _):
@@ -100,15 +105,17 @@ struct Fetch {
         }
     }
 
-    private func takeIn(_ head: OriginHead, asked: OriginRequest) async throws -> ResponseContent {
+    private func takeIn(_ head: OriginHead, asked: OriginRequest, at time: Int64) async throws -> ResponseContent {
         let known = loader.look { $0.information }
         let verdict = try ResponseCheck.judge(
             head, asked: asked, known: known.map { KnownRepresentation(validators: $0.validators, length: $0.length) })
         var information = ResponseCheck.information(of: head, asked: asked, content: verdict.content)
         switch (verdict, known) {
-        case (.current(let content), let known?): try await learn(information, content, known, asked)
+        case (.current(let content), let known?):
+            try await learn(information, content, known, asked)
+            loader.confirm(by: head, asked: time)
         case (.current(.unsatisfiable(let total)), nil) where total != 0: break
-        case (.current, nil): try await loader.begin(information, keeping: id)
+        case (.current, nil): try await loader.begin(information, Freshness(head.fields, asked: time), keeping: id)
         case (.changed, _) where loader.look({ $0.fetches[id]?.keepsRepresentation ?? false }):
             throw VaultError(.changed, "\(loader.url) has changed at its origin")
         case (.changed, _):
@@ -116,7 +123,7 @@ struct Fetch {
                 // The whole came because the representation changed: that says nothing about ranges.
                 information.supportsRanges = head.fields["Accept-Ranges"]?.isEqualIgnoringCase("bytes") ?? false
             }
-            try await loader.begin(information, keeping: id)
+            try await loader.begin(information, Freshness(head.fields, asked: time), keeping: id)
         }
         return verdict.content
     }

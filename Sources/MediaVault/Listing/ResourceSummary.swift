@@ -18,6 +18,8 @@ public struct ResourceSummary: Hashable, Sendable {
     public let resourceClass: String
     /// The key generation that wraps its key.
     public let generation: Int
+    /// The mode that it has for itself; nil where it has the vault's.
+    public let mode: VaultMode?
 
     /// Whether every byte is held.
     public var isComplete: Bool { size == bytes }
@@ -33,5 +35,6 @@ public struct ResourceSummary: Hashable, Sendable {
         etag = information?.validators.entityTag?.description
         resourceClass = resource.resourceClass.rawValue
         generation = resource.generation
+        mode = resource.metadata.mode.flatMap { VaultMode(rawValue: $0) }
     }
 }

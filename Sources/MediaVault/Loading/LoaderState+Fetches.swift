@@ -31,7 +31,7 @@ extension LoaderState {
             fetches[id]?.end = gap.lowerBound
         }
         fetches[lastID] = FetchState(id: lastID, range: gap, now: now)
-        fetches[lastID]?.isStoring = canStore && refusal == nil
+        fetches[lastID]?.isStoring = canStore && refusal == nil && mode.stores
         return lastID
     }
 
@@ -82,7 +82,7 @@ extension LoaderState {
 
     /// Bytes came.
     ///
-    /// - Returns: how many of them are used.
+    /// - Returns: how many of them are used, and counted; those that leave no trace are not.
     mutating func received(
         _ bytes: [UInt8], by id: FetchState.ID, now: ContinuousClock.Instant
     ) -> (used: Int64, effects: Effects) {
@@ -93,7 +93,7 @@ extension LoaderState {
         let used = fetch.append(bytes, now: now)
         if isNews { retry.received(used) }
         hasFetched = true
-        if !fetch.isStoring { effects.passedThrough = used }
+        if !fetch.isStoring, mode.stores { effects.passedThrough = used }
         if fetch.isWorthSealing { effects.wake(fetch.sealerSignal.raise()) }
         let present = fetch.present
         fetches[id] = fetch
@@ -102,7 +102,7 @@ extension LoaderState {
                 effects.wake(readers[reader]?.signal.raise())
             }
         }
-        return (used, effects)
+        return (mode.stores ? used : 0, effects)
     }
 
     /// Up to where bytes are used that come from a fetch which was let go: what another fetch brings is not counted twice.

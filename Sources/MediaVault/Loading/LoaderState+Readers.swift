@@ -69,7 +69,7 @@ extension LoaderState {
             fetches[fetch.id]?.hunger(at: position)
             return (.wait, effects)
         case .gap(let gap):
-            guard mode == .online else {
+            guard mode.asksOrigins else {
                 return (.hole(at: position, isDamage: map.damaged.contains(position)), effects)
             }
             return ask(for: gap, &reader, id, after: failure, now)

@@ -20,10 +20,13 @@ extension LoaderState {
     }
 
     /// Why bytes that come now are handed on unstored; nil where they are stored.
-    var bypass: StoreRefusal? { (refusal?.error ?? storeFailure).map { StoreRefusal($0) } }
+    var bypass: StoreRefusal? { mode.stores ? (refusal?.error ?? storeFailure).map { StoreRefusal($0) } : .mode }
 
-    /// Whether bytes are being handed on unstored.
-    var isPassingThrough: Bool { fetches.values.contains { $0.isActive && !$0.isStoring } }
+    /// Whether bytes are being handed on that the store should have had.
+    var isPassingThrough: Bool { mode.stores && fetches.values.contains { $0.isActive && !$0.isStoring } }
+
+    /// Whether it is known without a look at a reader's transfer that nothing is stored.
+    var refusesAll: Bool { refusal != nil || !mode.stores }
 
     /// What the store refused with, where it is time to ask it again.
     func refusalToRetry(now: ContinuousClock.Instant) -> VaultError? {

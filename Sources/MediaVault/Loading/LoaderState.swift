@@ -23,12 +23,22 @@ struct LoaderState {
     /// Why all readers end, once they do.
     private(set) var ending: VaultError?
     var lastID = 0
-    let mode: VaultMode
+    /// What may be asked, and what is kept.
+    var mode: VaultMode
+    var vaultMode: VaultMode
+    /// The mode that the resource has for itself.
+    var ownMode: VaultMode?
+    /// How long the representation is taken for what the origin has, and what the index knows of that.
+    var freshness: Freshness?
+    var writtenFreshness: Freshness?
+    /// Whether the resource is kept, and given, whatever becomes of it at its origin.
+    var isPinned = false
     /// When an origin that fails is asked again.
     var retry: RetrySchedule
 
     init(mode: VaultMode, retry: RetryPolicy = RetryPolicy()) {
         self.mode = mode
+        vaultMode = mode
         self.retry = RetrySchedule(retry)
     }
 
@@ -58,6 +68,9 @@ struct LoaderState {
     mutating func load(_ representation: StoredRepresentation) {
         information = representation.info.information
         map = SegmentMap(representation)
+        writtenFreshness = representation.info.freshness
+        // What was stored before anybody wrote that down is as fresh as what says nothing.
+        freshness = writtenFreshness ?? Freshness(HeaderFields(), asked: representation.info.retrieved)
     }
 
     /// The index was looked at again, which another process changes: what it still holds of the representation, without
@@ -74,10 +87,12 @@ struct LoaderState {
     ///   - keeping: the fetch that brought the news, and goes on.
     ///   - refused: why the store does not take it: its bytes only pass through.
     mutating func begin(
-        _ information: ContentInformation, keeping: FetchState.ID?, refused: VaultError? = nil
+        _ information: ContentInformation, _ freshness: Freshness? = nil, keeping: FetchState.ID?,
+        refused: VaultError? = nil
     ) -> Effects {
         var effects = Effects()
-        canStore = refused == nil
+        canStore = refused == nil && mode.stores
+        (self.freshness, writtenFreshness) = (freshness, freshness)
         storeFailure = refused
         refusal = refused.map { Refusal(error: $0) }
         if let keeping { fetches[keeping]?.isStoring = canStore }
@@ -97,6 +112,7 @@ struct LoaderState {
     mutating func forget() -> Effects {
         var effects = Effects()
         information = nil
+        freshness = nil
         map = SegmentMap()
         edition += 1
         effects.merge(abandon(Array(fetches.keys)))

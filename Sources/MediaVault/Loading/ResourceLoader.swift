@@ -15,12 +15,13 @@ final class ResourceLoader: Sendable {
     let precedence: PlayerPrecedence
     /// Where the resource's bytes can be asked for; ``url`` is what it is called.
     let addresses: AddressBook
-    private let names: ResourceNames
+    let names: ResourceNames
     /// Segments that are read again and again.
     let opened = OpenSegments()
     /// Lets one answer's head at a time be taken in.
     let answers = Turnstile()
-    private let contact = OriginContact()
+    let contact = OriginContact()
+    let revalidator = Revalidator()
     private let guarded: Mutex<Guarded>
     private let loading: Task<StoredRepresentation?, any Error>
 
@@ -81,6 +82,8 @@ final class ResourceLoader: Sendable {
             guard !guarded.isLoaded else { return }
             guarded.isLoaded = true
             if let serving { guarded.state.load(serving) }
+            guarded.state.isPinned = record.isPinned
+            _ = guarded.state.setMode(own: record.mode)
         }
     }
 
@@ -116,14 +119,17 @@ final class ResourceLoader: Sendable {
         }
     }
 
-    /// Whether nobody reads and nothing is being fetched.
-    var isIdle: Bool { guarded.withLock { $0.state.readers.isEmpty && $0.state.fetches.isEmpty && $0.tasks.isEmpty } }
+    /// Whether nobody reads, nothing is being fetched, and the origin is not being asked.
+    var isIdle: Bool {
+        guarded.withLock { $0.state.readers.isEmpty && $0.state.fetches.isEmpty && $0.tasks.isEmpty }
+            && !revalidator.isRunning
+    }
 
     /// Whether the index could not be read: the next who asks begins with another loader.
     var isBroken: Bool { guarded.withLock { $0.isBroken } }
 
     /// Whether nothing is fetched.
-    var isOffline: Bool { look { $0.mode == .offline } }
+    var isOffline: Bool { look { !$0.mode.asksOrigins } }
 
     // MARK: Readers
 
@@ -219,7 +225,9 @@ final class ResourceLoader: Sendable {
     func reachOrigin() async throws -> Bool {
         if let known = contact.verdict(now: .now) { return known }
         do {
-            _ = try await contact.within(.seconds(3)) { [self] in try await askHead() }
+            try await contact.within(Revalidation.patience) { [self] in
+                if look({ $0.information == nil }) { try await askHead() } else { _ = try await askWhetherSame() }
+            }
             contact.note(isReachable: true, now: .now)
             return true
         } catch let failure as OriginFailure where failure.kind == .unreachable {
@@ -244,48 +252,30 @@ final class ResourceLoader: Sendable {
     /// Asks for the head of the resource, and takes over what it says.
     @discardableResult
     func askHead() async throws -> ContentInformation {
+        let time = store.now()
         let (url, fields) = addresses.current
         let request = OriginRequest(url: url, method: .head, fields: fields?.sent(to: url) ?? HeaderFields())
         let response = try await origin.send(request)
         response.cancel()
-        return try await answers.exclusively { try await takeIn(response.head, asked: request) }
+        return try await answers.exclusively { try await takeIn(response.head, asked: request, at: time) }
     }
 
-    private func takeIn(_ head: OriginHead, asked request: OriginRequest) async throws -> ContentInformation {
+    private func takeIn(
+        _ head: OriginHead, asked request: OriginRequest, at time: Int64
+    ) async throws -> ContentInformation {
         let known = look { $0.information }
         let verdict = try ResponseCheck.judge(
             head, asked: request,
             known: known.map { KnownRepresentation(validators: $0.validators, length: $0.length) })
         let information = ResponseCheck.information(of: head, asked: request, content: verdict.content)
         switch verdict {
-        case .current: if let known { return known }
+        case .current:
+            guard let known else { break }
+            confirm(by: head, asked: time)
+            return known
         case .changed: break
         }
-        try await begin(information, keeping: nil)
+        try await begin(information, Freshness(head.fields, asked: time), keeping: nil)
         return information
-    }
-
-    /// A new representation begins, in the index and here.
-    func begin(_ information: ContentInformation, keeping fetch: FetchState.ID?) async throws {
-        let (record, names, source) = (record, names, addresses.current)
-        do {
-            try await pool.run {
-                if let principal = record.key.principal { try names.note(principal) }
-                try record.begin(information, of: source)
-            }
-            change { $0.begin(information, keeping: fetch) }
-        } catch let error as VaultError {
-            // Caching is never the reason that playback fails: what the store refuses passes through.
-            try record.passThrough()
-            change { $0.begin(information, keeping: fetch, refused: error) }
-        }
-    }
-
-    /// More has become known, in the index and here.
-    func learn(_ information: ContentInformation) async throws {
-        let record = record
-        // That it could not be written down will be found out again.
-        try? await pool.run { try record.learn(information) }
-        change { $0.learn(information) }
     }
 }

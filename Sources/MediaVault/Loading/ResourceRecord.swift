@@ -41,6 +41,34 @@ final class ResourceRecord: Sendable {
         return (url, metadata.fields)
     }
 
+    /// The mode that the resource has for itself; one that this version does not know is none.
+    var mode: VaultMode? { stored.withLock { $0?.metadata.mode }.flatMap { VaultMode(rawValue: $0) } }
+
+    /// Whether the index says that it is kept for ever.
+    var isPinned: Bool { stored.withLock { $0?.resourceClass } == .pinned }
+
+    /// Gives the resource a mode of its own, or takes it back; it is added where the vault has not seen it.
+    func setMode(_ mode: VaultMode?, of source: AddressBook.Source) throws {
+        try stored.withLock { stored in
+            guard !isRetired.withLock({ $0 }) else { throw Self.removed }
+            guard mode != nil || stored != nil else { return }
+            var resource = try stored ?? add(source)
+            stored = resource
+            try store.setMode(mode?.rawValue, of: &resource)
+            stored = resource
+        }
+    }
+
+    /// The origin still has the representation that is read.
+    func confirm(_ freshness: Freshness) throws {
+        let read = name.withLock { $0 }
+        try stored.withLock { stored in
+            guard var resource = stored, resource.serving?.id == read else { return }
+            try store.confirm(freshness, of: &resource)
+            stored = resource
+        }
+    }
+
     /// The origin has answered to an address.
     func renew(_ source: AddressBook.Source) throws {
         try stored.withLock { stored in
@@ -53,32 +81,34 @@ final class ResourceRecord: Sendable {
     }
 
     /// A new representation begins; the resource itself is added where the vault has not seen it.
-    func begin(_ information: ContentInformation, of source: AddressBook.Source) throws {
-        let begun = try start(information, of: source, id: nil)
+    func begin(_ information: ContentInformation, _ freshness: Freshness, of source: AddressBook.Source) throws {
+        let begun = try start(information, freshness, of: source, id: nil)
         name.withLock { $0 = begun }
     }
 
     /// The store takes in what it had refused, under the name that it has been read by.
-    func takeIn(_ information: ContentInformation, of source: AddressBook.Source) throws {
+    func takeIn(_ information: ContentInformation, _ freshness: Freshness?, of source: AddressBook.Source) throws {
         guard let id = representation, stored.withLock({ $0?.serving?.id }) != id else { return }
-        _ = try start(information, of: source, id: id)
+        _ = try start(information, freshness, of: source, id: id)
     }
 
     private func start(
-        _ information: ContentInformation, of source: AddressBook.Source, id representation: RepresentationID?
+        _ information: ContentInformation, _ freshness: Freshness?, of source: AddressBook.Source,
+        id representation: RepresentationID?
     ) throws -> RepresentationID? {
         try stored.withLock { stored in
             guard !isRetired.withLock({ $0 }) else { throw Self.removed }
-            var resource =
-                try stored
-                ?? store.addResource(
-                    id, url: source.url.absoluteString, cacheKey: key.bytes, resourceClass: .cache,
-                    fields: source.fields)
+            var resource = try stored ?? add(source)
             stored = resource
-            try store.startRepresentation(information, of: &resource, id: representation)
+            try store.startRepresentation(information, of: &resource, id: representation, freshness: freshness)
             stored = resource
             return resource.serving?.id
         }
+    }
+
+    private func add(_ source: AddressBook.Source) throws -> StoredResource {
+        try store.addResource(
+            id, url: source.url.absoluteString, cacheKey: key.bytes, resourceClass: .cache, fields: source.fields)
     }
 
     /// The resource is removed: nothing is written of it any more.

@@ -10,4 +10,9 @@ public struct MediaHead: Hashable, Sendable {
     public let isWholeAnswer: Bool
     /// Why bytes that would be fetched now are not stored; nil where they are.
     public let bypass: StoreRefusal?
+    /// Why this is told although the origin was not found to say the same still; nil where it is fresh, or was confirmed.
+    public let staleness: Staleness?
+
+    /// Whether the origin may have something else by now: see ``staleness``.
+    public var isStale: Bool { staleness != nil }
 }

@@ -34,6 +34,9 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
     public let isShortened: Bool
     /// Where the bytes lay when the reader was opened.
     public let source: Source
+    /// Why held bytes are given although their origin was not found to have them still; nil where they are fresh, or
+    /// were confirmed.
+    public let staleness: Staleness?
 
     /// The most bytes given at a time: two blocks.
     public static let chunkBytes = 64 << 10
@@ -58,6 +61,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
         isWholeAnswer = opening.isWholeAnswer
         isShortened = opening.isShortened
         source = opening.source
+        staleness = opening.staleness
         progress = Mutex(Progress(position: opening.range?.lowerBound ?? 0))
         if !opening.isCutOff { loader.change { $0.begin(opening.reader, isDownload: false) } }
     }
@@ -79,10 +83,13 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
         return loader.look { !$0.present.contains(position) }
     }
 
+    /// Whether held bytes are given that their origin may have others for by now: see ``staleness``.
+    public var isStale: Bool { staleness != nil }
+
     /// Why the bytes that come from the origin are handed on without being stored; nil where they are stored, and where
     /// all is held. It is true for the moment: a store that refuses is asked again, and may take the next ones.
     public var bypass: StoreRefusal? {
-        source == .held ? nil : loader.look { $0.refusal == nil ? $0.bypass(id) : $0.bypass }
+        source == .held ? nil : loader.look { $0.refusesAll ? $0.bypass : $0.bypass(id) }
     }
 
     /// The next bytes, at most ``chunkBytes``; nil at the end.

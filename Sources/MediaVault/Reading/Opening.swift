@@ -11,4 +11,5 @@ struct Opening {
     /// Whether the origin was found to be out of reach: nobody waits for it at a hole.
     let isCutOff: Bool
     let source: MediaReader.Source
+    let staleness: Staleness?
 }

@@ -18,6 +18,7 @@ extension ResourceLoader {
     /// Nil where the representation changed meanwhile.
     private func attemptOpening(_ requested: RequestedRange) async throws -> Opening? {
         if needsLength(requested), look({ $0.information?.length }) == nil { try await learnLength() }
+        let staleness = try await staleness(at: firstByte(requested))
         let (known, edition, present) = look { ($0.information, $0.edition, $0.present) }
         let wanted = try known.map { try resolve(requested, $0) } ?? provisional(requested)
         let isCut = try await isCutOff(wanted)
@@ -25,7 +26,7 @@ extension ResourceLoader {
         let id = change { ($0.addReader(wanted), Effects()) }
         do {
             if try await reachFirstByte(id, wanted.lowerBound, isCut),
-                let opening = try finish(id, requested, present, isCut: isCut)
+                let opening = try finish(id, requested, present, staleness, isCut: isCut)
             {
                 return opening
             }
@@ -64,7 +65,12 @@ extension ResourceLoader {
             guard case .closed = requested else { return true }
             return look { !$0.present.gaps(in: provisional(requested)).isEmpty }
         }
-        return !information.supportsRanges && look { $0.mode == .online && !$0.present.gaps(in: 0..<length).isEmpty }
+        return !information.supportsRanges && look { $0.mode.asksOrigins && !$0.present.gaps(in: 0..<length).isEmpty }
+    }
+
+    /// Where a request begins in what is known; nil where that is outside.
+    private func firstByte(_ requested: RequestedRange) -> Int64? {
+        look { $0.information }.flatMap { try? resolve(requested, $0).lowerBound }
     }
 
     private func provisional(_ requested: RequestedRange) -> ByteRange {
@@ -81,7 +87,7 @@ extension ResourceLoader {
                 !state.present.gaps(in: wanted.clamped(to: 0..<(state.information?.length ?? .max))).isEmpty
             )
         }
-        guard mode == .online else { return true }
+        guard mode.asksOrigins else { return true }
         let isFresh = canGoOn()
         guard hasGap, isFirstHeld || !isFresh else { return false }
         guard try await reachOrigin() else { return true }
@@ -117,7 +123,7 @@ extension ResourceLoader {
     }
 
     private func finish(
-        _ id: ReaderState.ID, _ requested: RequestedRange, _ present: ByteRanges, isCut: Bool
+        _ id: ReaderState.ID, _ requested: RequestedRange, _ present: ByteRanges, _ staleness: Staleness?, isCut: Bool
     ) throws -> Opening? {
         guard let information = look({ $0.information }), let entityTag = record.entityTag else { return nil }
         let isWhole = answersWhole(requested, information)
@@ -135,30 +141,33 @@ extension ResourceLoader {
         return Opening(
             reader: id, information: information, entityTag: entityTag, range: given,
             isWholeAnswer: isWhole && requested != .whole, isShortened: given != range, isCutOff: isCut,
-            source: .of(range, present))
+            source: .of(range, present), staleness: staleness)
     }
 
     /// Finds out how long the resource is: by a HEAD, or by its first byte where HEAD is refused.
     private func learnLength() async throws {
-        guard look({ $0.mode }) == .online else { throw MediaReader.hole(at: 0, isDamage: false) }
+        guard look({ $0.mode.asksOrigins }) else { throw MediaReader.hole(at: 0, isDamage: false) }
         _ = try await learnInformation()
     }
 
     /// What is known of the resource, its origin asked where nothing is.
     func head() async throws -> MediaHead {
+        try await ready()
+        let staleness = try await staleness(at: nil)
         let information = try await learnInformation()
         guard let entityTag = record.entityTag else { throw MediaReader.changed(url, 0) }
         return MediaHead(
             information: information, entityTag: entityTag,
             source: .of(information.length.map { 0..<$0 }, look { $0.present }),
-            isWholeAnswer: answersWhole(.from(0), information), bypass: bypass(for: information.length))
+            isWholeAnswer: answersWhole(.from(0), information), bypass: bypass(for: information.length),
+            staleness: staleness)
     }
 
     /// Why bytes that would be fetched now are not stored.
     private func bypass(for length: Int64?) -> StoreRefusal? {
         look { state in
             let isHeld = length.map { state.present.gaps(in: 0..<$0).isEmpty } ?? false
-            return isHeld || state.refusal == nil ? nil : state.bypass
+            return isHeld || !state.refusesAll ? nil : state.bypass
         }
     }
 
@@ -166,7 +175,7 @@ extension ResourceLoader {
     func learnInformation() async throws -> ContentInformation {
         try await ready()
         if let known = look({ $0.information }) { return known }
-        guard look({ $0.mode }) == .online else { throw MediaReader.hole(at: 0, isDamage: false) }
+        guard look({ $0.mode.asksOrigins }) else { throw MediaReader.hole(at: 0, isDamage: false) }
         do {
             return try await askHead()
         } catch let failure as OriginFailure {

@@ -6,6 +6,8 @@ public enum StoreRefusal: String, Sendable {
     case diskFull = "disk-full"
     /// The store failed otherwise.
     case store
+    /// The mode is ``VaultMode/noStore``.
+    case mode = "no-store"
 
     init(_ error: VaultError) {
         self =

@@ -4,12 +4,14 @@ import VaultStorage
 extension ResourceLoader {
     /// Has the store take bytes again, where there is room by now.
     func storeAgain() async {
-        let (refusal, information, isTaken) = look { ($0.refusal?.error, $0.information, $0.canStore) }
+        let (refusal, information, freshness, isTaken) = look { state in
+            (state.mode.stores ? state.refusal?.error : nil, state.information, state.freshness, state.canStore)
+        }
         guard let refusal else { return }
         let (store, record, source) = (store, record, addresses.current)
         let isTakingAgain = try? await pool.run {
             guard store.hasRoom(after: refusal, length: information?.length) else { return false }
-            if !isTaken, let information { try record.takeIn(information, of: source) }
+            if !isTaken, let information { try record.takeIn(information, freshness, of: source) }
             return true
         }
         change { state in

@@ -54,6 +54,10 @@ extension Vault {
         let (store, id) = (store, try await name(reference).id)
         let isKnown = try await pool.run { try store.setClass(resourceClass, of: id, only: only) }
         guard isKnown else { throw Self.unknown(reference) }
+        loader(of: id)?.change { state in
+            state.isPinned = resourceClass == .pinned
+            return Effects()
+        }
     }
 
     private static func unknown(_ reference: MediaReference) -> VaultError {

@@ -16,8 +16,9 @@ public final class Vault: Sendable {
     let store: VaultStore
     private let origin: any Origin
     private let ownOrigin: CurlOrigin?
-    /// Whether origins are asked.
-    package let mode: VaultMode
+    let modeOfRun: VaultMode?
+    /// What the settings say.
+    let modeOfSettings = Mutex<VaultMode?>(nil)
     let pool: BlockingPool
     private let precedence = PlayerPrecedence()
     let limitsOfRun: RoomLimits?
@@ -43,7 +44,7 @@ public final class Vault: Sendable {
     private init(store: VaultStore, options: VaultOptions, unlockRestsWithVault: Bool) {
         self.store = store
         self.unlockRestsWithVault = unlockRestsWithVault
-        mode = options.access == .reader ? .offline : options.mode
+        modeOfRun = options.access == .reader ? .offline : options.mode
         retry = options.retry
         pool = .shared
         limitsOfRun = options.limits
@@ -75,6 +76,7 @@ public final class Vault: Sendable {
         let store = try await openStore(place.folder, keyring, options)
         let vault = Vault(
             store: store, options: options, unlockRestsWithVault: UnlockPlace.rests(unlock.path, with: place.folder))
+        await vault.recallMode()
         if options.access == .owner {
             await vault.guardRoom()
             vault.beginUpkeep()
@@ -112,7 +114,11 @@ public final class Vault: Sendable {
         await chores.end()
         let loaders = loaders.withLock { $0.values.map(\.loader) }
         for loader in loaders { loader.close() }
-        for loader in loaders { await loader.settle() }
+        for loader in loaders {
+            await loader.settle()
+            await loader.revalidator.stop()
+            await loader.tellFreshness()
+        }
         let (store, visited) = (store, visits.withLock { $0.take() })
         // Everything that matters is committed already; what is left would be done by the next owner.
         try? await pool.run {
@@ -152,7 +158,9 @@ public final class Vault: Sendable {
     public func read(_ reference: MediaReference, range: RequestedRange = .whole) async throws -> MediaReader {
         let (loader, lease) = try await use(reference)
         let reader = MediaReader(try await loader.open(range), loader: loader, lease: lease)
-        visits.withLock { $0.note(loader.record.id, hour: WallClock.now() / 3600) }
+        if loader.look({ $0.mode != .noStore }) {
+            visits.withLock { $0.note(loader.record.id, hour: WallClock.now() / 3600) }
+        }
         return reader
     }
 
@@ -262,6 +270,7 @@ public final class Vault: Sendable {
         for loader in loaders.withLock({ $0.values.map(\.loader) }) {
             loader.change { $0.tick(now: now) }
             loader.opened.dropIdle(now: now)
+            await loader.tellFreshness()
         }
         loaders.withLock { loaders in
             loaders = loaders.filter { _, entry in

@@ -12,8 +12,9 @@ public struct VaultOptions: Sendable {
 
     /// Owner or reader.
     public var access: Access
-    /// Whether what is missing is fetched. A reader is always offline.
-    public var mode: VaultMode
+    /// What is asked of origins for as long as the vault is open; nil leaves it to the vault's settings, and to
+    /// ``VaultMode/online`` where they say nothing. A reader is always offline.
+    public var mode: VaultMode?
     /// Where remote bytes come from; nil is libcurl.
     public var origin: (any Origin)?
     /// Limits for as long as the vault is open, over those of its settings, member by member; 0 lifts one. Nil leaves
@@ -32,7 +33,7 @@ public struct VaultOptions: Sendable {
 
     /// An owner that fetches what is missing with libcurl, unless told otherwise.
     public init(
-        access: Access = .owner, mode: VaultMode = .online, origin: (any Origin)? = nil, limits: RoomLimits? = nil
+        access: Access = .owner, mode: VaultMode? = nil, origin: (any Origin)? = nil, limits: RoomLimits? = nil
     ) {
         self.access = access
         self.mode = mode

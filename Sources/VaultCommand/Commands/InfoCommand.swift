@@ -33,7 +33,8 @@ struct InfoCommand: AsyncParsableCommand {
             ("url", document.url), ("size", document.size.value.map(String.init) ?? "unknown"),
             ("held", held.isEmpty ? "nothing" : held), ("bytes", String(document.bytes)),
             ("type", document.type.value ?? "unknown"), ("etag", document.etag.value ?? "none"),
-            ("class", document.class), ("generation", String(document.generation)),
+            ("class", document.class), ("mode", document.mode.value ?? "default"),
+            ("generation", String(document.generation)),
         ])
     }
 }

@@ -16,9 +16,9 @@ struct ServeCommand: AsyncParsableCommand {
     var listen: String?
 
     @Option(
-        help: ArgumentHelp("Whether to fetch what is not held: online or offline (default: online).", valueName: "mode")
-    )
-    var mode: ServiceMode?
+        help: ArgumentHelp(
+            "What is asked of origins, and what is kept (default: the setting, else online).", valueName: "mode"))
+    var mode: ModeArgument?
 
     @Flag(help: "The same as --mode offline.")
     var offline = false
@@ -37,7 +37,9 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var access: VaultAccess
 
     func validate() throws {
-        if offline, mode == .online { throw ValidationError("--offline and --mode online contradict each other") }
+        if offline, let mode, mode.mode != .offline {
+            throw ValidationError("--offline and --mode \(mode.name) contradict each other")
+        }
     }
 
     func run() async throws {
@@ -49,7 +51,7 @@ struct ServeCommand: AsyncParsableCommand {
         let opener = try await access.opener()
         let folder = opener.place.folder
         configuration.controlFolder = folder
-        try await opener.owning(offline ? .offline : (mode ?? .online).vaultMode, limits: limits) { vault in
+        try await opener.owning(offline ? .offline : mode?.mode, limits: limits) { vault in
             let server = try VaultServer(vault: vault, configuration: configuration, logger: Self.logger) { address in
                 await Self.announce(ServiceRecord(address.reachable, pid: getpid()), of: folder)
             }

@@ -9,6 +9,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     case ignoreQuery = "ignore-query"
     case mapHost = "map-host"
     case allowHost = "allow-host"
+    case mode
 
     static let names = allCases.map(\.rawValue).joined(separator: ", ")
 
@@ -19,6 +20,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         ignore-query NAME,… [--host HOST]: query items that name nothing: a token, an expiry.
         map-host HOST OTHER: what lies at HOST is named as what lies at OTHER: mirrors of one site.
         allow-host HOST…: private hosts that redirects and playlists may lead to.
+        mode MODE: what is asked of origins, and what is kept: online, prefer-vault, offline, no-store; see mode --help.
         """
 
     /// What the setting is, a line for each of its values, as it is typed.
@@ -33,6 +35,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
             }
         case .mapHost: settings.mapHost.sorted { $0.key < $1.key }.map { "\($0) \($1)" }
         case .allowHost: settings.allowHost
+        case .mode: settings.mode.value.map { [$0] } ?? []
         }
     }
 
@@ -52,6 +55,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
             guard values.count == 2 else { throw UsageError("map-host is two hosts: the one, and what it is named as") }
             change.mapHost = [values[0]: values[1]]
         case .allowHost: change.allowHost = Dictionary(values.map { ($0, true) }) { $1 }
+        case .mode: change.mode = try NamedMode(single(values)).description
         }
         return change
     }
@@ -67,6 +71,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .ignoreQuery: change.ignoreQuery = [host ?? SettingsDocument.everyHost: nil as [String]?]
         case .mapHost: change.mapHost = Dictionary(try some(values).map { ($0, nil as String?) }) { $1 }
         case .allowHost: change.allowHost = Dictionary(try some(values).map { ($0, false) }) { $1 }
+        case .mode: change.mode = NamedMode(nil).description
         }
         guard hasValues || values.isEmpty else {
             throw UsageError("\(rawValue) is taken back as a whole; name no value")

@@ -8,10 +8,11 @@ struct VaultOpener: Sendable {
     /// Opens the vault to change it, for `body`, and closes it whatever `body` does.
     ///
     /// - Parameters:
+    ///   - mode: for this run; nil leaves it to the vault's settings.
     ///   - limits: for this run, over those of the vault's settings.
     ///   - whenOwned: asked where another process owns it: whether to try again.
     func owning<Value>(
-        _ mode: VaultMode = .online, limits: RoomLimits? = nil,
+        _ mode: VaultMode? = nil, limits: RoomLimits? = nil,
         whenOwned: (@Sendable (VaultError, Int) async throws -> Bool)? = nil, _ body: (Vault) async throws -> Value
     ) async throws -> Value {
         var options = VaultOptions(access: .owner, mode: mode, limits: limits)

@@ -8,7 +8,9 @@ enum RetryAfter {
     static func seconds(in fields: HeaderFields) -> Int? {
         guard let value = fields["Retry-After"] else { return nil }
         if let seconds = DecimalNumber.clamped(value) { return Int(clamping: seconds) }
-        guard let then = HTTPDate(value), let now = fields["Date"].flatMap({ HTTPDate($0) }) else { return nil }
-        return max(0, then.secondsSince1970 - now.secondsSince1970)
+        // Both times are the origin's: the century of an obsolete spelling is told by no clock of ours.
+        guard let now = fields["Date"].flatMap({ HTTPDate($0, now: 0) }), let then = HTTPDate(value, now: now.seconds)
+        else { return nil }
+        return Int(clamping: max(0, then.seconds - now.seconds))
     }
 }

@@ -8,8 +8,8 @@ package struct RequestFields: Sendable {
     ///   writes a line break in a value as it is, and what follows would be a field of its own.
     init(_ request: OriginRequest) throws(VaultError) {
         try Self.check(request.fields)
-        guard Self.isPrintable(request.ifRange ?? "") else {
-            throw Self.unsendable("the validator for If-Range holds a control character; ask without it")
+        guard Self.conditions(request).allSatisfy({ Self.isPrintable($0.value) }) else {
+            throw Self.unsendable("a validator holds a control character; ask without it")
         }
         self.request = request
     }
@@ -36,7 +36,7 @@ package struct RequestFields: Sendable {
     func lines(for url: MediaURL) -> [String] {
         var lines = ["Accept-Encoding: identity"]
         if let range = request.range { lines.append("Range: \(range)") }
-        if let ifRange = request.ifRange { lines.append("If-Range: \(ifRange)") }
+        lines += Self.conditions(request).map { "\($0.name): \($0.value)" }
         guard url.scheme == request.url.scheme, url.host == request.url.host,
             url.effectivePort == request.url.effectivePort
         else { return lines }
@@ -49,9 +49,18 @@ package struct RequestFields: Sendable {
         return lines
     }
 
+    /// What the answer depends on. A tag counts before a date; the date is for origins that know no tags.
+    private static func conditions(_ request: OriginRequest) -> [(name: String, value: String)] {
+        [
+            ("If-Range", request.ifRange), ("If-None-Match", request.ifChangedFrom?.entityTag?.description),
+            ("If-Modified-Since", request.ifChangedFrom?.lastModified),
+        ].compactMap { name, value in value.map { (name, $0) } }
+    }
+
     /// What frames the message, or decides which bytes come, is not the caller's to set.
     private static let ours = [
-        "Host", "Range", "If-Range", "Accept-Encoding", "Connection", "Content-Length", "Transfer-Encoding", "TE",
+        "Host", "Range", "If-Range", "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since",
+        "Accept-Encoding", "Connection", "Content-Length", "Transfer-Encoding", "TE",
         "Trailer", "Upgrade", "Expect",
     ]
 

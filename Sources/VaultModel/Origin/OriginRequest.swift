@@ -18,19 +18,22 @@ public struct OriginRequest: Sendable {
     public var end: Int64?
     /// The value for `If-Range`: answer with the range only where the representation is still this one.
     public var ifRange: String?
+    /// Answer 304 where the representation is still the one of these validators: `If-None-Match`, `If-Modified-Since`.
+    public var ifChangedFrom: Validators?
     /// Further request fields, such as `Authorization`. They hold no control characters.
     public var fields: HeaderFields
 
     /// Asks for everything, unless a range is named.
     public init(
         url: MediaURL, method: Method = .get, first: Int64? = nil, end: Int64? = nil, ifRange: String? = nil,
-        fields: HeaderFields = HeaderFields()
+        ifChangedFrom: Validators? = nil, fields: HeaderFields = HeaderFields()
     ) {
         self.url = url
         self.method = method
         self.first = first
         self.end = end
         self.ifRange = ifRange
+        self.ifChangedFrom = ifChangedFrom
         self.fields = fields
     }
 

@@ -45,6 +45,10 @@ struct APIResponder: Sendable {
         case .unpins:
             try await vault.unpin(asked.body(ReferenceDocument.self).reference())
             return try json(NothingDocument())
+        case .modes:
+            let order: ModeOrder = try await asked.body()
+            try await vault.setMode(NamedMode(order.mode).mode, of: order.reference.reference())
+            return try json(NothingDocument())
         case .prunes: return try json(try await vault.prune(asked.body()))
         case .verifications: return verification(try await asked.body(), context)
         case .settings:

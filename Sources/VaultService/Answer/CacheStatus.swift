@@ -11,6 +11,8 @@ enum CacheStatus: Hashable, Sendable {
     case partial
     /// Handed on without being stored.
     case bypass(StoreRefusal)
+    /// Held, and not found to be current.
+    case stale(Staleness)
     /// There is no media: why, and the origin's status where it gave one.
     case failed(VaultError.Code, originStatus: Int?)
 
@@ -21,6 +23,9 @@ enum CacheStatus: Hashable, Sendable {
         case .miss: "MediaVault; fwd=miss; stored"
         case .partial: "MediaVault; fwd=partial; stored"
         case .bypass(let reason): "MediaVault; fwd=bypass; detail=\(reason.rawValue)"
+        // Where the mode forbids to ask, nothing was forwarded.
+        case .stale(let reason) where reason.isByMode: "MediaVault; hit; detail=stale"
+        case .stale(let reason): "MediaVault; fwd=stale; detail=\(reason.rawValue)"
         case .failed(_, let status?): "MediaVault; fwd=miss; fwd-status=\(status)"
         // Its origin was not asked, or could not be.
         case .failed(.notHeld, nil), .failed(.integrity, nil): "MediaVault; detail=not-held"
@@ -28,13 +33,15 @@ enum CacheStatus: Hashable, Sendable {
         }
     }
 
-    init(_ source: MediaReader.Source, _ bypass: StoreRefusal?) {
+    init(_ source: MediaReader.Source, _ bypass: StoreRefusal?, _ staleness: Staleness? = nil) {
         self =
-            switch (source, bypass) {
-            case (.held, _): .hit
-            case (_, let reason?): .bypass(reason)
-            case (.fetched, nil): .miss
-            case (.partial, nil): .partial
+            switch (source, bypass, staleness) {
+            case (.held, _, let reason?): .stale(reason)
+            case (_, _, let reason?) where !reason.isByMode: .stale(reason)
+            case (.held, _, nil): .hit
+            case (_, let reason?, _): .bypass(reason)
+            case (.fetched, nil, _): .miss
+            case (.partial, nil, _): .partial
             }
     }
 }

@@ -30,7 +30,8 @@ extension MediaFacts {
         self.init(
             information: reader.information, entityTag: reader.entityTag,
             lastModified: .init(of: reader.information, now: now), range: reader.range,
-            isWholeAnswer: reader.isWholeAnswer, cacheStatus: CacheStatus(reader.source, reader.bypass))
+            isWholeAnswer: reader.isWholeAnswer,
+            cacheStatus: CacheStatus(reader.source, reader.bypass, reader.staleness))
     }
 
     /// The facts for a request that wants no bytes.
@@ -38,7 +39,7 @@ extension MediaFacts {
         self.init(
             information: head.information, entityTag: head.entityTag,
             lastModified: .init(of: head.information, now: now), range: nil,
-            isWholeAnswer: head.isWholeAnswer, cacheStatus: CacheStatus(head.source, head.bypass))
+            isWholeAnswer: head.isWholeAnswer, cacheStatus: CacheStatus(head.source, head.bypass, head.staleness))
     }
 }
 

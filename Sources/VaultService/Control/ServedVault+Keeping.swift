@@ -17,6 +17,11 @@ extension ServedVault {
             ControlQuestion(.POST, .unpins, body: ReferenceDocument(reference)))
     }
 
+    package func setMode(_ mode: VaultMode?, of reference: MediaReference) async throws {
+        let _: NothingDocument = try await document(
+            ControlQuestion(.POST, .modes, body: ModeOrder(reference, mode)))
+    }
+
     package func prune(_ limits: LimitsDocument) async throws -> PruneDocument {
         try await document(ControlQuestion(.POST, .prunes, body: limits))
     }

@@ -14,3 +14,6 @@ package struct OrNull<Value: Codable & Sendable>: Codable, Sendable {
         if let value { try container.encode(value) } else { try container.encodeNil() }
     }
 }
+
+extension OrNull: Equatable where Value: Equatable {}
+extension OrNull: Hashable where Value: Hashable {}

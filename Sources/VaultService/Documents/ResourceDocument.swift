@@ -11,6 +11,8 @@ package struct ResourceDocument: Codable, Sendable {
     package let etag: OrNull<String>
     package let `class`: String
     package let generation: Int
+    /// The mode that it has for itself; null where it has the vault's.
+    package let mode: OrNull<String>
 
     package init(_ summary: ResourceSummary) {
         url = summary.url
@@ -21,6 +23,7 @@ package struct ResourceDocument: Codable, Sendable {
         etag = OrNull(summary.etag)
         `class` = summary.resourceClass
         generation = summary.generation
+        mode = OrNull(summary.mode?.rawValue)
     }
 
     /// Whether every byte is held.

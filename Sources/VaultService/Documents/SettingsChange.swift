@@ -12,6 +12,8 @@ package struct SettingsChange: Codable, Hashable, Sendable {
     package var mapHost: [String: String?]?
     /// By host: whether it may be led to.
     package var allowHost: [String: Bool]?
+    /// The vault's mode by name, and `default` for none.
+    package var mode: String?
 
     package init() {}
 

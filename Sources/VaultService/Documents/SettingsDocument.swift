@@ -14,11 +14,13 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
     package let mapHost: [String: String]
     /// Private hosts that may be led to, in ascending order.
     package let allowHost: [String]
+    /// The mode that was set; null where none was.
+    package let mode: OrNull<String>
 
     /// What stands for every host in ``ignoreQuery``.
     package static let everyHost = "*"
 
-    package init(_ limits: RoomLimits, _ policy: KeyPolicy) {
+    package init(_ limits: RoomLimits, _ policy: KeyPolicy, _ mode: VaultMode?) {
         maxSize = limits.maxSize ?? 0
         maxAge = limits.maxAge ?? 0
         minFree = limits.minFree
@@ -26,5 +28,6 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
             policy.ignoreQuery.map { ($0.host ?? Self.everyHost, $0.names) }, uniquingKeysWith: +)
         mapHost = policy.mapHost
         allowHost = policy.allowHost.sorted()
+        self.mode = OrNull(mode?.rawValue)
     }
 }

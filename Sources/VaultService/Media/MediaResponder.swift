@@ -39,8 +39,9 @@ struct MediaResponder: Sendable {
             context.logger.debug("no media", metadata: ["reason": "\(error.code)"])
             let isMissing = [.notHeld, .unreachable, .integrity].contains(error.code)
             let held = isMissing ? try await held() : []
+            let mode = await vault.modeInForce(for: reference)
             return Response(
-                ErrorAnswer.answer(to: error.told(in: vault.mode), held: held), isHead: request.method == .head,
+                ErrorAnswer.answer(to: error.told(in: mode), held: held), isHead: request.method == .head,
                 context: context)
         }
     }
@@ -82,7 +83,7 @@ struct MediaResponder: Sendable {
     private func several(_ parts: [ByteRange], of judged: MediaFacts?) async throws -> Response? {
         guard let (reader, facts) = try await open(parts[0].asRequested, of: judged) else { return nil }
         var given = parts
-        if vault.mode == .offline {
+        if await vault.modeInForce(for: reference) == .offline {
             let held = ByteRanges(try await held())
             given = [parts[0]] + parts.dropFirst().compactMap { $0.held(in: held) }
         }
@@ -91,7 +92,8 @@ struct MediaResponder: Sendable {
             return media(reader, AnswerPlan(facts, isRanged: true))
         }
         let multipart = Multipart(boundary: try vault.freshText(), type: facts.type, total: total, parts: given)
-        let body = MultipartBody(multipart: multipart, first: reader, channel: context.channel, watch: watch) { [vault, reference] part in
+        let body = MultipartBody(multipart: multipart, first: reader, channel: context.channel, watch: watch) {
+            [vault, reference] part in
             let next = try await vault.read(reference, range: part.asRequested)
             guard next.entityTag == reader.entityTag, next.range == part else {
                 next.cancel()

@@ -10,6 +10,10 @@ extension LocalVault {
 
     package func unpin(_ reference: MediaReference) async throws { try await vault.unpin(reference) }
 
+    package func setMode(_ mode: VaultMode?, of reference: MediaReference) async throws {
+        try await vault.setMode(mode, for: reference)
+    }
+
     package func prune(_ limits: LimitsDocument) async throws -> PruneDocument {
         let wanted = limits.namesAny ? limits.laid() : try await vault.status().limits
         return PruneDocument(try await vault.prune(wanted))
@@ -29,14 +33,16 @@ extension LocalVault {
     }
 
     package func settings() async throws -> SettingsDocument {
-        SettingsDocument(try await vault.limits(), try await vault.keyPolicy())
+        SettingsDocument(try await vault.limits(), try await vault.keyPolicy(), try await vault.modeSetting())
     }
 
     package func change(_ change: SettingsChange) async throws -> SettingsDocument {
         // What cannot be is refused before anything is written.
         let policy = try change.applied(to: try await vault.keyPolicy())
+        let mode = try change.mode.map { try NamedMode($0) }
         if change.limits.namesAny { try await vault.setLimits(change.limits.laid(over: try await vault.limits())) }
         if change.changesPolicy { try await vault.setKeyPolicy(policy) }
+        if let mode { try await vault.setMode(mode.mode) }
         return try await settings()
     }
 }

@@ -35,7 +35,7 @@ package struct LocalVault: VaultOperator {
     package func read(
         _ reference: MediaReference, _ range: RequestedRange, to take: (ArraySlice<UInt8>) async throws -> Void
     ) async throws {
-        try await telling {
+        try await telling(of: reference) {
             let reader = try await vault.read(reference, range: range)
             defer { reader.cancel() }
             var window = try ByteWindow(range, of: reader)
@@ -56,7 +56,7 @@ package struct LocalVault: VaultOperator {
     package func download(
         _ reference: MediaReference, _ options: DownloadOptions, progress: (ProgressDocument) async throws -> Void
     ) async throws {
-        try await telling {
+        try await telling(of: reference) {
             for try await step in vault.download(reference, options: options) {
                 try await progress(ProgressDocument(step))
             }
@@ -71,7 +71,11 @@ package struct LocalVault: VaultOperator {
             "there is no service to leave a download to; start one with serve, or fetch without --detach")
     }
 
-    private func telling(_ act: () async throws -> Void) async throws {
-        do { try await act() } catch let error as VaultError { throw error.told(in: vault.mode) }
+    private func telling(of reference: MediaReference, _ act: () async throws -> Void) async throws {
+        do {
+            try await act()
+        } catch let error as VaultError {
+            throw error.told(in: await vault.modeInForce(for: reference))
+        }
     }
 }

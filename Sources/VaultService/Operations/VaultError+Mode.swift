@@ -6,7 +6,7 @@ extension VaultError {
     /// it.
     func told(in mode: VaultMode) -> VaultError {
         var error = self
-        if code == .notHeld, mode == .online { error.code = .unreachable }
+        if code == .notHeld, mode.asksOrigins { error.code = .unreachable }
         return error
     }
 }

@@ -37,6 +37,9 @@ package protocol VaultOperator: Sendable {
     /// Lets limits touch a resource again.
     func unpin(_ reference: MediaReference) async throws
 
+    /// Gives a resource a mode of its own; nil has it follow the vault's.
+    func setMode(_ mode: VaultMode?, of reference: MediaReference) async throws
+
     /// Lets go of what lies beyond limits, once: those given, or those in force where none is.
     func prune(_ limits: LimitsDocument) async throws -> PruneDocument
 

@@ -9,13 +9,16 @@ package struct RepresentationInfo: Sendable {
     package var information: ContentInformation
     /// When it was first fetched, in seconds since 1970.
     package let retrieved: Int64
+    /// How long it is taken for what its origin has; nil where nobody wrote that down.
+    package var freshness: Freshness?
     /// All members, those this version does not know included.
     private var members: JSONObject
 
-    package init(sequence: Int64, information: ContentInformation, retrieved: Int64) {
+    package init(sequence: Int64, information: ContentInformation, retrieved: Int64, freshness: Freshness? = nil) {
         self.sequence = sequence
         self.information = information
         self.retrieved = retrieved
+        self.freshness = freshness
         members = JSONObject()
     }
 
@@ -32,6 +35,7 @@ package struct RepresentationInfo: Sendable {
         } catch {
             return nil
         }
+        freshness = Freshness(object)
         members = object
     }
 
@@ -45,6 +49,7 @@ package struct RepresentationInfo: Sendable {
         object["lastModified"] = text(information.validators.lastModified)
         object["ranges"] = .bool(information.supportsRanges)
         object["retrieved"] = .integer(retrieved)
+        freshness?.write(to: &object)
         return object
     }
 }

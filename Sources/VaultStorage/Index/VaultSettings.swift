@@ -7,6 +7,8 @@ package struct VaultSettings: Sendable {
     package var bytesFetched: Int64
     /// How much room the vault may take.
     package var limits: RoomLimits
+    /// The mode of the vault, by name; nil where none was set.
+    package var mode: String?
     /// All members, those this version does not know included.
     var members: JSONObject
 
@@ -22,6 +24,7 @@ package struct VaultSettings: Sendable {
             limits = RoomLimits(
                 maxSize: try object.optionalInteger("maxSize"), maxAge: try object.optionalInteger("maxAge"),
                 minFree: try object.optionalInteger("minFree") ?? 0)
+            mode = try object.optionalString("mode")
         } catch {
             return nil
         }
@@ -34,6 +37,7 @@ package struct VaultSettings: Sendable {
         for (name, value) in [("maxSize", limits.size), ("maxAge", limits.age), ("minFree", limits.free)] {
             object[name] = (value ?? 0) > 0 ? value.map { .integer($0) } : nil
         }
+        object["mode"] = mode.map { .string($0) }
         return object
     }
 }

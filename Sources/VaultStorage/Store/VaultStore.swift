@@ -17,7 +17,8 @@ package final class VaultStore: Sendable {
     /// Whether this process may change the vault.
     package let isOwner: Bool
     private let lock: Mutex<VaultLock?>
-    let now: @Sendable () -> Int64
+    /// The wall clock.
+    package let now: @Sendable () -> Int64
     let counters = Mutex(Counters())
     /// The room that the segment files take, and may take.
     package let room: Room
@@ -202,10 +203,12 @@ package final class VaultStore: Sendable {
     ///
     /// - Parameter id: its name, where it has one already.
     package func startRepresentation(
-        _ information: ContentInformation, of resource: inout StoredResource, id: RepresentationID? = nil
+        _ information: ContentInformation, of resource: inout StoredResource, id: RepresentationID? = nil,
+        freshness: Freshness? = nil
     ) throws {
         let sequence = (resource.serving?.info.sequence ?? 0) + 1
-        let info = RepresentationInfo(sequence: sequence, information: information, retrieved: now())
+        let info = RepresentationInfo(
+            sequence: sequence, information: information, retrieved: now(), freshness: freshness)
         let representation = StoredRepresentation(
             id: try id ?? Fresh.identifier("representation id"), info: info, segments: [], badBlocks: [:])
         noteChange()

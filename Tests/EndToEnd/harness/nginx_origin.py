@@ -19,7 +19,10 @@ http {{
   log_format ranges '$request_method $uri "$http_range" $status $body_bytes_sent $connection';
   client_body_temp_path {folder}/a; proxy_temp_path {folder}/b; fastcgi_temp_path {folder}/c;
   uwsgi_temp_path {folder}/d; scgi_temp_path {folder}/e;
-  server {{ listen 127.0.0.1:{port} sndbuf=64k; root {root}; access_log {folder}/access.log ranges; }}
+  server {{
+    listen 127.0.0.1:{port} sndbuf=64k; root {root}; access_log {folder}/access.log ranges;
+    location /brief/ {{ alias {root}/; add_header Cache-Control max-age=1; }}
+  }}
 }}
 """
 
@@ -44,6 +47,7 @@ class NginxOrigin:
         self.start()
 
     def url(self, name):
+        """Where a medium is; under `brief/` too, and there it is fresh for a second."""
         return f"http://{HOST}:{self.port}/{name}"
 
     def start(self):

@@ -78,7 +78,7 @@ class Contents:
             return
         self._members(self.settings, "the vault's settings", {},
                       {"bytesFetched": int, "ignoreQuery": list, "mapHost": list, "allowHost": list,
-                       "principals": list})
+                       "principals": list, "mode": str})
 
     def _read_generations(self):
         for row in self.rows.generation:
@@ -129,7 +129,7 @@ class Contents:
     def _check_metadata(self, resource, name):
         self._members(resource.metadata, f"the metadata of resource {name}",
                       {"url": str, "cacheKey": str, "created": int},
-                      {"serving": str, "title": str, "fields": list, "fieldsOrigin": str})
+                      {"serving": str, "title": str, "fields": list, "fieldsOrigin": str, "mode": str})
         try:
             key = base64.b64decode(resource.metadata.get("cacheKey") or "", validate=True)
         except (binascii.Error, TypeError, ValueError):
@@ -151,8 +151,18 @@ class Contents:
             return
         self._members(info, f"the info of representation {name}",
                       {"sequence": int, "ranges": bool, "retrieved": int},
-                      {"length": int, "type": str, "etag": str, "lastModified": str})
+                      {"length": int, "type": str, "etag": str, "lastModified": str,
+                       "checked": int, "lifetime": int, "strict": bool})
+        self._check_freshness(info, name)
         resource.representations.append(Representation(row["id"], row["state"], info))
+
+    def _check_freshness(self, info, name):
+        members = [info.get(member) for member in ("checked", "lifetime", "strict")]
+        if any(member is None for member in members):
+            if any(member is not None for member in members):
+                self._fault(f"The info of representation {name} has but some of checked, lifetime and strict.")
+        elif members[0] < 0 or not 0 <= members[1] <= 2**31:
+            self._fault(f"The freshness of representation {name} is out of bounds.")
 
     def _check_serving(self, resource, name):
         serving = resource.metadata.get("serving")

@@ -22,7 +22,7 @@ final class TestVault: Sendable {
     func open(isOffline: Bool = false, limits: RoomLimits? = nil) async throws -> Vault {
         var options = VaultOptions()
         options.limits = limits
-        options.mode = isOffline ? .offline : .online
+        options.mode = isOffline ? .offline : nil
         return try await Vault.open(place, unlock: unlock, options: options)
     }
 }

@@ -1,0 +1,125 @@
+import VaultFetch
+import VaultModel
+import VaultStorage
+
+extension ResourceLoader {
+    /// Makes sure that what is known may be given, by one question to the origin where it is no longer fresh.
+    ///
+    /// - Parameter position: the first byte wanted, where that matters; nil where it is not about bytes.
+    /// - Returns: why it is given all the same, where nobody could confirm it; nil where it is fresh, or another
+    ///   representation has begun.
+    /// - Throws: ``VaultError`` with code `refused` where the origin wants its refusal to count; `CancellationError`.
+    func staleness(at position: @autoclosure () -> Int64?) async throws -> Staleness? {
+        let now = store.now()
+        guard look({ $0.isStale(now: now) }) else { return nil }
+        let first = position()
+        switch look({ $0.staleStep(at: first) }) {
+        case .open: return nil
+        case .stale(let reason): return reason
+        case .ask: break
+        }
+        // Who was silent a moment ago need not be waited for.
+        if contact.verdict(now: .now) == false { return .unreachable }
+        switch try await revalidator.verdict(by: { await self.revalidate() }) {
+        case .confirmed, .changed: return nil
+        case .stale(let reason):
+            if reason == .slow { contact.note(isReachable: false, now: .now) }
+            return reason
+        case .refused(let failure):
+            guard look({ $0.freshness?.isStrict }) ?? false else { return .refused }
+            throw FetchFailure.origin(failure).vaultError(for: url, at: first ?? 0)
+        }
+    }
+
+    private func revalidate() async -> Revalidation.Verdict {
+        do {
+            let verdict = try await askWhetherSame()
+            contact.note(isReachable: true, now: .now)
+            return verdict
+        } catch let failure as OriginFailure {
+            contact.note(isReachable: failure.kind != .unreachable, now: .now)
+            switch failure.kind {
+            case .unreachable, .interrupted: return .stale(.unreachable)
+            case .lied: return .stale(.lied)
+            case .refused: return Self.isFinal(failure) ? .refused(failure) : .stale(.refused)
+            }
+        } catch {
+            return .stale(.unreachable)
+        }
+    }
+
+    /// Asks the origin whether it still has the representation that is known; another one that it has begins.
+    ///
+    /// Some origins answer HEAD carelessly: what would be lost by its word is asked for once more, by the first byte.
+    func askWhetherSame() async throws -> Revalidation.Verdict {
+        do {
+            let verdict = try await askWhetherSame(by: .head)
+            if verdict != .changed { return verdict }
+        } catch let failure as OriginFailure where Self.mayBeHeadAlone(failure) {
+            // GET may say otherwise.
+        }
+        return try await askWhetherSame(by: .get)
+    }
+
+    /// Answers to HEAD change nothing but how fresh things are.
+    private func askWhetherSame(by method: OriginRequest.Method) async throws -> Revalidation.Verdict {
+        let validators = look { $0.information?.validators }
+        let asked = store.now()
+        let exchange = try await ask { url in
+            let end: Int64? = method == .get ? 1 : nil
+            return OriginRequest(
+                url: url, method: method, first: end.map { $0 - 1 }, end: end, ifChangedFrom: validators)
+        }
+        guard let (request, response) = exchange else { return .stale(.unreachable) }
+        defer { response.cancel() }
+        let head = response.head
+        return try await answers.exclusively {
+            guard let information = look({ $0.information }), information.validators == validators else {
+                // Meanwhile another answer has told more.
+                return .changed
+            }
+            let known = KnownRepresentation(validators: information.validators, length: information.length)
+            if try ValidationCheck.isSame(head, asked: request, known: known) {
+                guard information.validators != Validators() else { return .stale(.unverifiable) }
+                confirm(by: head, asked: asked)
+                return .confirmed
+            }
+            guard method == .get else { return .changed }
+            let content = try ResponseCheck.judge(head, asked: request, known: known).content
+            try await begin(
+                ResponseCheck.information(of: head, asked: request, content: content),
+                Freshness(head.fields, asked: asked), keeping: nil)
+            return .changed
+        }
+    }
+
+    /// An answer of the origin's belongs to the representation that is known. What nothing tells from another version
+    /// is not confirmed by that.
+    func confirm(by head: OriginHead, asked: Int64) {
+        guard head.status != 416, look({ $0.information?.validators != Validators() }) else { return }
+        change { state in
+            guard let known = state.freshness, head.status == 304 else {
+                return state.confirm(Freshness(head.fields, asked: asked))
+            }
+            return state.confirm(known.confirmed(by: head.fields, asked: asked))
+        }
+    }
+
+    /// Writes down what was confirmed since it was last written down.
+    func tellFreshness() async {
+        guard let news = change({ ($0.takeFreshnessNews(), Effects()) }) else { return }
+        let record = record
+        // What could not be written down costs one question after the next start.
+        try? await pool.run { try record.confirm(news) }
+    }
+
+    private static func isFinal(_ failure: OriginFailure) -> Bool {
+        guard case .refused(let status, _) = failure.kind else { return false }
+        return [401, 403, 404, 410, 451].contains(status)
+    }
+
+    private static func mayBeHeadAlone(_ failure: OriginFailure) -> Bool {
+        guard case .refused(let status, _) = failure.kind else { return false }
+        return status == 501 || (status < 500 && status != 429)
+    }
+}

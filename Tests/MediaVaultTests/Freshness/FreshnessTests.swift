@@ -1,0 +1,263 @@
+import MediaVault
+import OriginTestSupport
+import Testing
+import VaultModel
+import VaultTestSupport
+
+@Suite("What is held and its origin", .timeLimit(.minutes(5)))
+struct FreshnessTests {
+    @Test("Held and fresh: no request at all, for bytes and for the head, after a restart too (C2)")
+    func fresh() async throws {
+        let fixture = try await FreshFixture()
+        let vault = try await fixture.filled()
+        await vault.close()
+        let again = try await fixture.open()
+        fixture.clock.advance(by: 59)
+        #expect(try await fixture.vault.read(again) == 0..<200_000)
+        let reader = try await again.read(fixture.url, range: .suffix(10))
+        let head = try await again.head(of: fixture.url)
+        #expect(!reader.isStale && !head.isStale && fixture.asked() == ["GET bytes=0-"])
+        await again.close()
+    }
+
+    @Test("Stale: one question with the validator, and its 304 makes it fresh again, over a restart")
+    func revalidated() async throws {
+        let fixture = try await FreshFixture()
+        let vault = try await fixture.filled()
+        fixture.clock.advance(by: 60)
+        let reader = try await vault.read(fixture.url)
+        #expect(!reader.isStale)
+        #expect(try await fixture.vault.read(vault) == 0..<200_000)
+        #expect(fixture.asked(since: 1) == ["HEAD \"v1\""] && fixture.vault.bytesSent == 200_000)
+        await vault.close()
+        let again = try await fixture.open()
+        fixture.clock.advance(by: 59)
+        #expect(try await fixture.vault.read(again) == 0..<200_000)
+        #expect(fixture.origin.exchanges.count == 2)
+        await again.close()
+    }
+
+    @Test("A date alone is asked by as well; an answer with equal validators does as a 304 does")
+    func byDate() async throws {
+        let date = "Sat, 21 Nov 2020 12:00:00 GMT"
+        let film = ScriptedResource(length: 100_000, entityTag: nil, lastModified: date)
+        let fixture = try await FreshFixture(film)
+        let vault = try await fixture.filled()
+        fixture.clock.advance(by: 60)
+        #expect(try await !vault.read(fixture.url).isStale)
+        #expect(fixture.asked(since: 1) == ["HEAD \(date)"])
+        fixture.origin.answer { request in
+            // It knows no conditions.
+            var answer = film.answer(to: request)
+            answer.status = answer.status == 304 ? 200 : answer.status
+            answer.set("Content-Length", "100000")
+            return answer
+        }
+        fixture.clock.advance(by: 60)
+        #expect(try await !vault.head(of: fixture.url).isStale)
+        #expect(fixture.origin.exchanges.count <= 3 && fixture.vault.bytesSent == 100_000)
+        await vault.close()
+    }
+
+    @Test("Sixteen readers at once share the question (L13)")
+    func shared() async throws {
+        let gate = Gate()
+        let fixture = try await FreshFixture()
+        let vault = try await fixture.filled()
+        fixture.origin.answer { [film = fixture.vault.resource] request in
+            var answer = film.answer(to: request)
+            answer.before = [.hold(gate)]
+            return answer
+        }
+        fixture.clock.advance(by: 60)
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 0..<16 { group.addTask { try await vault.read(fixture.url).isStale } }
+            await fixture.origin.wait { $0.last?.phase == .held }
+            gate.open()
+            for try await isStale in group { #expect(!isStale) }
+        }
+        #expect(fixture.origin.exchanges.count == 2)
+        await vault.close()
+    }
+
+    @Test("Unreachable: what is held is given stale, and says so; it is not deleted")
+    func unreachable() async throws {
+        let fixture = try await FreshFixture()
+        let vault = try await fixture.filled()
+        fixture.origin.stop()
+        fixture.clock.advance(by: 1_000_000)
+        for _ in 0..<3 {
+            let reader = try await vault.read(fixture.url)
+            #expect(reader.isStale && reader.staleness == .unreachable && reader.range == 0..<200_000)
+        }
+        #expect(try await fixture.vault.read(vault) == 0..<200_000)
+        #expect(try await vault.head(of: fixture.url).staleness == .unreachable)
+        await vault.close()
+    }
+
+    @Test("An origin that does not answer holds no first byte up for long, and its late answer counts")
+    func slow() async throws {
+        let gate = Gate()
+        let fixture = try await FreshFixture()
+        let vault = try await fixture.filled()
+        fixture.origin.answer { [film = fixture.vault.resource] request in
+            var answer = film.answer(to: request)
+            answer.before = [.hold(gate)]
+            return answer
+        }
+        fixture.clock.advance(by: 60)
+        // The gate stays shut: that this returns is what is tested.
+        let reader = try await vault.read(fixture.url)
+        #expect(reader.staleness == .slow)
+        #expect(try await fixture.vault.read(vault) == 0..<200_000)
+        gate.open()
+        await fixture.origin.wait { $0.last?.phase == .done }
+        while try await vault.read(fixture.url).isStale { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(fixture.origin.exchanges.count == 2)
+        await vault.close()
+    }
+
+    @Test("Changed: the new representation begins, and the two are never mixed (P4, law 5)")
+    func changed() async throws {
+        let fixture = try await FreshFixture()
+        let vault = try await fixture.filled()
+        let before = try await vault.head(of: fixture.url).entityTag
+        let other = ScriptedResource(seed: 2, length: 150_000, entityTag: "\"v2\"")
+        fixture.say("max-age=60", of: other)
+        fixture.clock.advance(by: 60)
+        let reader = try await vault.read(fixture.url, range: .closed(first: 1000, last: 99_999))
+        #expect(!reader.isStale && reader.entityTag != before && reader.information.length == 150_000)
+        var position: Int64 = 1000
+        while let bytes = try await reader.next() {
+            #expect(other.media.matches(bytes, at: position))
+            position += Int64(bytes.count)
+        }
+        #expect(position == 100_000)
+        #expect(
+            fixture.asked(since: 1) == ["HEAD \"v1\"", "GET bytes=0-0 \"v1\"", "GET bytes=1000-99999"])
+        await vault.close()
+    }
+
+    @Test("A HEAD that is answered carelessly costs nothing that is held: a GET is asked before anything goes")
+    func carelessHead() async throws {
+        let careless: [@Sendable (inout ScriptedAnswer) -> Void] = [
+            { $0.status = 405 }, { $0.status = 404 }, { ($0.status, $0.fields) = (200, [("Content-Length", "0")]) },
+            { $0.set("ETag", "\"other\"") }, { ($0.status, $0.fields) = (200, []) },
+        ]
+        for spoil in careless {
+            let fixture = try await FreshFixture()
+            let vault = try await fixture.filled()
+            fixture.origin.answer { [film = fixture.vault.resource] request in
+                var answer = film.answer(to: request)
+                if request.method == "HEAD" { spoil(&answer) }
+                return answer
+            }
+            fixture.clock.advance(by: 60)
+            let reader = try await vault.read(fixture.url)
+            #expect(!reader.isStale && fixture.asked(since: 1) == ["HEAD \"v1\"", "GET bytes=0-0 \"v1\""])
+            #expect(try await fixture.vault.read(vault) == 0..<200_000 && fixture.vault.bytesSent == 200_000)
+            await vault.close()
+        }
+    }
+
+    @Test("Nor does it cost anything where a hole is to be fetched, fresh or not")
+    func carelessHeadAtHole() async throws {
+        let fixture = try await FreshFixture()
+        let vault = try await fixture.open()
+        #expect(try await fixture.vault.read(vault, .closed(first: 0, last: 99_999)) == 0..<100_000)
+        await vault.close()
+        fixture.origin.answer { [film = fixture.vault.resource] request in
+            var answer = film.answer(to: request)
+            if request.method == "HEAD" { (answer.status, answer.fields) = (200, [("Content-Length", "0")]) }
+            return answer
+        }
+        let again = try await fixture.open()
+        #expect(try await fixture.vault.read(again) == 0..<200_000)
+        #expect(fixture.asked(since: 1).last == "GET bytes=100000-" && fixture.vault.bytesSent == 200_000)
+        await again.close()
+    }
+
+    @Test(
+        "A refusal leaves what is held; it counts only where the origin wants every use confirmed",
+        arguments: [401, 403, 404, 410, 451, 500, 503])
+    func refused(status: Int) async throws {
+        for (cacheControl, counts) in [("max-age=60", false), ("max-age=60, must-revalidate", status < 500)] {
+            let fixture = try await FreshFixture(cacheControl: cacheControl)
+            let vault = try await fixture.filled()
+            fixture.origin.answer { _ in ScriptedAnswer(status, fields: ["Content-Length": "0"]) }
+            fixture.clock.advance(by: 60)
+            if counts {
+                let error = await #expect(throws: VaultError.self) { try await vault.read(fixture.url) }
+                #expect(error?.code == .refused && error?.originStatus == status)
+            } else {
+                #expect(try await vault.read(fixture.url).staleness == .refused)
+            }
+            await vault.close()
+            let again = try await fixture.open()
+            #expect(try await fixture.vault.held(again) == [0..<200_000])
+            await again.close()
+        }
+    }
+
+    @Test("A missing first byte is fetched without another question; its answer makes the rest fresh")
+    func gapFirst() async throws {
+        let fixture = try await FreshFixture()
+        let vault = try await fixture.open()
+        #expect(try await fixture.vault.read(vault, .closed(first: 0, last: 49_999)) == 0..<50_000)
+        fixture.clock.advance(by: 60)
+        #expect(try await fixture.vault.read(vault, .from(50_000)) == 50_000..<200_000)
+        #expect(try await fixture.vault.read(vault) == 0..<200_000)
+        #expect(fixture.asked() == ["GET bytes=0-49999", "GET bytes=50000-"])
+        await vault.close()
+    }
+
+    @Test("Pinned: no request, however old; unpinned it is asked for again")
+    func pinned() async throws {
+        let fixture = try await FreshFixture(cacheControl: "no-cache")
+        let vault = try await fixture.filled()
+        try await vault.pin(MediaReference(fixture.url))
+        fixture.clock.advance(by: 1_000_000)
+        #expect(try await !vault.read(fixture.url).isStale && fixture.origin.exchanges.count == 1)
+        await vault.close()
+        let again = try await fixture.open()
+        #expect(try await !again.read(fixture.url).isStale && fixture.origin.exchanges.count == 1)
+        try await again.unpin(MediaReference(fixture.url))
+        #expect(try await !again.read(fixture.url).isStale && fixture.origin.exchanges.count == 2)
+        await again.close()
+    }
+
+    @Test("Without a validator the length is all there is: the same is given stale, another begins anew")
+    func unverifiable() async throws {
+        let fixture = try await FreshFixture(ScriptedResource(length: 100_000, entityTag: nil))
+        let vault = try await fixture.filled()
+        fixture.clock.advance(by: 60)
+        #expect(try await vault.read(fixture.url).staleness == .unverifiable)
+        await vault.close()
+        let other = ScriptedResource(seed: 2, length: 90_000, entityTag: nil)
+        fixture.say("max-age=60", of: other)
+        let again = try await fixture.open()
+        let reader = try await again.read(fixture.url)
+        #expect(!reader.isStale && reader.information.length == 90_000)
+        await again.close()
+    }
+
+    @Test("A clock that jumps by ten years, there and back, costs one question each time (reliability 39)")
+    func clockJumps() async throws {
+        let fixture = try await FreshFixture()
+        let vault = try await fixture.filled()
+        await vault.close()
+        let tenYears: Int64 = 315_360_000
+        var questions = 1
+        for jump in [-tenYears, tenYears, tenYears, -tenYears] {
+            fixture.clock.advance(by: jump)
+            let vault = try await fixture.open()
+            questions += 1
+            for _ in 0..<3 {
+                #expect(try await fixture.vault.read(vault) == 0..<200_000)
+                #expect(fixture.origin.exchanges.count == questions)
+            }
+            await vault.close()
+        }
+        #expect(fixture.vault.bytesSent == 200_000)
+    }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import MediaVault
+import OriginTestSupport
+import Testing
+import VaultModel
+import VaultTestSupport
+
+@Suite("Modes of a vault and of its resources", .timeLimit(.minutes(5)))
+struct ModeTests {
+    /// A film of which 100 000 bytes of 200 000 are held, long stale.
+    private func partlyHeld() async throws -> FreshFixture {
+        let fixture = try await FreshFixture()
+        let vault = try await fixture.open()
+        #expect(try await fixture.vault.read(vault, .closed(first: 0, last: 99_999)) == 0..<100_000)
+        await vault.close()
+        fixture.clock.advance(by: 1000)
+        return fixture
+    }
+
+    /// Every file of a vault, and what is in it.
+    private func files(of fixture: FreshFixture) throws -> [String: Data] {
+        let folder = URL(filePath: fixture.vault.place.folder)
+        let names =
+            FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?
+            .compactMap { $0 as? URL }.filter { !$0.hasDirectoryPath } ?? []
+        return try Dictionary(uniqueKeysWithValues: names.map { ($0.path, try Data(contentsOf: $0)) })
+    }
+
+    @Test("prefer-vault: what is held plays without a question, gaps are fetched", arguments: [true, false])
+    func preferVault(isOfVault: Bool) async throws {
+        let fixture = try await partlyHeld()
+        let vault = try await fixture.open(mode: isOfVault ? .preferVault : nil)
+        if !isOfVault { try await vault.setMode(.preferVault, for: fixture.url) }
+        let reader = try await vault.read(fixture.url, range: .closed(first: 0, last: 99_999))
+        #expect(reader.staleness == .preferVault && fixture.origin.exchanges.count == 1)
+        #expect(try await fixture.vault.read(vault, .from(100_000)) == 100_000..<200_000)
+        #expect(fixture.asked(since: 1) == ["GET bytes=100000-"])
+        await vault.close()
+        #expect(fixture.vault.bytesSent == 200_000)
+    }
+
+    @Test("offline, of one resource: it is not asked for, and others are")
+    func offline() async throws {
+        let fixture = try await partlyHeld()
+        let vault = try await fixture.open()
+        try await vault.setMode(.offline, for: fixture.url)
+        let reader = try await vault.read(fixture.url, range: .from(50_000))
+        #expect(reader.range == 50_000..<100_000 && reader.isShortened && reader.staleness == .offline)
+        let error = await #expect(throws: VaultError.self) { try await vault.read(fixture.url, range: .from(100_000)) }
+        #expect(error?.code == .notHeld && fixture.origin.exchanges.count == 1)
+        #expect(try await vault.read(fixture.origin.url("/other.mp4")).range == 0..<200_000)
+        await vault.close()
+    }
+
+    @Test("no-store: all plays, held bytes from the vault, and no file changes", arguments: [true, false])
+    func noStore(isSeen: Bool) async throws {
+        let fixture = isSeen ? try await partlyHeld() : try await FreshFixture()
+        // Opening and closing alone may write.
+        let opened = try await fixture.open(mode: .noStore)
+        await opened.close()
+        let before = try files(of: fixture)
+        let vault = try await fixture.open(mode: .noStore)
+        let reader = try await vault.read(fixture.url)
+        #expect(reader.bypass == .mode && !reader.isStale)
+        #expect(try await fixture.vault.read(vault) == 0..<200_000)
+        #expect(try await fixture.vault.held(vault) == (isSeen ? [0..<100_000] : []))
+        #expect(try await vault.head(of: fixture.url).bypass == .mode)
+        #expect(try await vault.status().bytesFetched == (isSeen ? 100_000 : 0))
+        #expect(try await vault.status().storeFailure == nil, "it is no failure of the store")
+        let download = await #expect(throws: VaultError.self) { for try await _ in vault.download(fixture.url) {} }
+        #expect(download?.message.contains("no-store") == true)
+        await vault.close()
+        #expect(try files(of: fixture) == before)
+    }
+
+    @Test("A resource's mode rests sealed with it, and is there after a restart")
+    func rests() async throws {
+        let fixture = try await partlyHeld()
+        let vault = try await fixture.open()
+        #expect(try await vault.mode(of: fixture.url) == nil)
+        try await vault.setMode(.preferVault, for: fixture.url)
+        // Of a title never seen, too.
+        try await vault.setMode(.noStore, for: fixture.origin.url("/private.mp4"))
+        await vault.close()
+        for (_, content) in try files(of: fixture) {
+            #expect(content.range(of: Data("prefer-vault".utf8)) == nil)
+            #expect(content.range(of: Data("no-store".utf8)) == nil)
+        }
+        let again = try await fixture.open()
+        #expect(try await again.mode(of: fixture.url) == .preferVault)
+        #expect(try await fixture.vault.read(again, .closed(first: 0, last: 99_999)) == 0..<100_000)
+        #expect(fixture.origin.exchanges.count == 1)
+        #expect(try await again.read(fixture.origin.url("/private.mp4")).bypass == .mode)
+        try await again.setMode(nil, for: fixture.url)
+        #expect(try await again.mode(of: fixture.url) == nil)
+        await again.close()
+    }
+
+    @Test("The vault's mode is a setting; a mode of the run counts before it")
+    func setting() async throws {
+        let fixture = try await FreshFixture()
+        let vault = try await fixture.open()
+        #expect(vault.mode == .online)
+        try await vault.setMode(.offline)
+        let error = await #expect(throws: VaultError.self) { try await vault.read(fixture.url) }
+        #expect(error?.code == .notHeld, "it counts at once")
+        await vault.close()
+        let again = try await fixture.open()
+        #expect(again.mode == .offline)
+        #expect(try await again.modeSetting() == .offline)
+        await again.close()
+        let online = try await fixture.open(mode: .online)
+        #expect(try await fixture.vault.read(online) == 0..<200_000)
+        try await online.setMode(nil)
+        #expect(try await online.modeSetting() == nil)
+        await online.close()
+    }
+
+    @Test("A mode that is set while a film plays counts for its readers: nothing more comes, and what came is kept")
+    func live() async throws {
+        let gate = Gate()
+        let fixture = try await FreshFixture()
+        fixture.origin.answer { [film = fixture.vault.resource] request in
+            var answer = film.answer(to: request)
+            answer.insert(.hold(gate), at: 65_536)
+            return answer
+        }
+        let vault = try await fixture.open()
+        let reader = try await vault.read(fixture.url)
+        var position: Int64 = 0
+        while position < 65_536, let bytes = try await reader.next() { position += Int64(bytes.count) }
+        try await vault.setMode(.offline, for: fixture.url)
+        let error = await #expect(throws: VaultError.self) { while try await reader.next() != nil {} }
+        #expect(error?.code == .notHeld && error?.firstMissing == 65_536)
+        gate.open()
+        // Back online the rest alone is fetched.
+        try await vault.setMode(nil, for: fixture.url)
+        #expect(try await fixture.vault.read(vault) == 0..<200_000)
+        #expect(fixture.vault.ranges.last == "bytes=65536-")
+        await vault.close()
+    }
+
+    @Test("Once a vault stores again, what it had let pass by is taken in from there on")
+    func storesAgain() async throws {
+        let fixture = try await FreshFixture()
+        let vault = try await fixture.open()
+        try await vault.setMode(.noStore)
+        #expect(try await fixture.vault.read(vault, .closed(first: 0, last: 9999)) == 0..<10_000)
+        try await vault.setMode(nil)
+        #expect(try await fixture.vault.read(vault) == 0..<200_000)
+        await vault.close()
+        let again = try await fixture.open()
+        #expect(try await fixture.vault.held(again) == [0..<200_000])
+        await again.close()
+    }
+
+    @Test("Only the owner changes modes")
+    func ownerOnly() async throws {
+        let fixture = try await FreshFixture()
+        let vault = try await fixture.vault.open(.reader)
+        let first = await #expect(throws: VaultError.self) { try await vault.setMode(.online) }
+        let second = await #expect(throws: VaultError.self) { try await vault.setMode(.online, for: fixture.url) }
+        #expect(first?.code == .owned && second?.code == .owned)
+        await vault.close()
+    }
+}

@@ -1,0 +1,38 @@
+import Testing
+import VaultModel
+
+@testable import MediaVault
+
+@Suite("When an origin is asked whether a representation is current")
+struct RevalidationTests {
+    private let start = ContinuousClock.now
+
+    @Test("One asks, the others join, and none waits longer than the patience after it began")
+    func shared() {
+        var revalidation = Revalidation()
+        let end = start + Revalidation.patience
+        #expect(revalidation.advice(now: start) == .ask(until: end))
+        #expect(revalidation.advice(now: start + .seconds(1)) == .join(until: end))
+        #expect(revalidation.advice(now: end) == .know(.stale(.slow)), "who comes then does not wait at all")
+        #expect(revalidation.verdict == .stale(.slow) && revalidation.isRunning)
+        revalidation.end(.confirmed, now: end + .seconds(1))
+        #expect(revalidation.verdict == .confirmed && !revalidation.isRunning)
+    }
+
+    @Test("What was found out is not asked again within two seconds, what was not within ten")
+    func pauses() {
+        let verdicts: [(Revalidation.Verdict, Duration)] = [
+            (.confirmed, .seconds(2)), (.changed, .seconds(2)), (.stale(.refused), .seconds(10)),
+            (.stale(.unreachable), .seconds(10)),
+            (.refused(OriginFailure(.refused(status: 404, retryAfter: nil), "gone")), .seconds(10)),
+        ]
+        for (verdict, pause) in verdicts {
+            var revalidation = Revalidation()
+            _ = revalidation.advice(now: start)
+            revalidation.end(verdict, now: start)
+            #expect(revalidation.advice(now: start + pause - .milliseconds(1)) == .know(verdict))
+            let later = start + pause
+            #expect(revalidation.advice(now: later) == .ask(until: later + Revalidation.patience))
+        }
+    }
+}

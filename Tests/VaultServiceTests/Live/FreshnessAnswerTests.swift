@@ -1,0 +1,99 @@
+import MediaVault
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@testable import VaultService
+
+@Suite("Answers that are stale, and modes (RFC 9211)", .timeLimit(.minutes(5)))
+struct FreshnessAnswerTests {
+    private let film = ScriptedResource(seed: 9, length: 300_000)
+
+    /// An origin whose film is stale as soon as it is there.
+    private func origin() throws -> ScriptedOrigin {
+        try ScriptedOrigin { [film] request in
+            var answer = film.answer(to: request)
+            answer.set("Cache-Control", "max-age=0")
+            return answer
+        }
+    }
+
+    @Test("Without its origin what is stale is given byte for byte, and the answer says so")
+    func unreachable() async throws {
+        let origin = try origin()
+        let test = try await TestVault()
+        try await RunningService.run(over: test) { [film] service in
+            let url = origin.url()
+            _ = try #require(try await service.ask("GET", url))
+            origin.stop()
+            for method in ["GET", "HEAD"] {
+                let answer = try #require(try await service.ask(method, url))
+                #expect(answer.head.status == 200)
+                #expect(answer.head.fields["cache-status"] == "MediaVault; fwd=stale; detail=unreachable")
+                #expect(answer.body.count == (method == "GET" ? 300_000 : 0) && film.media.matches(answer.body, at: 0))
+            }
+            let range = try #require(try await service.ask("GET", url, ["Range": "bytes=5-9"]))
+            #expect(range.head.status == 206 && film.media.matches(range.body, at: 5))
+            #expect(range.head.fields["cache-status"] == "MediaVault; fwd=stale; detail=unreachable")
+        }
+    }
+
+    @Test("What its origin confirms is a hit, for an answer with If-Range by one question")
+    func confirmed() async throws {
+        let origin = try origin()
+        try await RunningService.run(over: try await TestVault()) { service in
+            let url = origin.url()
+            let first = try #require(try await service.ask("GET", url))
+            let tag = try #require(first.head.fields["etag"])
+            let second = try #require(try await service.ask("GET", url, ["Range": "bytes=0-9", "If-Range": tag]))
+            #expect(second.head.status == 206 && second.head.fields["cache-status"] == "MediaVault; hit")
+            #expect(origin.exchanges.map(\.request.method) == ["GET", "HEAD"])
+        }
+    }
+
+    @Test("The mode of a title is set by the API, and counts at once")
+    func modes() async throws {
+        let origin = try origin()
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            let url = origin.url()
+            func set(_ mode: String) async throws -> Int {
+                let body = #"{"url":"\#(url.absoluteString)","mode":"\#(mode)"}"#
+                return try await service.control("POST", "/api/v1/modes", body: body).head.status
+            }
+            #expect(try await set("no-store") == 200)
+            let passed = try #require(try await service.ask("GET", url))
+            #expect(passed.head.fields["cache-status"] == "MediaVault; fwd=bypass; detail=no-store")
+            #expect(try await set("offline") == 200)
+            #expect(try await service.ask("GET", url)?.head.status == 504)
+            #expect(try await set("prefer-vault") == 200)
+            #expect(try await service.ask("GET", url)?.head.fields["cache-status"] == "MediaVault; fwd=miss; stored")
+            let asked = origin.exchanges.count
+            #expect(try await service.ask("GET", url)?.head.fields["cache-status"] == "MediaVault; hit; detail=stale")
+            #expect(origin.exchanges.count == asked)
+            #expect(try await set("sometimes") == 400)
+            let document: ResourceDocument = try JSONText.read(
+                from: await service.control("GET", "/api/v1/resource?url=\(url.absoluteString)").body)
+            #expect(document.mode.value == "prefer-vault")
+        }
+    }
+
+    @Test("The vault's mode is a setting that the API changes for the running service")
+    func setting() async throws {
+        let origin = try origin()
+        let test = try await TestVault()
+        try await RunningService.run(over: test, hasControl: true) { service in
+            #expect(
+                try await service.control("PATCH", "/api/v1/settings", body: #"{"mode":"prefer-vault"}"#).head.status
+                    == 200)
+            let settings: SettingsDocument = try JSONText.read(
+                from: await service.control("GET", "/api/v1/settings").body)
+            #expect(settings.mode.value == "prefer-vault")
+            #expect(
+                try await service.control("PATCH", "/api/v1/settings", body: #"{"mode":"often"}"#).head.status == 400)
+        }
+        let vault = try await test.open()
+        #expect(try await vault.modeSetting() == .preferVault)
+        await vault.close()
+        _ = origin
+    }
+}
