@@ -25,6 +25,6 @@ struct MediaVaultCommand: AsyncParsableCommand {
             StatusCommand.self, ServeCommand.self, URLCommand.self, TokenCommand.self, RemoveCommand.self,
             PinCommand.self,
             UnpinCommand.self, PruneCommand.self, ExportCommand.self, VerifyCommand.self, IndexCommand.self,
-            ConfigCommand.self,
+            ConfigCommand.self, KeysCommand.self,
         ])
 }

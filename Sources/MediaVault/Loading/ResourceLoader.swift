@@ -245,7 +245,8 @@ final class ResourceLoader: Sendable {
     @discardableResult
     func askHead() async throws -> ContentInformation {
         let (url, fields) = addresses.current
-        let request = OriginRequest(url: url, method: .head, fields: fields?.sent(to: url) ?? HeaderFields())
+        let request = OriginRequest(
+            url: url, method: .head, fields: fields?.sent(to: url) ?? HeaderFields(), reach: addresses.reach(of: url))
         let response = try await origin.send(request)
         response.cancel()
         return try await answers.exclusively { try await takeIn(response.head, asked: request) }
