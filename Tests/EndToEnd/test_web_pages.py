@@ -121,12 +121,11 @@ class WebPages(VaultCase):
     def test_foreign_page(self):
         """A page of another site, with a good address and the admin token, reads, triggers and changes nothing (threat 8)"""
         title = f"{NAME}?never-asked-for"
-        before = self.state()
+        before, asked = self.state(), len(self.origin.requests())
         _, done = self.attack(self.pages.origin(EVIL) + "/", title)
         self.assert_nothing_came_of(done)
         self.assertEqual(self.state(), before, "the vault has changed")
-        self.assertEqual([item for item in self.origin.requests() if "never" in item.uri], [])
-        self.assertEqual(self.origin.requests(NAME), [], "a page made the vault ask the origin")
+        self.assertEqual(self.origin.requests()[asked:], [], "a page made the vault ask the origin")
 
     def test_foreign_page_of_held(self):
         """What is held, pinned or not, is as closed to a page of another site as what is not"""

@@ -19,7 +19,7 @@ package struct ConnectionLimits: Hashable, Sendable {
     /// What has stood still so long between requests yields where no more connections can be had.
     package var yielding: Duration = .seconds(1)
     /// What has stood still so long within a request or an answer yields then, too, where nothing else does.
-    package var stalled: Duration = .seconds(10)
+    package var stalled: Duration = .seconds(2)
 
     /// Whether a connection has to go, however many there are.
     func isOver(_ phase: Phase, for time: Duration) -> Bool {

@@ -1,4 +1,3 @@
-import Foundation
 import Hummingbird
 import HummingbirdCore
 import Logging
@@ -28,11 +27,11 @@ struct MediaSocket: Service {
                 availableConnectionsDelegate: OpenConnections.Admission(connections: connections)),
             // Whoever shall ask as well is let in by the mode of the folder, or by the operator.
             onServerRunning: { [path, onSettled] _ in
-                _ = unsafe chmod(path, 0o600)
+                SocketFile.restrict(path)
                 onSettled()
             },
             logger: logger)
-        defer { remove() }
+        defer { SocketFile.remove(path) }
         do {
             try await Listeners(all: [application, connections]).run()
         } catch let error where !(error is CancellationError) {
@@ -41,12 +40,5 @@ struct MediaSocket: Service {
                 "the media socket \(path) cannot be made (\((error as? IOError).map { "error \($0.errnoCode)" } ?? "\(type(of: error))")); name a short path in a folder of your own"
             )
         }
-    }
-
-    private func remove() {
-        var status = stat()
-        // Something else may have taken the path.
-        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }
-        _ = unsafe unlink(path)
     }
 }

@@ -23,8 +23,8 @@ struct ConnectionLimitsTests {
 
     @Test("Where none is, one that stands still within its answer goes; none that gets on, and none that has just come")
     func stalled() {
-        #expect(limits.yielding(among: [(.answering, .seconds(11)), (.answering, .seconds(12))]) == 1)
-        #expect(limits.yielding(among: [(.answering, .seconds(9)), (.receiving, .seconds(2))]) == nil)
+        #expect(limits.yielding(among: [(.answering, .seconds(2)), (.answering, .seconds(3))]) == 1)
+        #expect(limits.yielding(among: [(.answering, .milliseconds(1999)), (.receiving, .seconds(1))]) == nil)
         #expect(limits.yielding(among: [(.idle, .milliseconds(999)), (.new, .zero)]) == nil)
         #expect(limits.yielding(among: []) == nil)
     }
