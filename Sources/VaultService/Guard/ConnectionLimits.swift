@@ -16,10 +16,8 @@ package struct ConnectionLimits: Hashable, Sendable {
     package var firstHead: Duration = .seconds(20)
     /// How long the body of a request may take.
     package var body: Duration = .seconds(30)
-    /// What has stood still so long between requests yields where no more connections can be had.
+    /// What has stood still so long yields where no more connections can be had.
     package var yielding: Duration = .seconds(1)
-    /// What has stood still so long within a request or an answer yields then, too, where nothing else does.
-    package var stalled: Duration = .seconds(2)
 
     /// Whether a connection has to go, however many there are.
     func isOver(_ phase: Phase, for time: Duration) -> Bool {
@@ -30,16 +28,24 @@ package struct ConnectionLimits: Hashable, Sendable {
         }
     }
 
-    /// Which connection goes so that another may come: one between requests before one within, then the one that has stood
-    /// still longest.
+    /// Which connections go so that others may come: those between requests before those within, then those that have
+    /// stood still longest.
     ///
-    /// - Parameter connections: each by what it is doing, and how long it has stood still.
-    /// - Returns: its index; nil where all are at work.
-    func yielding(among connections: [(phase: Phase, still: Duration)]) -> Int? {
-        func longest(_ isMeant: (Phase) -> Bool, _ least: Duration) -> Int? {
-            connections.indices.filter { isMeant(connections[$0].phase) && connections[$0].still >= least }
-                .max { connections[$0].still < connections[$1].still }
+    /// - Parameters:
+    ///   - connections: each by what it is doing, and how long it has stood still.
+    ///   - count: how many at most.
+    /// - Returns: their indices, none where all are at work.
+    func yielding(among connections: [(phase: Phase, still: Duration)], most count: Int) -> [Int] {
+        let stale = connections.indices.filter { connections[$0].still >= yielding }
+        let ranked = stale.sorted { one, other in
+            let (one, other) = (connections[one], connections[other])
+            return one.phase.isWithinRequest == other.phase.isWithinRequest
+                ? one.still > other.still : other.phase.isWithinRequest
         }
-        return longest({ $0 == .new || $0 == .idle }, yielding) ?? longest({ _ in true }, stalled)
+        return Array(ranked.prefix(count))
     }
+}
+
+extension ConnectionLimits.Phase {
+    fileprivate var isWithinRequest: Bool { self == .receiving || self == .answering }
 }

@@ -5,7 +5,7 @@ import Synchronization
 
 /// The connections of one listener: how many there may be, and who goes.
 ///
-/// A client is never turned away while another's connection stands idle: the one that has stood still longest yields.
+/// No client is turned away while another's connection stands still: those that have done so longest yield.
 final class OpenConnections: Service {
     private struct State {
         var accepted = 0
@@ -49,7 +49,7 @@ final class OpenConnections: Service {
 
     private var isFull: Bool { state.withLock { $0.accepted >= most } }
 
-    /// Whether another connection may be accepted; where not, somebody is asked to yield.
+    /// Whether another connection may be accepted; where not, some that stand still yield.
     func mayAccept() -> Bool {
         guard isFull else { return true }
         makeRoom(at: .now())
@@ -82,7 +82,7 @@ final class OpenConnections: Service {
 
     private func makeRoom(at now: NIODeadline) {
         let open = state.withLock { Array($0.open.values) }
-        if let index = limits.yielding(among: open.map { $0.standing(at: now) }) {
+        for index in limits.yielding(among: open.map { $0.standing(at: now) }, most: max(1, most / 64)) {
             open[index].channel.close(promise: nil)
         }
     }

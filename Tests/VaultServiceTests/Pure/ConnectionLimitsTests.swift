@@ -13,20 +13,20 @@ struct ConnectionLimitsTests {
         #expect(!limits.isOver(.answering, for: .seconds(9999)) && !limits.isOver(.idle, for: .seconds(9999)))
     }
 
-    @Test("For another to come, the one between requests goes that has stood still longest")
-    func idleFirst() {
-        #expect(
-            limits.yielding(among: [
-                (.answering, .seconds(99)), (.idle, .seconds(3)), (.new, .seconds(5)), (.receiving, .seconds(20)),
-            ]) == 2)
+    @Test("Those between requests go before those within, and of each those that have stood still longest")
+    func order() {
+        let connections: [(phase: ConnectionLimits.Phase, still: Duration)] = [
+            (.answering, .seconds(99)), (.idle, .seconds(3)), (.new, .seconds(5)), (.receiving, .seconds(20)),
+            (.answering, .seconds(1)), (.idle, .seconds(1)),
+        ]
+        #expect(limits.yielding(among: connections, most: 9) == [2, 1, 5, 0, 3, 4])
+        #expect(limits.yielding(among: connections, most: 2) == [2, 1])
     }
 
-    @Test("Where none is, one that stands still within its answer goes; none that gets on, and none that has just come")
-    func stalled() {
-        #expect(limits.yielding(among: [(.answering, .seconds(2)), (.answering, .seconds(3))]) == 1)
-        #expect(limits.yielding(among: [(.answering, .milliseconds(1999)), (.receiving, .seconds(1))]) == nil)
-        #expect(limits.yielding(among: [(.idle, .milliseconds(999)), (.new, .zero)]) == nil)
-        #expect(limits.yielding(among: []) == nil)
+    @Test("What gets on, and what has just come, does not go")
+    func atWork() {
+        #expect(limits.yielding(among: [(.idle, .milliseconds(999)), (.answering, .zero)], most: 9) == [])
+        #expect(limits.yielding(among: [], most: 9) == [])
     }
 
     @Test("Beside the connections there is room for files and origins", arguments: [64, 256, 1024, 4096])
