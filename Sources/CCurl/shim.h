@@ -51,6 +51,31 @@ static inline CURLcode ccurl_set_socket_observer(
     return curl_easy_setopt(handle, option, value);
 }
 
+/// What libcurl calls for a socket that is to be connected to an address; -1 in its place refuses the address.
+typedef curl_socket_t (*ccurl_socket_opener)(
+    void *_Nullable context, curlsocktype purpose, struct curl_sockaddr *_Nonnull address);
+
+/// Options that take such an opener: `CURLOPT_OPENSOCKETFUNCTION`.
+static inline CURLcode ccurl_set_socket_opener(
+    CURL *_Nonnull handle, CURLoption option, ccurl_socket_opener _Nonnull value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+/// The socket address itself; it is as long as its family is, whatever the type says.
+static inline const struct sockaddr *_Nonnull ccurl_socket_address(const struct curl_sockaddr *_Nonnull address) {
+    return &address->addr;
+}
+
+/// What libcurl calls before a request goes out on a connection, new or kept, with both ends of it.
+typedef int (*ccurl_request_guard)(
+    void *_Nullable context, char *_Nonnull remote, char *_Nonnull local, int remote_port, int local_port);
+
+/// Options that take such a guard: `CURLOPT_PREREQFUNCTION`.
+static inline CURLcode ccurl_set_request_guard(
+    CURL *_Nonnull handle, CURLoption option, ccurl_request_guard _Nonnull value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
 /// Options of the multi handle that take a `long`.
 static inline CURLMcode ccurl_multi_set_long(CURLM *_Nonnull multi, CURLMoption option, long value) {
     return curl_multi_setopt(multi, option, value);

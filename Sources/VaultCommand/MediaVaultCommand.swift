@@ -25,7 +25,6 @@ struct MediaVaultCommand: AsyncParsableCommand {
             StatusCommand.self, ServeCommand.self, URLCommand.self, TokenCommand.self, RemoveCommand.self,
             PinCommand.self,
             UnpinCommand.self, ModeCommand.self, PruneCommand.self, ExportCommand.self, VerifyCommand.self,
-            IndexCommand.self,
-            ConfigCommand.self,
+            IndexCommand.self, ConfigCommand.self, KeysCommand.self,
         ])
 }

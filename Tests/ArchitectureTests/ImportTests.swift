@@ -19,9 +19,8 @@ struct ImportTests {
             "Foundation", "Synchronization", "Glibc", "Darwin",
         ],
         "VaultService": [
-            "VaultModel", "MediaVault", "Hummingbird", "HummingbirdCore", "NIOCore", "NIOHTTP1", "NIOPosix",
-            "HTTPTypes",
-            "Logging",
+            "VaultModel", "MediaVault", "Hummingbird", "HummingbirdCore", "HummingbirdTLS", "NIOCore", "NIOHTTP1",
+            "NIOHTTPTypes", "NIOPosix", "NIOSSL", "HTTPTypes", "Logging",
             "ServiceLifecycle", "UnixSignals", "Synchronization", "Foundation", "Glibc", "Musl", "Darwin",
         ],
         "VaultCommand": [

@@ -81,6 +81,17 @@ struct OriginAddressesTests {
         #expect(addresses.takeNews(of: url(1), now: start) == true, "what the index has is another")
     }
 
+    @Test("What the operator has named once may lie anywhere; what only others named lies in public (threat 9)")
+    func reach() {
+        var addresses = OriginAddresses(url(1), reach: .publicOnly)
+        #expect(addresses.reach(of: url(1)) == .publicOnly && addresses.reach(of: url(2)) == .publicOnly)
+        addresses.give(url(2), fields: nil)
+        addresses.give(url(2), fields: nil, reach: .publicOnly)
+        #expect(addresses.reach(of: url(2)) == .anywhere && addresses.reach(of: url(1)) == .publicOnly)
+        addresses.give(url(1), fields: nil)
+        #expect(addresses.reach(of: url(1)) == .anywhere)
+    }
+
     @Test(
         "Fields go to the origin they were given for and to no other",
         arguments: [

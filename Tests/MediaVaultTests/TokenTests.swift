@@ -1,3 +1,4 @@
+import Foundation
 import MediaVault
 import OriginTestSupport
 import Testing
@@ -139,6 +140,46 @@ struct TokenTests {
             #expect(!issuer.isAdminToken(wrong))
         }
         #expect(try await !self.issuer().isAdminToken(token), "another vault's is another")
+    }
+
+    @Test("Revoked addresses open nothing, here and after a restart; new ones do, and an older keyring is refused")
+    func revoked() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 0))
+        let url = try MediaURL("https://a.example/films/one.mp4")
+        let older = try Data(contentsOf: URL(filePath: fixture.place.keyring))
+        let vault = try await fixture.open()
+        let (old, token) = (vault.tokens.playbackPath(for: url, expires: now + 9), vault.tokens.adminToken)
+        #expect(vault.tokens.reference(ofTarget: old, now: now) != nil)
+        try await vault.revokeLinks()
+        try await vault.revokeLinks()
+        #expect(vault.tokens.reference(ofTarget: old, now: now) == nil && !vault.tokens.isAdminToken(token))
+        let new = vault.tokens.playbackPath(for: url, expires: now + 9)
+        #expect(vault.tokens.reference(ofTarget: new, now: now)?.url == url)
+        await vault.close()
+        let issuer = try await TokenIssuer.open(keyring: fixture.place.keyring, unlock: fixture.unlock)
+        #expect(issuer.reference(ofTarget: old, now: now) == nil && issuer.reference(ofTarget: new, now: now) != nil)
+        try older.write(to: URL(filePath: fixture.place.keyring))
+        let error = await #expect(throws: VaultError.self) { try await fixture.open() }
+        #expect(error?.code == .olderKeyring)
+    }
+
+    @Test("Only the owner revokes")
+    func revokedByReader() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 0))
+        let vault = try await fixture.open(.reader)
+        let error = await #expect(throws: VaultError.self) { try await vault.revokeLinks() }
+        #expect(error?.code == .owned)
+        await vault.close()
+    }
+
+    @Test("An address says who named what it opens, and a changed one opens nothing")
+    func kind() async throws {
+        let issuer = try await issuer()
+        var reference = MediaReference(try MediaURL("https://a.example/films/one.mp4"))
+        reference.isDerived = true
+        let path = try issuer.playbackPath(for: reference, expires: now + 9)
+        #expect(issuer.reference(ofTarget: path, now: now) == reference)
+        #expect(issuer.reference(ofTarget: path.replacing(".d.", with: ".n."), now: now) == nil)
     }
 
     @Test(

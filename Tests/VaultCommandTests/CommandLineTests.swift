@@ -15,7 +15,7 @@ import Testing
         for name in [
             "init", "fetch", "cat", "list", "info", "status", "serve", "url", "token", "remove", "pin", "unpin",
             "prune",
-            "config", "verify", "export",
+            "config", "keys", "verify", "export",
         ] {
             #expect(help.text.contains("\n  \(name) "))
             let own = try await lab.run(name, "--help")
@@ -31,6 +31,7 @@ import Testing
             ["cat", "http://a.example/b", "--range", "9-5"], ["cat", "http://a.example/b", "--range", "0-1,5-6"],
             ["url", "http://a.example/b", "--expires", "2y"], ["url", "http://a.example/b", "--listen", "nowhere"],
             ["serve", "--listen", "8300"], ["serve", "--listen", "127.0.0.1:65536"], ["serve", "--mode", "sometimes"],
+            ["serve", "--tls-key", "k"], ["serve", "--tls-certificate", "c"],
             ["list", "--vault", ""], ["list", "--key-file", "k", "--passphrase-file", "p"],
         ])
     func usage(_ arguments: [String]) async throws {

@@ -24,6 +24,12 @@ import VaultService
         #expect(!FileManager.default.fileExists(atPath: file))
     }
 
+    @Test("A service that speaks TLS is named by https, and read back so") func secure() throws {
+        let address = ListenAddress(host: "127.0.0.1", port: 8443)
+        let record = ServiceRecord(address, pid: 17, isSecure: true)
+        #expect(record.address == "https://127.0.0.1:8443" && record.listening == address)
+    }
+
     @Test(
         "What is no record names no service",
         arguments: ["", "null", "[]", #"{"address":5,"pid":1}"#, #"{"address":"http://127.0.0.1:1"}"#])

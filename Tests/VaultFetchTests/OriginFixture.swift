@@ -6,10 +6,15 @@ import VaultModel
 
 extension CurlOrigin {
     /// A client whose waits are those of the product but for what a test shortens.
-    static func make(connect: Duration = .seconds(10), stall: Duration = .seconds(30)) -> CurlOrigin {
-        CurlOrigin(
-            configuration: CurlConfiguration(userAgent: "MediaVault/test", connectTimeout: connect, stallTimeout: stall)
-        )
+    ///
+    /// - Parameter hosts: those that redirects may lead to though they are private.
+    static func make(
+        connect: Duration = .seconds(10), stall: Duration = .seconds(30), allowing hosts: Set<String> = []
+    ) -> CurlOrigin {
+        var configuration = CurlConfiguration(
+            userAgent: "MediaVault/test", connectTimeout: connect, stallTimeout: stall)
+        configuration.allowsPrivate = { hosts.contains($0) }
+        return CurlOrigin(configuration: configuration)
     }
 }
 

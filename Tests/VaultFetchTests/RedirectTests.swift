@@ -36,7 +36,9 @@ struct RedirectTests {
         let request = OriginRequest(
             url: try MediaURL("http://user:pass@127.0.0.1:\(home.port)/film.mp4"), first: 10, end: 20,
             fields: HeaderFields(["X-Token": "t", "Cookie": "c"]))
-        #expect(try await CurlOrigin.make().send(request).allBytes() == resource.media.bytes(10..<20))
+        #expect(
+            try await CurlOrigin.make(allowing: ["127.0.0.1"]).send(request).allBytes()
+                == resource.media.bytes(10..<20))
         let stranger = try #require(away.exchanges.first?.request)
         #expect(stranger.range == "bytes=10-19")
         for name in ["X-Token", "Cookie", "Authorization", "Referer"] { #expect(stranger.fields[name] == nil) }

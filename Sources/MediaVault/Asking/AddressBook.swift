@@ -12,7 +12,8 @@ final class AddressBook: Sendable {
     init(_ reference: MediaReference) {
         first = reference.url
         addresses = Mutex(
-            OriginAddresses(reference.url, fields: OriginFields(reference.fields, for: reference.url)))
+            OriginAddresses(
+                reference.url, fields: OriginFields(reference.fields, for: reference.url), reach: reference.reach))
     }
 
     /// What to ask next.
@@ -20,8 +21,14 @@ final class AddressBook: Sendable {
 
     /// Somebody gave an address.
     func give(_ reference: MediaReference) {
-        addresses.withLock { $0.give(reference.url, fields: OriginFields(reference.fields, for: reference.url)) }
+        addresses.withLock {
+            $0.give(
+                reference.url, fields: OriginFields(reference.fields, for: reference.url), reach: reference.reach)
+        }
     }
+
+    /// Where an address may lie.
+    func reach(of url: MediaURL) -> NetworkReach { addresses.withLock { $0.reach(of: url) } }
 
     /// The index remembers an address.
     func recall(_ source: Source) { addresses.withLock { $0.recall(source.url, fields: source.fields) } }
@@ -38,4 +45,9 @@ final class AddressBook: Sendable {
     func takeNews(of url: MediaURL) -> Source? {
         addresses.withLock { $0.takeNews(of: url, now: .now) ? (url, $0.fields) : nil }
     }
+}
+
+extension MediaReference {
+    /// Where its URL may lie.
+    fileprivate var reach: NetworkReach { isDerived ? .publicOnly : .anywhere }
 }

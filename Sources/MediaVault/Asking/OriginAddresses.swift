@@ -6,6 +6,7 @@ import VaultModel
 struct OriginAddresses {
     private struct Address {
         let url: MediaURL
+        let reach: NetworkReach
         var isRefused = false
     }
 
@@ -21,8 +22,8 @@ struct OriginAddresses {
     /// The index is told of a new address no more often.
     static let pace: Duration = .seconds(60)
 
-    init(_ url: MediaURL, fields: OriginFields? = nil) {
-        addresses = [Address(url: url)]
+    init(_ url: MediaURL, fields: OriginFields? = nil, reach: NetworkReach = .anywhere) {
+        addresses = [Address(url: url, reach: reach)]
         self.fields = fields
     }
 
@@ -30,10 +31,13 @@ struct OriginAddresses {
     var current: MediaURL? { (addresses.last { !$0.isRefused } ?? addresses.last)?.url }
 
     /// Somebody gave an address; fields that came with it take the place of earlier ones.
-    mutating func give(_ url: MediaURL, fields: OriginFields?) {
-        let isRefused = addresses.first { $0.url == url }?.isRefused ?? false
+    mutating func give(_ url: MediaURL, fields: OriginFields?, reach: NetworkReach = .anywhere) {
+        let known = addresses.first { $0.url == url }
         addresses.removeAll { $0.url == url }
-        addresses.append(Address(url: url, isRefused: isRefused))
+        // What the operator has named once may be asked wherever it lies, whoever names it again.
+        addresses.append(
+            Address(
+                url: url, reach: known?.reach == .anywhere ? .anywhere : reach, isRefused: known?.isRefused ?? false))
         // Other fields are another question: what was refused before may be granted.
         if let fields, fields != self.fields {
             self.fields = fields
@@ -46,10 +50,15 @@ struct OriginAddresses {
 
     /// What the index remembers is older than all that was given since.
     mutating func recall(_ url: MediaURL, fields: OriginFields?) {
-        if !addresses.contains(where: { $0.url == url }) { addresses.insert(Address(url: url), at: 0) }
+        if !addresses.contains(where: { $0.url == url }) {
+            addresses.insert(Address(url: url, reach: .anywhere), at: 0)
+        }
         self.fields = self.fields ?? fields
         told = (url, fields, nil)
     }
+
+    /// Where an address may lie.
+    func reach(of url: MediaURL) -> NetworkReach { addresses.first { $0.url == url }?.reach ?? .publicOnly }
 
     /// The origin refused an address.
     ///

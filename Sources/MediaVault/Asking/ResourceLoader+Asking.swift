@@ -12,6 +12,7 @@ extension ResourceLoader {
             let (url, fields) = addresses.current
             guard var request = makeRequest(url) else { return nil }
             request.fields = fields?.sent(to: url) ?? HeaderFields()
+            request.reach = addresses.reach(of: url)
             let response = try await origin.send(request)
             guard [401, 403].contains(response.head.status) else {
                 addresses.grant(url)

@@ -254,7 +254,8 @@ final class ResourceLoader: Sendable {
     func askHead() async throws -> ContentInformation {
         let time = store.now()
         let (url, fields) = addresses.current
-        let request = OriginRequest(url: url, method: .head, fields: fields?.sent(to: url) ?? HeaderFields())
+        let request = OriginRequest(
+            url: url, method: .head, fields: fields?.sent(to: url) ?? HeaderFields(), reach: addresses.reach(of: url))
         let response = try await origin.send(request)
         response.cancel()
         return try await answers.exclusively { try await takeIn(response.head, asked: request, at: time) }

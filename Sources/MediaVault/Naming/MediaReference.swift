@@ -12,6 +12,8 @@ public struct MediaReference: Hashable, Sendable, CustomStringConvertible {
     public var fields: HeaderFields
     /// The part of a cache key that stands for whom the bytes were sent to, where an address for players carries it.
     package var principal: [UInt8]?
+    /// Whether a manifest or a redirect has named it, not the operator: then its bytes come from public addresses alone.
+    package var isDerived = false
 
     /// A resource named by its URL, or by an id of the caller's.
     public init(_ url: MediaURL, contentID: String? = nil, fields: HeaderFields = HeaderFields()) {

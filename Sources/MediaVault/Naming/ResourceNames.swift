@@ -67,6 +67,9 @@ final class ResourceNames: Sendable {
 
     // MARK: Policy
 
+    /// Whether manifests and redirects may lead to a host though it is private.
+    func allows(host: String) -> Bool { known.withLock { $0.policy.allows(host: host) } }
+
     /// The key policy in force.
     ///
     /// - Throws: ``VaultError`` where the settings do not open.

@@ -36,7 +36,8 @@ public struct TokenIssuer: Sendable {
             reference, policy: KeyPolicy(), keyring: keyring, locator: keyring.newestLocator
         ).principal
         let name = CapabilityName(contentID: reference.contentID, principal: principal)
-        return path(of: reference.url, capability(for: reference.url, name: name, expires: expires))
+        let kind: Capability.Kind = reference.isDerived ? .derived : .named
+        return path(of: reference.url, capability(for: reference.url, kind, name: name, expires: expires))
     }
 
     /// The capability for the folder of a URL's path.
@@ -46,9 +47,10 @@ public struct TokenIssuer: Sendable {
         capability(for: url, name: nil, expires: expires)
     }
 
-    private func capability(for url: MediaURL, name: CapabilityName?, expires: Int64) -> String {
+    private func capability(
+        for url: MediaURL, _ kind: Capability.Kind = .named, name: CapabilityName?, expires: Int64
+    ) -> String {
         let depth = Capability.folderDepth(of: url.path)
-        let kind = Capability.Kind.named
         let prefix = Capability.prefix(of: url.path, depth: depth) ?? "/"
         let mac = mac(expiry: expires, depth: depth, kind: kind, url: url, prefix: prefix, name: name)
         return Capability(expiry: expires, depth: depth, kind: kind, name: name, mac: mac).text
@@ -81,6 +83,7 @@ public struct TokenIssuer: Sendable {
         guard ConstantTime.areEqual(right, capability.mac), capability.expiry > now else { return nil }
         var reference = MediaReference(url, contentID: capability.name?.contentID)
         reference.principal = capability.name?.principal
+        reference.isDerived = capability.kind == .derived
         return reference
     }
 
@@ -98,6 +101,8 @@ public struct TokenIssuer: Sendable {
             inner.url = found.url
             inner.contentID = inner.contentID ?? found.contentID
             inner.principal = inner.principal ?? found.principal
+            // Whoever gives the address anew has not named what it leads to.
+            inner.isDerived = inner.isDerived || found.isDerived
         }
         return inner
     }

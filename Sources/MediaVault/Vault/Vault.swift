@@ -28,6 +28,10 @@ public final class Vault: Sendable {
     private let retry: RetryPolicy
     let names: ResourceNames
     private let unlockRestsWithVault: Bool
+    /// Where this process serves what the vault has: it never asks there.
+    private let ownListeners = OwnListeners()
+    /// The keyring's file.
+    let keyringFile: String
     let loaders = Mutex<[ResourceID: LoaderEntry]>([:])
     private let upkeep = Mutex<Task<Void, Never>?>(nil)
     private let isClosed = Mutex(false)
@@ -41,18 +45,23 @@ public final class Vault: Sendable {
     /// The version of the library, as origins see it in `User-Agent`.
     public static let version = "0.1.0"
 
-    private init(store: VaultStore, options: VaultOptions, unlockRestsWithVault: Bool) {
+    private init(store: VaultStore, keyringFile: String, options: VaultOptions, unlockRestsWithVault: Bool) {
         self.store = store
+        self.keyringFile = keyringFile
         self.unlockRestsWithVault = unlockRestsWithVault
         modeOfRun = options.access == .reader ? .offline : options.mode
         retry = options.retry
         pool = .shared
         limitsOfRun = options.limits
-        names = ResourceNames(store: store, pool: pool)
+        let names = ResourceNames(store: store, pool: pool)
+        self.names = names
         if let origin = options.origin {
             (self.origin, ownOrigin) = (origin, nil)
         } else {
-            let curl = CurlOrigin(configuration: CurlConfiguration(userAgent: "MediaVault/\(Self.version)"))
+            var configuration = CurlConfiguration(userAgent: "MediaVault/\(Self.version)")
+            configuration.allowsPrivate = { names.allows(host: $0) }
+            configuration.ownListeners = ownListeners
+            let curl = CurlOrigin(configuration: configuration)
             (origin, ownOrigin) = (curl, curl)
         }
     }
@@ -75,7 +84,8 @@ public final class Vault: Sendable {
         }
         let store = try await openStore(place.folder, keyring, options)
         let vault = Vault(
-            store: store, options: options, unlockRestsWithVault: UnlockPlace.rests(unlock.path, with: place.folder))
+            store: store, keyringFile: place.keyring, options: options,
+            unlockRestsWithVault: UnlockPlace.rests(unlock.path, with: place.folder))
         await vault.recallMode()
         if options.access == .owner {
             await vault.guardRoom()
@@ -252,6 +262,9 @@ public final class Vault: Sendable {
 
     /// What makes and checks the addresses that players use.
     public var tokens: TokenIssuer { TokenIssuer(keyring: store.keyring) }
+
+    /// This process serves the vault at a port: origins are never asked for there.
+    package func noteListening(at port: Int) { ownListeners.add(port: port) }
 
     // MARK: Upkeep
 

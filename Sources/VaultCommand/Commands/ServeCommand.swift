@@ -28,6 +28,21 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp("Another name that clients may call this service by; may be repeated.", valueName: "name"))
     var hosts: [String] = []
 
+    @Option(
+        name: .customLong("allow-origin"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "A web page that may play, by its origin: https://kiosk.example; may be repeated.", valueName: "origin"))
+    var origins: [String] = []
+
+    @Option(help: ArgumentHelp("Speak TLS with this certificate, and its chain (PEM).", valueName: "file"))
+    var tlsCertificate: String?
+
+    @Option(help: ArgumentHelp("The certificate's key (PEM, without a passphrase).", valueName: "file"))
+    var tlsKey: String?
+
+    @Option(help: ArgumentHelp("Serve at a socket file, too: for players that can.", valueName: "path"))
+    var mediaSocket: String?
+
     @Flag(help: "Listen beyond this machine though nothing is encrypted on the way.")
     var insecure = false
 
@@ -40,20 +55,32 @@ struct ServeCommand: AsyncParsableCommand {
         if offline, let mode, mode.mode != .offline {
             throw ValidationError("--offline and --mode \(mode.name) contradict each other")
         }
+        guard (tlsCertificate == nil) == (tlsKey == nil) else {
+            throw ValidationError("--tls-certificate and --tls-key go together")
+        }
     }
 
     func run() async throws {
+        try DescriptorLimit.raise()
         var configuration = ServiceConfiguration()
         configuration.address = try ListenAddress.named(listen) ?? .standard
         configuration.hostNames = hosts
+        configuration.allowedOrigins = origins
         configuration.isInsecure = insecure
+        let place = Surroundings.current.workingDirectory
+        if let tlsCertificate, let tlsKey {
+            configuration.tls = TLSFiles(
+                certificate: AbsolutePath.of(tlsCertificate, from: place), key: AbsolutePath.of(tlsKey, from: place))
+        }
+        configuration.mediaSocket = mediaSocket.map { AbsolutePath.of($0, from: place) }
         let limits = try room.limits()
         let opener = try await access.opener()
         let folder = opener.place.folder
         configuration.controlFolder = folder
+        let isSecure = configuration.tls != nil
         try await opener.owning(offline ? .offline : mode?.mode, limits: limits) { vault in
             let server = try VaultServer(vault: vault, configuration: configuration, logger: Self.logger) { address in
-                await Self.announce(ServiceRecord(address.reachable, pid: getpid()), of: folder)
+                await Self.announce(ServiceRecord(address.reachable, pid: getpid(), isSecure: isSecure), of: folder)
             }
             defer { ServiceRecord.remove(in: folder) }
             try await server.run()

@@ -25,6 +25,9 @@ struct URLCommand: AsyncParsableCommand {
             valueName: "host:port"))
     var listen: String?
 
+    @Flag(help: "The service speaks TLS: where it runs here, that is known.")
+    var tls = false
+
     @OptionGroup var naming: ReferenceOptions
 
     @OptionGroup var access: VaultAccess
@@ -36,19 +39,24 @@ struct URLCommand: AsyncParsableCommand {
         }
         let reference = try await naming.reference(url, access.unlocking)
         let lifetime = try LinkLifetime(expires)
-        let address = try await address()
+        let service = try await service()
         let keyring = try access.place.keyringFile()
         let tokens = try await TokenIssuer.open(keyring: keyring, unlock: try await access.unlocking.unlock())
         let end = Int64(Date().timeIntervalSince1970) + lifetime.seconds
         let path = try tokens.playbackPath(for: reference, expires: end)
-        try await StandardOutput.shared.write("http://\(address.reachable)\(path)\n")
+        try await StandardOutput.shared.write("\(service)\(path)\n")
     }
 
-    private func address() async throws -> ListenAddress {
-        // Port 0 names no port: the system chose one when the service began.
-        if let named = try ListenAddress.named(listen), named.port != 0 { return named }
+    /// Scheme and authority of the service.
+    private func service() async throws -> String {
         // A vault that is not there, or nowhere to look for one, is no obstacle.
-        guard let folder = try? access.place.vault() else { return .standard }
-        return try await ServiceProbe.running(in: folder)?.listening ?? .standard
+        let folder = try? access.place.vault()
+        let running: ServiceRecord? = if let folder { try await ServiceProbe.running(in: folder) } else { nil }
+        // Port 0 names no port: the system chose one when the service began.
+        guard let named = try ListenAddress.named(listen)?.reachable, named.port != 0 else {
+            return running?.address ?? "http\(tls ? "s" : "")://\(ListenAddress.standard)"
+        }
+        let secure = "https://\(named)"
+        return tls || running?.address == secure ? secure : "http://\(named)"
     }
 }

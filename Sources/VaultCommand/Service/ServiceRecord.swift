@@ -4,18 +4,20 @@ import VaultService
 
 /// The running service, as `service.json` in the vault's folder names it.
 struct ServiceRecord: Codable, Hashable, Sendable {
-    /// `http://` and an authority.
+    /// `http://` or `https://`, and an authority.
     let address: String
     let pid: Int32
 
-    init(_ address: ListenAddress, pid: Int32) {
-        self.address = "http://\(address)"
+    init(_ address: ListenAddress, pid: Int32, isSecure: Bool = false) {
+        self.address = "\(isSecure ? "https" : "http")://\(address)"
         self.pid = pid
     }
 
     /// Where it listens; nil where the address is none.
     var listening: ListenAddress? {
-        address.hasPrefix("http://") ? try? ListenAddress(String(address.dropFirst(7))) : nil
+        let scheme = address.prefix { $0 != ":" }
+        guard ["http", "https"].contains(scheme), address.dropFirst(scheme.count).hasPrefix("://") else { return nil }
+        return try? ListenAddress(String(address.dropFirst(scheme.count + 3)))
     }
 
     private static func file(in folder: String) -> String { folder + "/service.json" }

@@ -1,13 +1,11 @@
+import Synchronization
 package import VaultModel
 
 /// An unlocked keyring: every key of a vault that is not the unlock key itself.
 package final class Keyring: Sendable {
     package let vaultID: VaultID
-    /// Grows with each write of the keyring file.
-    package let revision: Int64
     /// The generation that new resources use.
     package let currentGeneration: Int
-    package let tokenEpoch: Int64
     /// How the slot that opened it is unlocked.
     package let unlockedBy: UnlockMethod
 
@@ -15,6 +13,16 @@ package final class Keyring: Sendable {
     private let locators: [Int: SharedKey]
     private let tokenKey: SharedKey
     private let generations: [Int: SharedKey]
+    private let writtenRevision: Atomic<Int64>
+    private let epoch: Atomic<Int64>
+    /// Held while the file is written anew.
+    private let writing = Mutex(())
+
+    /// Grows with each write of the keyring file.
+    package var revision: Int64 { writtenRevision.load(ordering: .acquiring) }
+
+    /// What every token is made with: raising it revokes them all.
+    package var tokenEpoch: Int64 { epoch.load(ordering: .acquiring) }
 
     /// The generations that can still open something, in ascending order.
     package var activeGenerations: [Int] { generations.keys.sorted() }
@@ -24,9 +32,9 @@ package final class Keyring: Sendable {
 
     init(document: KeyringDocument, rootKey: SharedKey, unlockedBy: UnlockMethod) throws {
         vaultID = document.vaultID
-        revision = document.revision
+        writtenRevision = Atomic(document.revision)
         currentGeneration = Int(document.current)
-        tokenEpoch = document.tokenEpoch
+        epoch = Atomic(document.tokenEpoch)
         self.unlockedBy = unlockedBy
         self.rootKey = rootKey
         let id = document.vaultID
@@ -108,5 +116,24 @@ package final class Keyring: Sendable {
     /// Authenticates a message under the token key: capabilities and the admin token.
     package func token(_ purpose: Purpose, _ message: [UInt8]) -> [UInt8] {
         KeyDerivation.value(from: tokenKey.secret, purpose, message)
+    }
+
+    /// Revokes every token made so far, here and for whoever unlocks the file from now on. Blocks.
+    ///
+    /// - Throws: ``VaultError`` where the file is not this keyring's, or an older one; what `read` and `write` throw.
+    package func revokeTokens(reading read: () throws -> [UInt8], writing write: ([UInt8]) throws -> Void) throws {
+        try writing.withLock { _ in
+            var document = try KeyringReader.document(in: try read(), authenticatedBy: rootKey.secret)
+            guard document.vaultID == vaultID else { throw KeyringReader.tampered }
+            guard document.revision >= revision else {
+                throw VaultError(
+                    .olderKeyring, "the keyring's file is older than what was opened; put the newer one back")
+            }
+            document.tokenEpoch += 1
+            document.revision += 1
+            try write(try document.encoded(rootKey: rootKey.secret))
+            epoch.store(document.tokenEpoch, ordering: .releasing)
+            writtenRevision.store(document.revision, ordering: .releasing)
+        }
     }
 }

@@ -23,14 +23,25 @@ package enum KeyringReader {
             throw VaultError(
                 .wrongKey, "no slot of the keyring opens with this key or passphrase; give the one it was made with")
         }
-        guard let stated = object["authenticator"], case .string(let authenticator) = stated,
-            authenticator == (try KeyringDocument.authenticator(of: object, rootKey: opened.key.secret))
-        else { throw tampered }
+        try authenticate(object, by: opened.key.secret)
         return try Keyring(document: document, rootKey: opened.key, unlockedBy: opened.method)
     }
 
     /// The vault that a keyring file says it belongs to, without unlocking it.
     package static func vaultID(of file: [UInt8]) throws -> VaultID { try read(file).document.vaultID }
+
+    /// Reads a file whose root key is at hand already.
+    static func document(in file: [UInt8], authenticatedBy rootKey: borrowing SecretKey) throws -> KeyringDocument {
+        let (object, document) = try read(file)
+        try authenticate(object, by: rootKey)
+        return document
+    }
+
+    private static func authenticate(_ object: JSONObject, by rootKey: borrowing SecretKey) throws {
+        guard let stated = object["authenticator"], case .string(let authenticator) = stated,
+            authenticator == (try KeyringDocument.authenticator(of: object, rootKey: rootKey))
+        else { throw tampered }
+    }
 
     private static func read(_ file: [UInt8]) throws -> (object: JSONObject, document: KeyringDocument) {
         guard let value = try? JSONParser.parse(file), let object = try? JSONObject(value, name: "keyring"),

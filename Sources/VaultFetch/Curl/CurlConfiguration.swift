@@ -6,6 +6,10 @@ package struct CurlConfiguration: Sendable {
     package var connectTimeout: Duration
     /// How long a server may take for its head, and then for each byte, while somebody reads.
     package var stallTimeout: Duration
+    /// Whether a host, as ``MediaURL`` spells it, may be private though somebody else than the operator led to it.
+    package var allowsPrivate: @Sendable (_ host: String) -> Bool = { _ in false }
+    /// Where this process listens itself: asking there would go in a circle.
+    package var ownListeners = OwnListeners()
 
     package init(
         userAgent: String, connectTimeout: Duration = .seconds(10), stallTimeout: Duration = .seconds(30)

@@ -69,6 +69,16 @@ import Glibc
         try Self.check(unsafe ccurl_set_socket_observer(pointer, option, observer))
     }
 
+    /// What is asked for the socket of a new connection.
+    func set(_ option: CURLoption, opener: @escaping ccurl_socket_opener) throws(OriginFailure) {
+        try Self.check(unsafe ccurl_set_socket_opener(pointer, option, opener))
+    }
+
+    /// What is asked before the request goes out.
+    func set(_ option: CURLoption, requestGuard: @escaping ccurl_request_guard) throws(OriginFailure) {
+        try Self.check(unsafe ccurl_set_request_guard(pointer, option, requestGuard))
+    }
+
     /// Whether the system said, to the connection attempt that failed, that nobody listens there.
     var wasRefused: Bool {
         var error = 0

@@ -20,6 +20,7 @@ final class CurlTransfer {
     let transfer: Transfer
     let hops: Int
     let handle: CurlHandle
+    private let addresses: AddressGuard
     private let url: MediaURL
     private var parser = HeadParser()
     private var hasHead = false
@@ -38,12 +39,17 @@ final class CurlTransfer {
         self.transfer = transfer
         self.url = url
         self.hops = hops
+        addresses = AddressGuard(
+            AddressPolicy(
+                reach: RedirectPolicy.reach(of: url, named: transfer.request.url, transfer.request.reach),
+                host: url.host, configuration))
         var handle = try CurlHandle()
         try handle.set(fields: transfer.fields.lines(for: url))
         self.handle = handle
         try setTarget()
         try setConduct(configuration)
         try setReceivers()
+        try addresses.watch(self.handle)
     }
 
     /// Whether the answer comes without TLS, which frames what it carries.
@@ -79,6 +85,10 @@ final class CurlTransfer {
         if let failure { return .over(failure) }
         if let redirect { return .follow(redirect) }
         guard result == CURLE_OK else {
+            // A host may have other addresses that are allowed; only where none of them answered the refusal counts.
+            if let refusal = addresses.refusal, [CURLE_COULDNT_CONNECT, CURLE_ABORTED_BY_CALLBACK].contains(result) {
+                return .over(refusal)
+            }
             return .over(CurlFailure.failure(result, headArrived: hasHead, isRefused: handle.wasRefused))
         }
         return .over(hasHead ? nil : OriginFailure(.lied, "the answer has no head"))

@@ -28,4 +28,12 @@ enum RedirectPolicy {
         }
         return .follow(target)
     }
+
+    /// Which addresses a URL may be asked at that redirects have led to: those of the request where it is the host and
+    /// port that were named, or the same host asked by TLS; else public ones alone.
+    static func reach(of target: MediaURL, named: MediaURL, _ reach: NetworkReach) -> NetworkReach {
+        let isUpgrade = (named.scheme, named.effectivePort, target.effectivePort) == ("http", 80, 443)
+        return target.host == named.host && (target.effectivePort == named.effectivePort || isUpgrade)
+            ? reach : .publicOnly
+    }
 }

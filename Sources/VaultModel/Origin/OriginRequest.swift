@@ -22,11 +22,13 @@ public struct OriginRequest: Sendable {
     public var ifChangedFrom: Validators?
     /// Further request fields, such as `Authorization`. They hold no control characters.
     public var fields: HeaderFields
+    /// Which addresses it may be sent to. What a redirect leads to elsewhere lies in public, whatever this says.
+    public var reach: NetworkReach
 
     /// Asks for everything, unless a range is named.
     public init(
         url: MediaURL, method: Method = .get, first: Int64? = nil, end: Int64? = nil, ifRange: String? = nil,
-        ifChangedFrom: Validators? = nil, fields: HeaderFields = HeaderFields()
+        ifChangedFrom: Validators? = nil, fields: HeaderFields = HeaderFields(), reach: NetworkReach = .anywhere
     ) {
         self.url = url
         self.method = method
@@ -35,6 +37,7 @@ public struct OriginRequest: Sendable {
         self.ifRange = ifRange
         self.ifChangedFrom = ifChangedFrom
         self.fields = fields
+        self.reach = reach
     }
 
     /// The value of the `Range` field, built from integers alone; nil where none is sent.

@@ -51,6 +51,9 @@ struct APIResponder: Sendable {
             return try json(NothingDocument())
         case .prunes: return try json(try await vault.prune(asked.body()))
         case .verifications: return verification(try await asked.body(), context)
+        case .revocations:
+            try await vault.revokeLinks()
+            return try json(NothingDocument())
         case .settings:
             return try json(
                 request.method == .patch ? try await vault.change(asked.body()) : try await vault.settings())

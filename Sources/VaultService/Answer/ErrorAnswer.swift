@@ -23,6 +23,15 @@ enum ErrorAnswer {
             status: 412, title: "Precondition Failed",
             detail: "the resource is not the one that the request names; ask for it without a condition"))
 
+    static let foreignPage = answer(
+        ProblemDocument(
+            status: 403, title: "Forbidden",
+            detail: "a web page that is not the service's own has asked; serve --allow-origin lets one play"))
+
+    static let notJSON = answer(
+        ProblemDocument(
+            status: 415, title: "Unsupported Media Type", detail: "the body must be application/json, and say so"))
+
     /// - Parameter methods: those that there are, as `Allow` names them.
     static func methodNotAllowed(_ methods: String = "GET, HEAD") -> Answer {
         answer(ProblemDocument(status: 405, title: "Method Not Allowed"), fields: HeaderFields(["Allow": methods]))

@@ -1,4 +1,3 @@
-import Foundation
 import Hummingbird
 import HummingbirdCore
 import Logging
@@ -33,23 +32,17 @@ struct ControlListener: Service {
                 availableConnectionsDelegate: .maximum(Self.mostConnections, logger: logger)),
             // The folder keeps others out; so does the socket.
             onServerRunning: { [path = address.path, onSettled] _ in
-                _ = unsafe chmod(path, 0o600)
+                SocketFile.restrict(path)
                 onSettled()
             },
             logger: logger)
-        defer { Self.remove(address.path) }
+        // This process owns the vault, so that nobody else's socket can be there.
+        defer { SocketFile.remove(address.path) }
         do {
             try await application.run()
         } catch let error where !(error is CancellationError) {
             try await goWithout((error as? IOError).map { "error \($0.errnoCode)" } ?? "\(type(of: error))")
         }
-    }
-
-    /// This process owns the vault, so that nobody else's socket can be there; what is none is not ours.
-    private static func remove(_ path: String) {
-        var status = stat()
-        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }
-        _ = unsafe unlink(path)
     }
 
     private func goWithout(_ reason: String) async throws {

@@ -32,6 +32,10 @@ extension ServedVault {
         try await events(ControlQuestion(.POST, .verifications, body: VerificationOrder(options)), progress)
     }
 
+    package func revokeLinks() async throws {
+        let _: NothingDocument = try await document(ControlQuestion(.POST, .revocations))
+    }
+
     package func settings() async throws -> SettingsDocument {
         try await document(ControlQuestion(.GET, .settings))
     }

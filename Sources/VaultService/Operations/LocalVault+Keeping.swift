@@ -32,6 +32,8 @@ extension LocalVault {
         return VerifyDocument(report)
     }
 
+    package func revokeLinks() async throws { try await vault.revokeLinks() }
+
     package func settings() async throws -> SettingsDocument {
         SettingsDocument(try await vault.limits(), try await vault.keyPolicy(), try await vault.modeSetting())
     }

@@ -48,6 +48,9 @@ package protocol VaultOperator: Sendable {
         _ options: VerifyOptions, progress: (VerificationProgress) async throws -> Void
     ) async throws -> VerifyDocument
 
+    /// Revokes every playback address made so far, and the admin token.
+    func revokeLinks() async throws
+
     /// The vault's settings.
     func settings() async throws -> SettingsDocument
 

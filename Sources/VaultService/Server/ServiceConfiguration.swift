@@ -6,10 +6,19 @@ package struct ServiceConfiguration: Sendable {
     package var hostNames: [String] = []
     /// The vault's folder, where the control socket is; nil makes none.
     package var controlFolder: String?
+    /// Origins of web pages that may play, such as `https://kiosk.example`.
+    package var allowedOrigins: [String] = []
+    /// What it speaks TLS with; nil is plain HTTP.
+    package var tls: TLSFiles?
     /// Whether it may listen where other machines can connect, without TLS.
     package var isInsecure = false
-    /// The connections held at a time; more are not accepted until one ends.
+    /// A socket file where it serves as well; nil makes none.
+    package var mediaSocket: String?
+    /// The connections held at a time, or fewer where the system allows fewer open files; more are not accepted until one
+    /// ends.
     package var mostConnections = 1024
+    /// How long a connection may do what it does.
+    package var connectionLimits = ConnectionLimits()
     /// How long a connection may be silent while no answer runs.
     package var idleTimeout: Duration = .seconds(60)
     /// How long running answers may go on once the service is told to end: with what closing the vault takes, the end

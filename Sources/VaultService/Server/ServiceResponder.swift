@@ -9,12 +9,12 @@ import VaultModel
 struct ServiceResponder: HTTPResponder {
     private let vault: Vault
     private let api: APIResponder
-    private let hosts: HostCheck
+    private let gate: RequestGate
 
-    init(vault: Vault, hosts: HostCheck) {
+    init(vault: Vault, gate: RequestGate) {
         self.vault = vault
         api = APIResponder(vault: vault)
-        self.hosts = hosts
+        self.gate = gate
     }
 
     func respond(to request: Request, context: ServiceContext) async throws -> Response {
@@ -30,16 +30,23 @@ struct ServiceResponder: HTTPResponder {
     }
 
     private func answer(to request: Request, context: ServiceContext) async throws -> Response {
-        let isHead = request.method == .head
-        func short(_ answer: Answer) -> Response { Response(answer, isHead: isHead, context: context) }
-
-        switch hosts.verdict(on: request.head.hosts, port: context.channel.localAddress?.port ?? 0) {
-        case .malformed: return short(ErrorAnswer.malformedHost)
-        case .foreign: return short(ErrorAnswer.foreignHost)
-        case .allowed: break
-        }
         let target = request.head.path ?? ""
         let route = Route(target: target)
+        switch gate.verdict(on: request, about: route, at: context.channel.localAddress) {
+        case .refused(let answer): return Response(answer, isHead: request.method == .head, context: context)
+        case .preflight(let grant): return grant.preflight(of: request)
+        case .admitted(let grant):
+            var response = try await answer(to: request, about: route, target, context)
+            grant?.mark(&response)
+            return response
+        }
+    }
+
+    private func answer(
+        to request: Request, about route: Route, _ target: String, _ context: ServiceContext
+    ) async throws -> Response {
+        let isHead = request.method == .head
+        func short(_ answer: Answer) -> Response { Response(answer, isHead: isHead, context: context) }
         switch route {
         case .unknown:
             // CONNECT names no resource, and OPTIONS may name all.
@@ -63,12 +70,5 @@ struct ServiceResponder: HTTPResponder {
             return Response(ErrorAnswer.notFound, isHead: isHead, context: context)
         }
         return try await MediaResponder(vault: vault, reference: reference, context: context).respond(to: request)
-    }
-}
-
-extension HTTPRequest {
-    /// The values of all its `Host` fields; the library keeps the first apart.
-    fileprivate var hosts: [String] {
-        (authority.map { [$0] } ?? []) + headerFields.filter { $0.name.canonicalName == "host" }.map(\.value)
     }
 }

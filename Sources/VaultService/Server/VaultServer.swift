@@ -1,5 +1,6 @@
 import Hummingbird
 import HummingbirdCore
+import HummingbirdTLS
 package import Logging
 package import MediaVault
 import NIOCore
@@ -24,41 +25,56 @@ package final class VaultServer: Sendable {
         onListening: @escaping @Sendable (ListenAddress) async -> Void = { _ in }
     ) throws {
         let address = configuration.address
-        guard address.isLoopback || configuration.isInsecure else {
+        guard address.isLoopback || configuration.tls != nil || configuration.isInsecure else {
             throw VaultError(
                 .invalidArgument,
-                "\(address) can be reached by other machines and the service speaks plain HTTP: "
-                    + "listen on 127.0.0.1, or allow it with --insecure")
+                "\(address) can be reached by other machines and the service speaks plain HTTP: listen on 127.0.0.1, "
+                    + "give it a certificate with --tls-certificate and --tls-key, or allow it with --insecure")
         }
         self.address = address
         watch = StoreWatch(vault: vault, logger: logger)
         let (controlSettled, controlSettles) = AsyncStream.makeStream(of: Never.self)
+        let (socketSettled, socketSettles) = AsyncStream.makeStream(of: Never.self)
+        let connections = OpenConnections(
+            most: min(configuration.mostConnections, DescriptorLimit.connections),
+            limits: configuration.connectionLimits)
+        let plain = connections.server(idleTimeout: configuration.idleTimeout)
+        let responder = ServiceResponder(vault: vault, gate: try RequestGate(configuration))
         let application = Application(
-            responder: ServiceResponder(vault: vault, hosts: try HostCheck(hostNames: configuration.hostNames)),
-            server: HTTPServerBuilder { responder in
-                LoopChannel(
-                    base: HTTP1Channel(
-                        responder: responder,
-                        configuration: .init(idleTimeout: TimeAmount(configuration.idleTimeout))))
-            },
+            responder: responder,
+            server: try configuration.tls.map { files in
+                try HTTPServerBuilder.tls(plain, tlsConfiguration: files.configuration())
+            } ?? plain,
             configuration: ApplicationConfiguration(
                 address: .hostname(address.host, port: address.port),
-                availableConnectionsDelegate: .maximum(configuration.mostConnections, logger: logger)),
+                availableConnectionsDelegate: OpenConnections.Admission(connections: connections)),
             onServerRunning: { channel in
-                // Who is told that the service listens may at once ask by the other way.
+                let port = channel.localAddress?.port ?? address.port
+                vault.noteListening(at: port)
+                // Who is told that the service listens may at once ask by the other ways.
                 for await _ in controlSettled {}
-                await onListening(ListenAddress(host: address.host, port: channel.localAddress?.port ?? address.port))
+                for await _ in socketSettled {}
+                await onListening(ListenAddress(host: address.host, port: port))
             },
             logger: logger)
+        let socket = configuration.mediaSocket.map { path in
+            MediaSocket(
+                path: path, responder: responder, configuration: configuration, logger: logger,
+                onSettled: { socketSettles.finish() })
+        }
+        if socket == nil { socketSettles.finish() }
         let control = configuration.controlFolder.map { folder in
             ControlListener(
                 vault: vault, folder: folder, idleTimeout: TimeAmount(configuration.idleTimeout), logger: logger,
                 onSettled: { controlSettles.finish() })
         }
         if control == nil { controlSettles.finish() }
-        let listeners = Listeners(all: [application] + [control].compactMap(\.self))
+        var listeners: [any Service] = [application, connections]
+        if let control { listeners.append(control) }
+        if let socket { listeners.append(socket) }
         var services = ServiceGroupConfiguration(
-            services: [listeners], gracefulShutdownSignals: configuration.endsOnSignals ? [.sigterm, .sigint] : [],
+            services: [Listeners(all: listeners)],
+            gracefulShutdownSignals: configuration.endsOnSignals ? [.sigterm, .sigint] : [],
             logger: logger)
         // Without a limit the end waits for ever while a paused player keeps its answer open.
         services.maximumGracefulShutdownDuration = configuration.shutdownLimit

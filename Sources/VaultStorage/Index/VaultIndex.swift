@@ -54,7 +54,10 @@ package final class VaultIndex: Sendable {
             let database = try DatabaseQueue(path: path, configuration: configuration(readOnly: readOnly))
             let locator = try database.read { db in try check(db, keyring) }
             let index = VaultIndex(database: database, keyring: keyring, locator: locator)
-            if !readOnly { try index.rememberKeyring() }
+            if !readOnly {
+                try index.prepareForWriting()
+                try index.rememberKeyring()
+            }
             return index
         }
     }
@@ -101,8 +104,8 @@ package final class VaultIndex: Sendable {
         return try row.column("locator")
     }
 
-    private func rememberKeyring() throws {
-        try prepareForWriting()
+    /// Writes down how new the keyring is: an older one opens the vault no more.
+    package func rememberKeyring() throws {
         try database.write { db in
             try db.execute(
                 sql: "UPDATE vault SET keyringRevision = ? WHERE keyringRevision < ?",

@@ -13,11 +13,15 @@ struct Reception: Sendable {
 
 extension VaultFixture {
     /// Opens the vault with waits that a test can sit out.
-    func openHasty(stall: Duration = .seconds(1), patience: Duration = .seconds(2)) async throws -> Vault {
-        var options = VaultOptions(
-            origin: CurlOrigin(
-                configuration: CurlConfiguration(
-                    userAgent: "MediaVault/test", connectTimeout: .seconds(2), stallTimeout: stall)))
+    ///
+    /// - Parameter hosts: those that redirects may lead to though they are private.
+    func openHasty(
+        stall: Duration = .seconds(1), patience: Duration = .seconds(2), allowing hosts: Set<String> = []
+    ) async throws -> Vault {
+        var configuration = CurlConfiguration(
+            userAgent: "MediaVault/test", connectTimeout: .seconds(2), stallTimeout: stall)
+        configuration.allowsPrivate = { hosts.contains($0) }
+        var options = VaultOptions(origin: CurlOrigin(configuration: configuration))
         options.retry.patience = patience
         options.retry.downloadPatience = patience
         options.retry.firstDelay = .milliseconds(20)

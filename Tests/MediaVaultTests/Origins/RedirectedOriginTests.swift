@@ -44,13 +44,13 @@ struct RedirectedOriginTests {
         fixture.origin.answer { [resource = fixture.resource] request in
             request.fields["Authorization"] == "Bearer secret" ? .redirect(to: target) : resource.answer(to: request)
         }
-        let vault = try await fixture.openHasty()
+        let vault = try await fixture.openHasty(allowing: ["127.0.0.1"])
         for try await _ in try await vault.read(
             MediaReference(fixture.url, fields: Self.secrets), range: .closed(first: 0, last: 99))
         {}
         await vault.close()
         // The plain URL plays it after a restart, with the fields that are sealed.
-        let again = try await fixture.openHasty()
+        let again = try await fixture.openHasty(allowing: ["127.0.0.1"])
         #expect(try await fixture.read(again) == 0..<length)
         #expect(away.exchanges.count >= 2 && !received(away).contains(where: carriesSecret))
         #expect(received(fixture.origin).allSatisfy { $0["X-Token"] == "secret" && $0["Cookie"] == "c=secret" })
@@ -68,7 +68,7 @@ struct RedirectedOriginTests {
             default: resource.answer(to: request)
             }
         }
-        let vault = try await fixture.openHasty()
+        let vault = try await fixture.openHasty(allowing: ["127.0.0.1", "localhost"])
         #expect(try await fixture.bytes(vault, MediaReference(fixture.url, fields: Self.secrets)) == length)
         for exchange in fixture.origin.exchanges {
             #expect(carriesSecret(exchange.request.fields) == (exchange.request.target != "/there"))
@@ -101,7 +101,7 @@ struct RedirectedOriginTests {
             request.target == "/film.mp4"
                 ? .redirect(to: "http://user:pass@127.0.0.1:\(port)/x") : resource.answer(to: request)
         }
-        let vault = try await fixture.openHasty()
+        let vault = try await fixture.openHasty(allowing: ["127.0.0.1"])
         #expect(try await fixture.read(vault) == 0..<length)
         #expect(received(away).allSatisfy { $0["Authorization"] == nil })
         await vault.close()

@@ -155,6 +155,7 @@ struct ConnectionTests {
     func mostConnections() async throws {
         var configuration = ServiceConfiguration()
         configuration.mostConnections = 1
+        configuration.connectionLimits.yielding = .seconds(60)
         try await RunningService.run(over: try await TestVault(), configuration: configuration) { service in
             let first = try service.client()
             #expect(await first.ask("GET", "/healthz", host: service.host)?.head.status == 200)

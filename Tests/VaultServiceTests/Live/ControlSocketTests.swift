@@ -97,7 +97,7 @@ struct ControlSocketTests {
             let fields: KeyValuePairs = ["Authorization": "Bearer \(service.vault.tokens.adminToken)"]
             let answer = try #require(await client.ask(method, route.path, host: service.host, fields: fields))
             // Where a body or a query is missing, the request is a bad one: it was let in.
-            let isWhole = [.status, .resources, .settings].contains(route)
+            let isWhole = [.status, .resources, .settings, .revocations].contains(route)
             #expect(answer.head.status == (isWhole ? 200 : 400))
         }
     }

@@ -36,6 +36,15 @@ struct HostCheckTests {
         #expect(try HostCheck().verdict(on: ["localhost:80"], port: 80) == .allowed)
     }
 
+    @Test("With TLS the port that may be left out is 443; at a socket file any one name will do")
+    func otherListeners() throws {
+        let secure = try HostCheck(isSecure: true)
+        #expect(secure.verdict(on: ["localhost"], port: 443) == .allowed)
+        #expect(secure.verdict(on: ["localhost"], port: 80) == .foreign)
+        #expect(secure.verdict(on: ["anything"], port: nil) == .allowed)
+        #expect(secure.verdict(on: [], port: nil) == .malformed)
+    }
+
     @Test(
         "A host name with a port, a path or a scheme is refused",
         arguments: [

@@ -95,6 +95,18 @@ final class RawClient: Sendable {
     /// Reads up to the end of the connection.
     func readToEnd() async -> [UInt8] { await read(.max) }
 
+    /// Whether the other side has ended the connection. What it had sent is dropped.
+    func isEnded() async -> Bool {
+        await perform { descriptor in
+            unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
+                while true {
+                    let received = unsafe recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
+                    if received <= 0 { return received == 0 || errno != EAGAIN }
+                }
+            }
+        }
+    }
+
     /// Goes away properly (FIN).
     func close() async { await perform { _ = shutdown($0, Int32(SHUT_RDWR)) } }
 

@@ -1,0 +1,102 @@
+import HummingbirdCore
+import NIOCore
+import ServiceLifecycle
+import Synchronization
+
+/// The connections of one listener: how many there may be, and who goes.
+///
+/// No client is turned away while another's connection stands still: those that have done so longest yield.
+final class OpenConnections: Service {
+    private struct State {
+        var accepted = 0
+        var open: [ObjectIdentifier: ClientConnection] = [:]
+    }
+
+    private let most: Int
+    private let limits: ConnectionLimits
+    private let state = Mutex(State())
+
+    /// - Parameter most: how many there may be.
+    init(most: Int, limits: ConnectionLimits) {
+        self.most = most
+        self.limits = limits
+    }
+
+    // MARK: For the connections
+
+    func add(_ channel: any Channel) -> ClientConnection {
+        let connection = ClientConnection(channel)
+        state.withLock { $0.open[ObjectIdentifier(connection)] = connection }
+        return connection
+    }
+
+    func remove(_ connection: ClientConnection) {
+        _ = state.withLock { $0.open.removeValue(forKey: ObjectIdentifier(connection)) }
+    }
+
+    // MARK: For the listener
+
+    /// Speaks HTTP on connections that are looked after here.
+    func server(idleTimeout: Duration) -> HTTPServerBuilder {
+        HTTPServerBuilder { [self] responder in
+            LoopChannel(
+                base: HTTP1Channel(
+                    responder: responder,
+                    configuration: .init(
+                        additionalChannelHandlers: [ConnectionObserver(self)], idleTimeout: TimeAmount(idleTimeout))))
+        }
+    }
+
+    private var isFull: Bool { state.withLock { $0.accepted >= most } }
+
+    /// Whether another connection may be accepted; where not, some that stand still yield.
+    func mayAccept() -> Bool {
+        guard isFull else { return true }
+        makeRoom(at: .now())
+        return false
+    }
+
+    func accepted() { state.withLock { $0.accepted += 1 } }
+
+    func closed() { state.withLock { $0.accepted -= 1 } }
+
+    // MARK: Who goes
+
+    /// Looks after the connections every second, until the service ends.
+    func run() async throws {
+        try? await cancelWhenGracefulShutdown { [self] in
+            while true {
+                try await Task.sleep(for: .seconds(1))
+                sweep(at: .now())
+            }
+        }
+    }
+
+    func sweep(at now: NIODeadline) {
+        for connection in state.withLock({ Array($0.open.values) }) {
+            let (phase, still) = connection.standing(at: now)
+            if limits.isOver(phase, for: still) { connection.channel.close(promise: nil) }
+        }
+        if isFull { makeRoom(at: now) }
+    }
+
+    private func makeRoom(at now: NIODeadline) {
+        let open = state.withLock { Array($0.open.values) }
+        for index in limits.yielding(among: open.map { $0.standing(at: now) }, most: max(1, most / 64)) {
+            open[index].channel.close(promise: nil)
+        }
+    }
+}
+
+extension OpenConnections {
+    /// What a listener asks before it accepts.
+    struct Admission: AvailableConnectionsDelegate {
+        let connections: OpenConnections
+
+        func connectionOpened() { connections.accepted() }
+
+        func connectionClosed() { connections.closed() }
+
+        func isAcceptingNewConnections() -> Bool { connections.mayAccept() }
+    }
+}

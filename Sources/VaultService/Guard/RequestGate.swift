@@ -1,0 +1,82 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import VaultModel
+
+/// What a request has to pass before anything is looked up for it: the name it came by, who made it, and of what kind a
+/// change is that it brings.
+struct RequestGate: Sendable {
+    enum Verdict {
+        /// It is answered with this and nothing else.
+        case refused(Answer)
+        /// A page asks what it may send.
+        case preflight(PageGrant)
+        /// It goes on; what is answered may be had by the page that is named, where one is.
+        case admitted(PageGrant?)
+    }
+
+    private let hosts: HostCheck
+    private let pages: PageCheck
+    private let isSecure: Bool
+
+    /// - Throws: ``VaultError`` where a host name or an origin is none.
+    init(_ configuration: ServiceConfiguration) throws {
+        isSecure = configuration.tls != nil
+        hosts = try HostCheck(hostNames: configuration.hostNames, isSecure: isSecure)
+        pages = try PageCheck(allowing: configuration.allowedOrigins)
+    }
+
+    func verdict(on request: Request, about route: Route, at listener: SocketAddress?) -> Verdict {
+        let names = request.head.hosts
+        // No page leads to a socket file, so that any one name will do there.
+        switch hosts.verdict(on: names, port: listener?.pathname == nil ? listener?.port ?? 0 : nil) {
+        case .malformed: return .refused(ErrorAnswer.malformedHost)
+        case .foreign: return .refused(ErrorAnswer.foreignHost)
+        case .allowed: break
+        }
+        let fields = request.headers
+        switch pages.verdict(
+            origin: fields[values: .origin], site: HTTPField.Name.secFetchSite.flatMap { fields[$0] },
+            referer: fields[.referer], own: "\(isSecure ? "https" : "http")://\((names.first ?? "").lowercased())")
+        {
+        case .own: break
+        case .allowed(let origin) where route.isForPages:
+            let grant = PageGrant(origin: origin)
+            let asksFirst = request.method == .options && fields[.accessControlRequestMethod] != nil
+            return asksFirst ? .preflight(grant) : .admitted(grant)
+        case .allowed, .foreign: return .refused(ErrorAnswer.foreignPage)
+        }
+        guard case .api = route, !request.isHarmless, request.hasBody, !request.isJSON else { return .admitted(nil) }
+        return .refused(ErrorAnswer.notJSON)
+    }
+}
+
+extension Route {
+    /// Whether pages of allowed origins may have it.
+    fileprivate var isForPages: Bool { self == .media || self == .health }
+}
+
+extension HTTPField.Name {
+    fileprivate static let secFetchSite = HTTPField.Name("Sec-Fetch-Site")
+}
+
+extension HTTPRequest {
+    /// The values of all its `Host` fields; the library keeps the first apart.
+    fileprivate var hosts: [String] {
+        (authority.map { [$0] } ?? []) + headerFields.filter { $0.name.canonicalName == "host" }.map(\.value)
+    }
+}
+
+extension Request {
+    /// Whether it can change nothing.
+    fileprivate var isHarmless: Bool { method == .get || method == .head || method == .options }
+
+    fileprivate var hasBody: Bool {
+        headers[.contentLength].map { $0 != "0" } ?? (headers[.transferEncoding] != nil)
+    }
+
+    /// A form of a page's, which its browser sends without asking, says something else.
+    fileprivate var isJSON: Bool {
+        (headers[.contentType] ?? "").prefix { $0 != ";" }.trimmingBlanks().isEqualIgnoringCase("application/json")
+    }
+}

@@ -1,0 +1,201 @@
+"""Crowds of clients, slow ones and ones that go away: others are served meanwhile, and nothing is left behind."""
+
+import os
+import random
+import re
+import resource
+import shutil
+import socket
+import statistics
+import struct
+import subprocess
+import threading
+import time
+
+from harness import client
+from harness.case import SEED, VaultCase, each
+from harness.waiting import eventually, settled
+
+SLOW = {  # the options of slowhttptest for each mode
+    "headers": ("-H", "-i", "1"),
+    "body": ("-B", "-i", "1", "-s", "1000000"),
+    "range": ("-R", "-a", "1", "-b", "500"),
+    "read": ("-X", "-w", "16", "-y", "64", "-n", "1", "-z", "8", "-k", "3"),
+}
+CONNECTIONS, SECONDS = 2000, 12
+LATENCY = 2.0  # seconds: what another client waits at most
+ABORTING, AT_A_TIME = 10_000, 50
+IDLE = 1000
+IDLE_MEMORY = 30e6
+LEFT_MEMORY = 8e6  # what the allocator keeps for the next crowd
+SIZE = 8 << 20
+
+
+class Crowd(VaultCase):
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.service.process.pid}/fd"))
+
+    def threads(self):
+        return len(os.listdir(f"/proc/{self.service.process.pid}/task"))
+
+    def processor_time(self):
+        with open(f"/proc/{self.service.process.pid}/stat", encoding="ascii") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def served(self, name, *options):
+        """A film that is held, its address, and its bytes."""
+        origin, self.vault = self.new_scripted_origin(), self.new_vault()
+        url = origin.add(name, size=SIZE, seed=3)
+        self.service = self.vault.serve(*options)
+        address = self.vault.address(url)
+        client.digest(address)
+        return address, origin.film(name).content
+
+    def ask_meanwhile(self, address, content, is_over):
+        """What another client waits for its ranges, as long as the crowd is there."""
+        waits = []
+        while not is_over():
+            first = random.Random(len(waits)).randrange(SIZE - 1000)
+            started = time.monotonic()
+            answer = client.get(address, f"bytes={first}-{first + 999}", timeout=30)
+            waits.append(time.monotonic() - started)
+            self.assertEqual((answer.status, answer.body), (206, content[first:first + 1000]))
+            time.sleep(0.05)  # the pace of a client, not a wait for something
+        return waits
+
+    def assert_back(self, before_memory, before_descriptors):
+        left = eventually(self.descriptors, lambda count: count <= before_descriptors, within=75)
+        self.assertLessEqual(left, before_descriptors, "descriptors are left behind")
+        return settled(self.service.memory, 65_536) - before_memory
+
+
+class SlowClients(Crowd):
+    @each(*SLOW)
+    def test_slow(self, mode):
+        """slowhttptest, slow {}: another client is served in time, and memory and descriptors come back (reliability 37)"""
+        if not shutil.which("slowhttptest"):
+            self.fail("slowhttptest is not installed: Scripts/test installs it")
+        address, content = self.served("slow.mp4")
+        before_memory, before = settled(self.service.memory, 65_536), self.descriptors()
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        attack = subprocess.Popen(
+            ["slowhttptest", "-c", str(CONNECTIONS), "-r", "500", "-l", str(SECONDS), "-p", "3", *SLOW[mode],
+             "-u", address], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=self.scratch,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard)))
+        told = []
+        reader = threading.Thread(target=lambda: told.extend(attack.stdout))
+        reader.start()
+        self.addCleanup(attack.kill)
+        waits = self.ask_meanwhile(address, content, lambda: attack.poll() is not None)
+        attack.wait()
+        reader.join()
+        text = re.sub(rb"\x1b\[[0-9;]*m", b"", b"".join(told))
+        came = sum(int(re.findall(rb"\b%s:\s+(\d+)" % word, text)[-1]) for word in (b"connected", b"closed"))
+        self.assertGreater(came, CONNECTIONS // 4, f"there was no crowd: {text[-300:]}")
+        self.figure(f"slow {mode}: another client waits at most", max(waits), f"<= {LATENCY}", " s")
+        self.figure(f"slow {mode}: … and as a rule", statistics.median(waits), "told only", " s")
+        self.assertLessEqual(max(waits), LATENCY)
+        self.figure(f"slow {mode}: memory left", self.assert_back(before_memory, before) / 1e6, "told only", " MB")
+
+
+class AbortingClients(Crowd):
+    def test_abort(self):
+        """10 000 clients that go away in the middle of a 206 leave no descriptor, thread or memory behind (reliability 37)"""
+        address, content = self.served("abort.mp4")
+        _, _, target = client.split(address)
+        numbers = random.Random(SEED)
+        firsts = [numbers.randrange(SIZE - (1 << 20)) for _ in range(ABORTING)]
+
+        def abort(number):
+            with socket.create_connection(("127.0.0.1", self.service.port), timeout=30) as connection:
+                connection.sendall(f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1:{self.service.port}\r\n"
+                                   f"Range: bytes={firsts[number]}-\r\n\r\n".encode())
+                self.assertTrue(connection.recv(4096).startswith(b"HTTP/1.1 206 "))
+                if number % 2:
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+        failures = []
+
+        def work(start, end):
+            try:
+                for number in range(start, end, AT_A_TIME):
+                    abort(number)
+            except (OSError, AssertionError) as error:
+                failures.append(repr(error))
+
+        def crowd(start, end):
+            client.together([lambda offset=offset: work(start + offset, end) for offset in range(AT_A_TIME)])
+
+        crowd(0, ABORTING // 10)  # what a crowd takes is known afterwards
+        before = eventually(self.descriptors, lambda count: count < 60, within=20)
+        before_memory, threads = settled(self.service.memory, 65_536), self.threads()
+        crowd(ABORTING // 10, ABORTING)
+        self.assertEqual(failures, [])
+        left = self.assert_back(before_memory, before)
+        self.figure(f"memory left by {ABORTING} clients that went away", left / 1e6, f"<= {LEFT_MEMORY / 1e6}", " MB")
+        self.assertLessEqual(left, LEFT_MEMORY)
+        self.assertLessEqual(self.threads(), threads + 4)
+        answer = client.get(address, "bytes=0-999")
+        self.assertEqual((answer.status, answer.body), (206, content[:1000]))
+
+    def test_idle(self):
+        """1 000 idle clients with keep-alive cost at most 30 MB"""
+        _, _ = self.served("idle.mp4")
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        before = settled(self.service.memory, 65_536)
+        health = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{self.service.port}\r\n\r\n".encode()
+        clients = []
+        for _ in range(IDLE):
+            connection = socket.create_connection(("127.0.0.1", self.service.port), timeout=10)
+            self.addCleanup(connection.close)
+            connection.sendall(health)
+            self.assertTrue(connection.recv(4096).startswith(b"HTTP/1.1 200 "))
+            clients.append(connection)
+        growth = settled(self.service.memory, 65_536) - before
+        self.figure(f"memory of {IDLE} idle clients", growth / 1e6, f"<= {IDLE_MEMORY / 1e6}", " MB")
+        self.assertLessEqual(growth, IDLE_MEMORY)
+
+
+class FewDescriptors(Crowd):
+    @each(64, 96)
+    def test_limit(self, limit):
+        """With {} descriptors a crowd is served in turn: no crash, no spinning, and all is well after it (reliability 36)"""
+        origin, self.vault = self.new_scripted_origin(), self.new_vault()
+        url = origin.add("few.mp4", size=SIZE, seed=3)
+        self.vault.launcher = ("prlimit", f"--nofile={limit}:{limit}")
+        self.service = self.vault.serve()
+        address, content = self.vault.address(url), origin.film("few.mp4").content
+        client.digest(address)
+        health = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{self.service.port}\r\n\r\n".encode()
+        crowd = []
+        for _ in range(3 * limit):
+            connection = socket.create_connection(("127.0.0.1", self.service.port), timeout=10)
+            self.addCleanup(connection.close)
+            connection.sendall(health[:20])
+            crowd.append(connection)
+        answer = client.get(address, "bytes=0-999", timeout=30)
+        self.assertEqual((answer.status, answer.body), (206, content[:1000]), "a client is not served beside the crowd")
+        used, started = self.processor_time(), time.monotonic()
+        while time.monotonic() - started < 3:
+            self.assertEqual(client.get(address, "bytes=5-9", timeout=30).body, content[5:10])
+            time.sleep(0.2)  # the pace of a client
+        share = (self.processor_time() - used) / (time.monotonic() - started)
+        self.figure(f"processor share beside a crowd, {limit} descriptors", share, "<= 0.5")
+        self.assertLessEqual(share, 0.5)
+        for connection in crowd:
+            connection.close()
+        self.assertIsNone(self.service.process.poll(), "the service has ended")
+        self.assertEqual(client.digest(address)[:2], (200, SIZE))
+
+    def test_too_few(self):
+        """With 16 descriptors the service says what it needs and ends; exit 1 (reliability 36)"""
+        vault = self.new_vault()
+        done = subprocess.run(
+            ["prlimit", "--nofile=16:16", vault.binary, "serve"], env=vault.environment, stdin=subprocess.DEVNULL,
+            capture_output=True, timeout=30)
+        told = done.stderr.decode().strip()
+        self.assertEqual((done.returncode, len(told.split("\n"))), (1, 1), told)
+        self.assertTrue(re.search(r"ulimit -n", told), told)

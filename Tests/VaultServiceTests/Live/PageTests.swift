@@ -1,0 +1,129 @@
+import MediaVault
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@testable import VaultService
+
+@Suite("Web pages (reliability 7, threat 8)", .timeLimit(.minutes(5)))
+struct PageTests {
+    private static let kiosk = "https://kiosk.example"
+
+    private func service(
+        allowing origins: [String] = [], _ body: @escaping @Sendable (RunningService, MediaURL) async throws -> Void
+    ) async throws {
+        let origin = try ScriptedOrigin(ScriptedResource(length: 1000))
+        defer { origin.stop() }
+        let url = origin.url("/a/film.mp4")
+        var configuration = ServiceConfiguration()
+        configuration.allowedOrigins = origins
+        try await RunningService.run(over: try await TestVault(), configuration: configuration) {
+            try await body($0, url)
+        }
+        // What is refused never reaches the origin; one request of each test is answered.
+        #expect(origin.exchanges.count { $0.request.method == "GET" } == 1)
+    }
+
+    @Test("A page of another site gets 403 for media, health and API alike, with a good capability and a good token")
+    func foreign() async throws {
+        try await service { service, url in
+            let token = "Bearer \(service.vault.tokens.adminToken)"
+            for fields in [
+                ["Origin": "http://evil.test", "Authorization": token], ["Origin": "null", "Authorization": token],
+                ["Sec-Fetch-Site": "cross-site", "Authorization": token],
+                ["Sec-Fetch-Site": "same-site", "Authorization": token],
+                ["Origin": Self.kiosk, "Authorization": token],
+            ] as [KeyValuePairs<String, String>] {
+                for target in [service.target(url), "/healthz", "/api/v1/status", "/nothing"] {
+                    for method in ["GET", "HEAD", "POST", "OPTIONS"] {
+                        let answer = try #require(
+                            await service.client().ask(method, target, host: service.host, fields: fields))
+                        #expect(answer.head.status == 403, "\(method) \(target.prefix(20)) \(fields)")
+                        #expect(answer.head.fields["access-control-allow-origin"] == nil)
+                        #expect(answer.head.fields["cross-origin-resource-policy"] == "same-origin")
+                    }
+                }
+            }
+            let answer = try await service.ask("GET", url, ["Sec-Fetch-Site": "none"])
+            #expect(answer?.head.status == 200)
+        }
+    }
+
+    @Test("A page of an allowed origin asks first, plays ranges, and reads what says which they are")
+    func allowed() async throws {
+        try await service(allowing: [Self.kiosk]) { service, url in
+            let client = try service.client()
+            await client.request(
+                "OPTIONS", service.target(url), host: service.host,
+                fields: [
+                    "Origin": Self.kiosk, "Access-Control-Request-Method": "GET",
+                    "Access-Control-Request-Headers": "range", "Access-Control-Request-Private-Network": "true",
+                ])
+            let asked = try #require(await client.readHead())
+            #expect(asked.status == 204)
+            #expect(asked.fields["access-control-allow-origin"] == Self.kiosk)
+            #expect(asked.fields["access-control-allow-methods"] == "GET, HEAD")
+            #expect(asked.fields["access-control-allow-headers"]?.contains("Range") == true)
+            #expect(asked.fields["access-control-allow-private-network"] == "true")
+            let answer = try #require(
+                await client.ask(
+                    "GET", service.target(url), host: service.host,
+                    fields: ["Origin": Self.kiosk, "Range": "bytes=0-9", "Sec-Fetch-Site": "cross-site"]))
+            #expect(answer.head.status == 206 && answer.body.count == 10)
+            #expect(answer.head.fields["access-control-allow-origin"] == Self.kiosk)
+            #expect(answer.head.fields["access-control-expose-headers"]?.contains("Content-Range") == true)
+            #expect(answer.head.fields["cross-origin-resource-policy"] == "cross-origin")
+            #expect(answer.head.fields["vary"]?.contains("Origin") == true)
+        }
+    }
+
+    @Test("What names the page where it sends no Origin is its Referer; without it a video element gets nothing")
+    func videoElement() async throws {
+        try await service(allowing: [Self.kiosk]) { service, url in
+            let held = try await service.ask(
+                "GET", url, ["Sec-Fetch-Site": "cross-site", "Referer": Self.kiosk + "/"])
+            #expect(held?.head.status == 200)
+            #expect(held?.head.fields["cross-origin-resource-policy"] == "cross-origin")
+            for referer in ["", "https://evil.test/", "https://kiosk.example.evil.test/"] {
+                let answer = try await service.ask("GET", url, ["Sec-Fetch-Site": "cross-site", "Referer": referer])
+                #expect(answer?.head.status == 403)
+            }
+        }
+    }
+
+    @Test("Being allowed to play is not being allowed to administer")
+    func notTheAPI() async throws {
+        try await service(allowing: [Self.kiosk]) { service, url in
+            let fields: KeyValuePairs = [
+                "Origin": Self.kiosk, "Authorization": "Bearer \(service.vault.tokens.adminToken)",
+            ]
+            for (method, path) in [("GET", "status"), ("POST", "pins"), ("OPTIONS", "pins"), ("GET", "nothing")] {
+                let answer = try #require(
+                    await service.client().ask(method, "/api/v1/\(path)", host: service.host, fields: fields))
+                #expect(answer.head.status == 403, "\(path)")
+            }
+            _ = try await service.ask("GET", url)
+        }
+    }
+
+    @Test("A change by the API must call itself JSON: what a form can send changes nothing")
+    func forms() async throws {
+        try await service { service, url in
+            let token = "Bearer \(service.vault.tokens.adminToken)"
+            _ = try await service.ask("GET", url)
+            let body = #"{"url":"\#(url.absoluteString)"}"#
+            func pin(_ type: String?) async throws -> Int? {
+                let fields: KeyValuePairs<String, String> =
+                    type.map { ["Authorization": token, "Content-Type": $0] } ?? ["Authorization": token]
+                return try await service.client().ask(
+                    "POST", "/api/v1/pins", host: service.host, fields: fields, body: body)?.head.status
+            }
+            for type in [nil, "text/plain", "application/x-www-form-urlencoded", "application/jsonx"] {
+                #expect(try await pin(type) == 415, "\(type ?? "none")")
+            }
+            #expect(try await service.vault.summary(of: url)?.resourceClass != "pinned")
+            #expect(try await pin("Application/JSON; charset=utf-8") == 200)
+            #expect(try await service.vault.summary(of: url)?.resourceClass == "pinned")
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import Testing
+
+@testable import VaultService
+
+@Suite("Which connection goes (reliability 37, threat 18)")
+struct ConnectionLimitsTests {
+    private let limits = ConnectionLimits()
+
+    @Test("A head and a body have their time; an answer and a pause between requests are nobody's fault")
+    func time() {
+        #expect(!limits.isOver(.new, for: .seconds(19)) && limits.isOver(.new, for: .seconds(20)))
+        #expect(!limits.isOver(.receiving, for: .seconds(29)) && limits.isOver(.receiving, for: .seconds(30)))
+        #expect(!limits.isOver(.answering, for: .seconds(9999)) && !limits.isOver(.idle, for: .seconds(9999)))
+    }
+
+    @Test("Those between requests go before those within, and of each those that have stood still longest")
+    func order() {
+        let connections: [(phase: ConnectionLimits.Phase, still: Duration)] = [
+            (.answering, .seconds(99)), (.idle, .seconds(3)), (.new, .seconds(5)), (.receiving, .seconds(20)),
+            (.answering, .seconds(1)), (.idle, .seconds(1)),
+        ]
+        #expect(limits.yielding(among: connections, most: 9) == [2, 1, 5, 0, 3, 4])
+        #expect(limits.yielding(among: connections, most: 2) == [2, 1])
+    }
+
+    @Test("What gets on, and what has just come, does not go")
+    func atWork() {
+        #expect(limits.yielding(among: [(.idle, .milliseconds(999)), (.answering, .zero)], most: 9) == [])
+        #expect(limits.yielding(among: [], most: 9) == [])
+    }
+
+    @Test("Beside the connections there is room for files and origins", arguments: [64, 256, 1024, 4096])
+    func descriptors(limit: Int) {
+        let connections = DescriptorLimit.connections(of: limit)
+        #expect(connections >= 4 && connections + 40 + connections / 3 <= limit)
+    }
+}
