@@ -43,7 +43,8 @@ final class OpenConnections: Service {
                 base: HTTP1Channel(
                     responder: responder,
                     configuration: .init(
-                        additionalChannelHandlers: [ConnectionObserver(self)], idleTimeout: TimeAmount(idleTimeout))))
+                        additionalChannelHandlers: [ConnectionObserver(self), ConnectionOptionsInstaller()],
+                        idleTimeout: TimeAmount(idleTimeout))))
         }
     }
 

@@ -1,0 +1,21 @@
+import NIOCore
+import NIOHTTP1
+
+/// Puts ``ConnectionOptions`` where requests still say their version, and leaves.
+final class ConnectionOptionsInstaller: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = Any
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let pipeline = context.pipeline.syncOperations
+        do {
+            let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+            try pipeline.addHandler(ConnectionOptions(), position: .after(decoder))
+        } catch {
+            context.fireErrorCaught(error)
+        }
+        pipeline.removeHandler(context: context, promise: nil)
+    }
+}
+
+@available(*, unavailable)
+extension ConnectionOptionsInstaller: Sendable {}

@@ -1,0 +1,110 @@
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@Suite("Connection options", .timeLimit(.minutes(5)))
+struct ConnectionOptionsTests {
+    private let film = ScriptedResource(seed: 51, length: 200_000)
+
+    private func service(
+        _ origin: ScriptedOrigin, _ body: @escaping @Sendable (RunningService, MediaURL) async throws -> Void
+    ) async throws {
+        let url = origin.url()
+        try await RunningService.run(over: try await TestVault()) { try await body($0, url) }
+    }
+
+    @Test(
+        "Who asks for the connection to be closed is told so, and it is (RFC 9112 §9.6)",
+        arguments: ["close", "Close", "CLOSE", "TE, close", "keep-alive, Close"])
+    func close(option: String) async throws {
+        let origin = try ScriptedOrigin(film)
+        defer { origin.stop() }
+        try await service(origin) { [film] service, url in
+            let client = try service.client()
+            let fields: KeyValuePairs = ["Range": "bytes=5-99", "Connection": option]
+            let answer = try #require(await client.ask("GET", service.target(url), host: service.host, fields: fields))
+            #expect(answer.head.status == 206 && answer.head.fields["connection"] == "close")
+            #expect(film.media.matches(answer.body, at: 5))
+            #expect(await client.readToEnd() == [])
+        }
+    }
+
+    @Test("Who does not ask keeps the connection, and is told nothing")
+    func keep() async throws {
+        let origin = try ScriptedOrigin(film)
+        defer { origin.stop() }
+        try await service(origin) { service, url in
+            let client = try service.client()
+            for _ in 0..<3 {
+                let fields: KeyValuePairs = ["Range": "bytes=5-99", "Connection": "keep-alive"]
+                let answer = try #require(
+                    await client.ask("GET", service.target(url), host: service.host, fields: fields))
+                #expect(answer.head.status == 206 && answer.head.fields["connection"] == nil)
+            }
+        }
+    }
+
+    @Test("Two requests sent at once are answered in order, and only the second closes the connection")
+    func pipelined() async throws {
+        let origin = try ScriptedOrigin(film)
+        defer { origin.stop() }
+        try await service(origin) { [film] service, url in
+            let client = try service.client()
+            let target = service.target(url)
+            await client.send(
+                "GET \(target) HTTP/1.1\r\nHost: \(service.host)\r\nRange: bytes=0-9\r\n\r\n"
+                    + "GET \(target) HTTP/1.1\r\nHost: \(service.host)\r\nRange: bytes=20-29\r\nConnection: Close\r\n\r\n"
+            )
+            for (start, connection) in [(0, nil), (20, "close")] as [(Int64, String?)] {
+                #expect(await client.readHead()?.fields["connection"] == connection)
+                #expect(film.media.matches(await client.read(10), at: start))
+            }
+            #expect(await client.readToEnd() == [])
+        }
+    }
+
+    @Test("HTTP/1.0 is answered and closed; a body of unknown length ends with the connection, without chunks")
+    func old() async throws {
+        let origin = try ScriptedOrigin { [film] request in
+            var answer = film.answer(to: request)
+            if request.target == "/endless" {
+                answer.status = 200
+                answer.set("Content-Range", nil)
+                answer.body = [.media(film.media, 0..<200_000)]
+                answer.sendInChunks()
+            }
+            return answer
+        }
+        defer { origin.stop() }
+        let endless = origin.url("/endless")
+        try await service(origin) { [film] service, url in
+            for (url, length) in [(url, "200000"), (endless, nil)] {
+                let client = try service.client()
+                await client.send("GET \(service.target(url)) HTTP/1.0\r\nHost: \(service.host)\r\n\r\n")
+                let head = try #require(await client.readHead())
+                #expect(head.status == 200 && head.fields["connection"] == "close")
+                #expect(head.fields["transfer-encoding"] == nil && head.fields["content-length"] == length)
+                let body = await client.readToEnd()
+                #expect(body.count == 200_000 && film.media.matches(body, at: 0))
+            }
+        }
+    }
+
+    @Test("Who waits for 100 Continue before sending a body gets it (RFC 9110 §10.1.1)")
+    func expectation() async throws {
+        let origin = try ScriptedOrigin(film)
+        defer { origin.stop() }
+        try await service(origin) { service, url in
+            let client = try service.client()
+            await client.send(
+                "POST \(service.target(url)) HTTP/1.1\r\nHost: \(service.host)\r\nContent-Length: 2\r\n"
+                    + "Expect: 100-continue\r\n\r\n")
+            #expect(await client.readHead()?.status == 100)
+            await client.send("{}")
+            let head = try #require(await client.readHead())
+            #expect(head.status == 405)
+            _ = await client.read(head.fields["content-length"].flatMap { Int($0) } ?? 0)
+            #expect(await client.ask("GET", "/healthz", host: service.host)?.head.status == 200)
+        }
+    }
+}
