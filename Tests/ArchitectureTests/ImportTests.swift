@@ -21,7 +21,7 @@ struct ImportTests {
         "VaultService": [
             "VaultModel", "MediaVault", "Hummingbird", "HummingbirdCore", "NIOCore", "NIOHTTP1", "NIOPosix",
             "HTTPTypes",
-            "Logging",
+            "Logging", "CoreMetrics",
             "ServiceLifecycle", "UnixSignals", "Synchronization", "Foundation", "Glibc", "Musl", "Darwin",
         ],
         "VaultCommand": [

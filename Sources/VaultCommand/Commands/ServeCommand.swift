@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import Logging
 import MediaVault
 import VaultService
 
@@ -34,6 +33,9 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup(title: "Room")
     var room: RoomOptions
 
+    @OptionGroup(title: "Log")
+    var log: LogOptions
+
     @OptionGroup var access: VaultAccess
 
     func validate() throws {
@@ -52,7 +54,7 @@ struct ServeCommand: AsyncParsableCommand {
         let folder = opener.place.folder
         configuration.controlFolder = folder
         try await opener.owning(offline ? .offline : mode?.mode, limits: limits) { vault in
-            let server = try VaultServer(vault: vault, configuration: configuration, logger: Self.logger) { address in
+            let server = try VaultServer(vault: vault, configuration: configuration, logger: log.logger) { address in
                 await Self.announce(ServiceRecord(address.reachable, pid: getpid()), of: folder)
             }
             defer { ServiceRecord.remove(in: folder) }
@@ -69,12 +71,5 @@ struct ServeCommand: AsyncParsableCommand {
             await Terminal.shared.say("\(error)")
         }
         await Terminal.shared.say("serving \(record.address) (vault \(folder))")
-    }
-
-    /// Standard output is for results: the log goes beside it, and says only what somebody should know.
-    private static var logger: Logger {
-        var logger = Logger(label: "mediavault") { StreamLogHandler.standardError(label: $0) }
-        logger.logLevel = .notice
-        return logger
     }
 }

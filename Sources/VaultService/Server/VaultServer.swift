@@ -12,6 +12,7 @@ package final class VaultServer: Sendable {
     private let address: ListenAddress
     private let group: ServiceGroup
     private let watch: StoreWatch
+    let api: APIResponder
 
     /// Prepares a service that listens once it runs.
     ///
@@ -33,8 +34,11 @@ package final class VaultServer: Sendable {
         self.address = address
         watch = StoreWatch(vault: vault, logger: logger)
         let (controlSettled, controlSettles) = AsyncStream.makeStream(of: Never.self)
+        let api = APIResponder(vault: vault, metrics: ServiceMetrics())
+        self.api = api
         let application = Application(
-            responder: ServiceResponder(vault: vault, hosts: try HostCheck(hostNames: configuration.hostNames)),
+            responder: ServiceResponder(
+                vault: vault, api: api, hosts: try HostCheck(hostNames: configuration.hostNames)),
             server: HTTPServerBuilder { responder in
                 LoopChannel(
                     base: HTTP1Channel(
@@ -52,7 +56,7 @@ package final class VaultServer: Sendable {
             logger: logger)
         let control = configuration.controlFolder.map { folder in
             ControlListener(
-                vault: vault, folder: folder, idleTimeout: TimeAmount(configuration.idleTimeout), logger: logger,
+                api: api, folder: folder, idleTimeout: TimeAmount(configuration.idleTimeout), logger: logger,
                 onSettled: { controlSettles.finish() })
         }
         if control == nil { controlSettles.finish() }
