@@ -23,6 +23,7 @@ extension APIRoute {
             ]
         case .pins: [.post("Keeps a resource whatever the limits say.", body: "Reference", answers: Self.done)]
         case .unpins: [.post("Lets limits touch a resource again.", body: "Reference", answers: Self.done)]
+        case .modes: [.post("Gives a resource a mode of its own.", body: "ModeOrder", answers: Self.done)]
         case .prunes:
             [
                 .post(

@@ -12,6 +12,8 @@ enum APISchemas {
             "type": "string", "minLength": 1, "maxLength": 512, "pattern": #"^[^\u0000-\u001f\u007f-\u009f]+$"#,
         ],
         "PageEnd": ["type": "string", "pattern": "^[0-9a-f]{64}$"],
+        "Mode": ["enum": ["online", "prefer-vault", "offline", "no-store"]],
+        "NamedMode": ["enum": ["online", "prefer-vault", "offline", "no-store", "default"]],
         "Bytes": ["type": "integer", "format": "int64", "minimum": 0],
         "Range": [
             "type": "array", "items": ref("Bytes"), "minItems": 2, "maxItems": 2,
@@ -40,6 +42,7 @@ enum APISchemas {
         "Resource": object([
             "url": text, "size": orNull(ref("Bytes")), "held": ref("Ranges"), "bytes": ref("Bytes"),
             "type": orNull(text), "etag": orNull(text), "class": resourceClass, "generation": count,
+            "mode": orNull(ref("Mode")),
         ]),
         "Explanation": object([
             "url": text, "size": orNull(ref("Bytes")), "held": ref("Ranges"),
@@ -73,6 +76,7 @@ enum APISchemas {
             "maxSize": ref("Bytes"), "maxAge": count, "minFree": ref("Bytes"),
             "ignoreQuery": map(of: ["type": "array", "items": text]), "mapHost": map(of: text),
             "allowHost": ["type": "array", "items": text],
+            "mode": orNull(ref("Mode")),
         ]),
         "Nothing": ["type": "object", "maxProperties": 0],
         "Description": ["type": "object", "required": ["openapi", "paths"]],
@@ -120,6 +124,8 @@ enum APISchemas {
                     "type": "boolean", "description": "Whether it goes on without whoever asked for it.",
                 ]),
             ]) { $1 }, optional: ["contentID", "fields", "connections", "limitRate", "detached"]),
+        "ModeOrder": object(
+            reference.merging(["mode": ref("NamedMode")]) { $1 }, optional: ["contentID", "fields"]),
         "VerificationOrder": object(
             [
                 "repair": orNull(truth),
@@ -136,7 +142,8 @@ enum APISchemas {
                 "maxSize": orNull(limit), "maxAge": orNull(limit), "minFree": orNull(limit),
                 "ignoreQuery": orNull(map(of: orNull(["type": "array", "items": queryName]), host(orEvery: true))),
                 "mapHost": orNull(map(of: orNull(host()), host())), "allowHost": orNull(map(of: truth, host())),
-            ], optional: ["maxSize", "maxAge", "minFree", "ignoreQuery", "mapHost", "allowHost"]),
+                "mode": orNull(ref("NamedMode")),
+            ], optional: ["maxSize", "maxAge", "minFree", "ignoreQuery", "mapHost", "allowHost", "mode"]),
     ]
 
     // MARK: Pieces
