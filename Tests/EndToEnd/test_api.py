@@ -37,7 +37,7 @@ class API(VaultCase):
              "--exclude-checks", "ignored_auth,missing_required_header", "--exclude-path", "/api/v1/events",
              "--continue-on-failure"],
             env={**os.environ, "SCHEMATHESIS_HOOKS": os.path.join(HARNESS, "schemathesis_hooks.py")},
-            capture_output=True, text=True, timeout=600)
+            capture_output=True, text=True, timeout=600, cwd=self.scratch)
         self.assertEqual(done.returncode, 0, done.stdout[-6000:] + done.stderr[-1000:])
         cases = re.search(r"(\d+) generated, (\d+) passed", done.stdout)
         self.assertIsNotNone(cases, done.stdout[-2000:])

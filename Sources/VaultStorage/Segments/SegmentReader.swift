@@ -133,6 +133,7 @@ package final class SegmentReader: Sendable {
                 guard unsafe openBlock(block, bytes, plain, wanted, output) else { throw .badBlock(block) }
                 position += size
             }
+            work?.opened.count(Int64(sealedSize - blocks.count * SegmentDescription.tagByteCount))
             return true
         }
     }
@@ -143,7 +144,6 @@ package final class SegmentReader: Sendable {
         } catch {
             throw .unreadable(error)
         }
-        work?.opened.count(Int64(sealedSize - blocks.count * SegmentDescription.tagByteCount))
     }
 
     /// Opens one block, straight into its place where all of it is wanted.
