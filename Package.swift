@@ -23,6 +23,7 @@ let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -44,6 +45,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
@@ -73,7 +75,7 @@ let package = Package(
             name: "VaultService",
             dependencies: [
                 "MediaVault", "VaultModel", hummingbird, hummingbirdCore, hummingbirdTLS, nioCore, nioHTTP1,
-                nioHTTPTypes, nioPosix, nioSSL, httpTypes, logging, lifecycle, signals,
+                nioHTTPTypes, nioPosix, nioSSL, httpTypes, logging, metrics, lifecycle, signals,
             ],
             swiftSettings: settings),
         .executableTarget(
@@ -117,7 +119,9 @@ let package = Package(
             resources: [.copy("GoldenVault")], swiftSettings: settings),
         .testTarget(
             name: "VaultServiceTests",
-            dependencies: ["VaultService", "MediaVault", "VaultModel", "OriginTestSupport", logging, nioHTTP1],
+            dependencies: [
+                "VaultService", "MediaVault", "VaultModel", "OriginTestSupport", logging, metrics, nioHTTP1,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "VaultCommandTests",

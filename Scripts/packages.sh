@@ -92,6 +92,19 @@ require_playwright() {
     fi
 }
 
+# Schemathesis, which asks the API what its description allows, and a reader of metrics: from PyPI, in .build/schemathesis.
+require_schemathesis() {
+    local place=.build/schemathesis
+    require_packages python3-venv
+    [[ ! -x $place/bin/schemathesis ]] || ! "$place/bin/python" -c 'import prometheus_client' 2>/dev/null || return 0
+    echo "Installing schemathesis …"
+    if ! quietly .build/schemathesis.log /usr/bin/python3 -m venv --clear "$place" ||
+        ! quietly .build/schemathesis.log "$place/bin/pip" install --quiet --disable-pip-version-check \
+            'schemathesis>=4.32,<5' prometheus-client; then
+        fatal "schemathesis could not be installed: see .build/schemathesis.log"
+    fi
+}
+
 build_release() {
     [[ -x .build/release/mediavault ]] || echo "Building. The first build takes several minutes; its log is .build/release.log."
     quietly .build/release.log swift build -c release --product mediavault ||

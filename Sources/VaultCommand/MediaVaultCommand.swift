@@ -22,6 +22,7 @@ struct MediaVaultCommand: AsyncParsableCommand {
         version: "mediavault \(Vault.version)",
         subcommands: [
             InitCommand.self, FetchCommand.self, CatCommand.self, ListCommand.self, InfoCommand.self,
+            ExplainCommand.self,
             StatusCommand.self, ServeCommand.self, URLCommand.self, TokenCommand.self, RemoveCommand.self,
             PinCommand.self,
             UnpinCommand.self, ModeCommand.self, PruneCommand.self, ExportCommand.self, VerifyCommand.self,

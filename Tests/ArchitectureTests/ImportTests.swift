@@ -20,7 +20,7 @@ struct ImportTests {
         ],
         "VaultService": [
             "VaultModel", "MediaVault", "Hummingbird", "HummingbirdCore", "HummingbirdTLS", "NIOCore", "NIOHTTP1",
-            "NIOHTTPTypes", "NIOPosix", "NIOSSL", "HTTPTypes", "Logging",
+            "NIOHTTPTypes", "NIOPosix", "NIOSSL", "HTTPTypes", "Logging", "CoreMetrics",
             "ServiceLifecycle", "UnixSignals", "Synchronization", "Foundation", "Glibc", "Musl", "Darwin",
         ],
         "VaultCommand": [

@@ -17,6 +17,7 @@ extension LoaderState {
         var effects = Effects()
         guard var reader = readers.removeValue(forKey: id) else { return effects }
         effects.wake(reader.signal.raise())
+        keepTrace(of: reader)
         if let fetch = reader.fetch { effects.merge(release(fetch)) }
         return effects
     }
@@ -41,6 +42,7 @@ extension LoaderState {
 
         if let (fetch, bytes) = recentBytes(at: position, limit: end) {
             effects.merge(attach(&reader, to: fetch))
+            reader.source = fetches[fetch]?.isStoring == false ? .unstored : .origin
             return (.take(bytes), effects)
         }
         let supportsRanges = information?.supportsRanges ?? false
@@ -61,6 +63,7 @@ extension LoaderState {
             return (.finished, effects)
         case .held(let range):
             guard let (segment, run) = map.segment(at: position) else { return (.changed, effects) }
+            reader.source = .vault
             return (.open(segment, run.clamped(to: range)), effects)
         case .inFlight:
             guard let fetch = active.first(where: { $0.near(supportsRanges: supportsRanges).contains(position) })
@@ -87,8 +90,7 @@ extension LoaderState {
     mutating func advance(_ id: ReaderState.ID, to position: Int64) -> Effects {
         var effects = Effects()
         guard readers[id] != nil else { return effects }
-        readers[id]?.position = position
-        readers[id]?.troubledSince = nil
+        readers[id]?.advance(to: position)
         guard let fetch = readers[id]?.fetch else { return effects }
         effects.merge(demand(position, of: fetch))
         effects.merge(removeLeftOver(fetch))

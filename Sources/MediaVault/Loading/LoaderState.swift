@@ -22,6 +22,8 @@ struct LoaderState {
     var canStore = true
     /// Why all readers end, once they do.
     private(set) var ending: VaultError?
+    /// Of readers that have ended, until they are taken.
+    var traces: [ByteTrace] = []
     var lastID = 0
     /// What may be asked, and what is kept.
     var mode: VaultMode

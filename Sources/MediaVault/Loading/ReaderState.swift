@@ -21,5 +21,17 @@ struct ReaderState {
     var patience: Duration = .zero
     /// Since when it waits for one; nil while all is well.
     var troubledSince: ContinuousClock.Instant?
+    /// Where the bytes it has had came from, and where those come from that it has now.
+    var trace = ByteTrace()
+    var source = ByteTrace.Source.vault
+    /// Whether it fills the vault and answers nobody.
+    var isFilling = false
     var signal = Signal()
+
+    /// It has had bytes up to `position`.
+    mutating func advance(to position: Int64) {
+        trace.note(self.position..<max(self.position, position), source)
+        self.position = position
+        troubledSince = nil
+    }
 }

@@ -163,6 +163,7 @@ final class ResourceLoader: Sendable {
         let store = store
         // The bytes are not served whether or not the index could be told; the next reader finds the same.
         try? await pool.run { try store.condemn(segment, for: failure) }
+        store.changes.note(record.id)
     }
 
     // MARK: Fetches

@@ -130,6 +130,7 @@ final class ResourceRecord: Sendable {
     func serve(_ representation: RepresentationID) throws {
         try stored.withLock { stored in
             guard var resource = stored, resource.serving?.id == representation else { return }
+            store.changes.note(id)
             try store.serve(&resource)
             stored = resource
         }

@@ -20,6 +20,7 @@ struct Walk {
         self.loader = loader
         self.reader = reader
         self.position = position
+        loader.change { $0.beginFilling(reader) }
     }
 
     /// Goes one step on.

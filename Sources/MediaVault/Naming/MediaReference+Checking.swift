@@ -10,7 +10,7 @@ extension MediaReference {
     /// they stand for.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` where the id or a field cannot be used.
-    func settled() throws -> MediaReference {
+    package func settled() throws -> MediaReference {
         var settled = self
         if let contentID { try Self.check(contentID) }
         if let userInfo = url.userInfo {

@@ -30,6 +30,7 @@ extension Vault {
             record.retire()
             return try store.remove(id)
         }
+        answers.forget(id)
         guard let bytes else { throw Self.unknown(reference) }
         return bytes
     }

@@ -36,6 +36,7 @@ public final class Vault: Sendable {
     private let upkeep = Mutex<Task<Void, Never>?>(nil)
     private let isClosed = Mutex(false)
     private let visits = Mutex(Visits())
+    let answers = AnswerLog()
     /// Work that must be over before the store closes.
     let chores = Chores()
 
@@ -219,6 +220,9 @@ public final class Vault: Sendable {
     }
 
     private func release(_ id: ResourceID, _ loader: ResourceLoader?) {
+        if let traces = loader?.change({ ($0.takeTraces(), Effects()) }), !traces.isEmpty {
+            answers.note(traces, of: id, at: WallClock.now())
+        }
         loaders.withLock { loaders in
             // Another may stand in its place by now.
             guard let entry = loaders[id], entry.loader === loader else { return }

@@ -12,6 +12,7 @@ extension Vault {
             return Effects()
         }
         try await pool.run { try store.condemn(segment, size: store.index.fileBytes(of: segment), for: failure) }
+        store.changes.note(resource)
     }
 
     /// Takes a file in that is a whole segment by its own header.
@@ -22,6 +23,7 @@ extension Vault {
         guard loader?.isIdle ?? true else { return false }
         let (store, segment) = (store, claimed.segment)
         guard try await pool.run({ try store.adopt(segment) }) else { return false }
+        store.changes.note(claimed.resource)
         if let loader, loader.record.representation == segment.representation {
             loader.change { state in
                 // Under a row that was wrong it may be there already.

@@ -15,7 +15,8 @@ public struct VerifyOptions: Hashable, Codable, Sendable {
         self.bytesPerSecond = bytesPerSecond
     }
 
-    func check(isOwner: Bool) throws {
+    /// - Throws: ``VaultError`` with code `invalidArgument` where they cannot be kept to.
+    package func check(isOwner: Bool) throws {
         guard isOwner || !repairs else {
             throw VaultError(.invalidArgument, "a reader repairs nothing; open the vault as its owner")
         }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import Logging
 import MediaVault
 import VaultService
 
@@ -49,6 +48,9 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup(title: "Room")
     var room: RoomOptions
 
+    @OptionGroup(title: "Log")
+    var log: LogOptions
+
     @OptionGroup var access: VaultAccess
 
     func validate() throws {
@@ -79,7 +81,7 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.controlFolder = folder
         let isSecure = configuration.tls != nil
         try await opener.owning(offline ? .offline : mode?.mode, limits: limits) { vault in
-            let server = try VaultServer(vault: vault, configuration: configuration, logger: Self.logger) { address in
+            let server = try VaultServer(vault: vault, configuration: configuration, logger: log.logger) { address in
                 await Self.announce(ServiceRecord(address.reachable, pid: getpid(), isSecure: isSecure), of: folder)
             }
             defer { ServiceRecord.remove(in: folder) }
@@ -96,12 +98,5 @@ struct ServeCommand: AsyncParsableCommand {
             await Terminal.shared.say("\(error)")
         }
         await Terminal.shared.say("serving \(record.address) (vault \(folder))")
-    }
-
-    /// Standard output is for results: the log goes beside it, and says only what somebody should know.
-    private static var logger: Logger {
-        var logger = Logger(label: "mediavault") { StreamLogHandler.standardError(label: $0) }
-        logger.logLevel = .notice
-        return logger
     }
 }

@@ -7,12 +7,18 @@ import VaultModel
 
 /// Answers requests to the API, whichever way they came: who may ask was settled before.
 struct APIResponder: Sendable {
-    private let vault: LocalVault
+    let vault: LocalVault
+    let downloads = DownloadBoard()
+    let metrics: ServiceMetrics
 
-    init(vault: Vault) { self.vault = LocalVault(vault) }
+    init(vault: Vault, metrics: ServiceMetrics) {
+        self.vault = LocalVault(vault)
+        self.metrics = metrics
+    }
 
     func respond(to request: Request, about route: APIRoute, context: ServiceContext) async throws -> Response {
         let isHead = request.method == .head
+        context.request?.concerns(route.rawValue)
         guard route.methods.contains(request.method.rawValue) else {
             return Response(
                 ErrorAnswer.methodNotAllowed(route.methods.joined(separator: ", ")), isHead: isHead, context: context)
@@ -20,7 +26,7 @@ struct APIResponder: Sendable {
         do {
             return try await answer(APIRequest(request), to: request, about: route, context)
         } catch let error as VaultError {
-            context.logger.debug("refused", metadata: ["reason": "\(error.code)"])
+            context.failed(error)
             return Response(ErrorAnswer.answer(APIProblem.document(error)), isHead: isHead, context: context)
         }
     }
@@ -38,6 +44,7 @@ struct APIResponder: Sendable {
         case .content:
             return try await MediaResponder(vault: vault.vault, reference: asked.reference(), context: context)
                 .respond(to: request)
+        case .explanation: return try json(try await explanation(asked.reference()))
         case .removals: return try json(try await vault.remove(asked.body(ReferenceDocument.self).reference()))
         case .pins:
             try await vault.pin(asked.body(ReferenceDocument.self).reference())
@@ -50,54 +57,56 @@ struct APIResponder: Sendable {
             try await vault.setMode(NamedMode(order.mode).mode, of: order.reference.reference())
             return try json(NothingDocument())
         case .prunes: return try json(try await vault.prune(asked.body()))
-        case .verifications: return verification(try await asked.body(), context)
+        case .verifications: return try verification(await asked.body(), context)
         case .revocations:
             try await vault.revokeLinks()
             return try json(NothingDocument())
         case .settings:
             return try json(
                 request.method == .patch ? try await vault.change(asked.body()) : try await vault.settings())
+        case .links: return try json(try link(await asked.body()))
         case .downloads:
-            let order: DownloadOrder = try await asked.body()
-            // A malformed URL is refused before the answer begins.
-            let reference = try order.reference.reference()
-            guard !order.isDetached else {
-                fetchOn(reference, order.options, context)
-                return try json(NothingDocument(), status: 202)
+            switch request.method {
+            case .post: return try await download(asked.body(), context)
+            case .delete: return try json(try endDownload(asked))
+            default: return try json(DownloadsDocument(downloads: downloads.all))
             }
-            return events(context) { [vault] tell in
-                try await vault.download(reference, order.options) { tell($0) }
-                return NothingDocument()
-            }
+        case .events: return try await feed(asked, context)
+        case .openAPI: return try json(OpenAPIDocument.whole)
         }
     }
 
     /// A check that repairs goes on beside players, and tells how far it is.
-    private func verification(_ order: VerificationOrder, _ context: ServiceContext) -> Response {
-        events(context) { [vault] tell in try await vault.verify(order.options) { tell($0) } }
+    private func verification(_ order: VerificationOrder, _ context: ServiceContext) throws -> Response {
+        // What cannot be is refused before the answer begins.
+        try order.options.check(isOwner: true)
+        return events(context) { [vault] tell in try await vault.verify(order.options) { tell($0) } }
     }
 
     private func resource(_ reference: MediaReference) async throws -> ResourceDocument {
-        guard let document = try await vault.resource(reference) else {
-            throw VaultError(.notHeld, "the vault knows nothing of \(reference.url); fetch it first")
-        }
+        guard let document = try await vault.resource(reference) else { throw Self.unknown(reference) }
         return document
     }
 
-    /// Downloads on behalf of nobody who waits; it ends with the vault at the latest.
-    private func fetchOn(_ reference: MediaReference, _ options: DownloadOptions, _ context: ServiceContext) {
-        let logger = context.logger
-        Task { [vault] in
-            do {
-                try await vault.download(reference, options) { _ in }
-            } catch let error as VaultError {
-                logger.notice(
-                    "a download that was left to the service ended early", metadata: ["reason": "\(error.code)"])
-            }
-        }
+    private static func unknown(_ reference: MediaReference) -> VaultError {
+        VaultError(.notHeld, "the vault knows nothing of \(reference); fetch it first")
     }
 
-    private func events<Progress: Codable & Sendable, Outcome: Codable & Sendable>(
+    private func explanation(_ reference: MediaReference) async throws -> ExplanationDocument {
+        let answers = try await vault.vault.lastAnswers(of: reference)
+        let summary = try await vault.vault.summary(of: reference)
+        guard summary != nil || !answers.isEmpty else { throw Self.unknown(reference) }
+        return ExplanationDocument(summary, url: reference.url.absoluteString, answers: answers)
+    }
+
+    private func feed(_ asked: APIRequest, _ context: ServiceContext) async throws -> Response {
+        let only = asked["url"] == nil ? nil : try await vault.vault.id(of: asked.reference())
+        return Response(
+            EventFeed(vault: vault.vault, downloads: downloads, only: only, channel: context.channel),
+            context: context)
+    }
+
+    func events<Progress: Codable & Sendable, Outcome: Codable & Sendable>(
         _ context: ServiceContext, _ act: @escaping EventStream<Progress, Outcome>.Act
     ) -> Response {
         let stream = EventStream(watch: ClientWatch(context.channel), act: act)

@@ -1,18 +1,21 @@
 /// What can be asked under `/api/v1/`, named as the last part of the path.
 enum APIRoute: String, CaseIterable, Sendable {
     case status, resources, resource, content, downloads, removals, pins, unpins, modes, prunes, verifications, settings
-    case revocations
+    case revocations, links, explanation, events
+    case openAPI = "openapi.json"
 
     /// The path on the service.
     var path: String { "/api/v1/" + rawValue }
 
-    /// The methods that it answers to, HEAD beside each GET.
+    /// The methods that it answers to, HEAD beside each GET whose answer has an end.
     var methods: [String] {
         switch self {
-        case .status, .resources: ["GET", "HEAD"]
-        case .resource, .content: ["GET", "HEAD", "POST"]
-        case .downloads, .removals, .pins, .unpins, .modes, .prunes, .verifications, .revocations: ["POST"]
+        case .status, .resources, .openAPI: ["GET", "HEAD"]
+        case .resource, .content, .explanation: ["GET", "HEAD", "POST"]
+        case .removals, .pins, .unpins, .modes, .prunes, .verifications, .links, .revocations: ["POST"]
+        case .downloads: ["GET", "HEAD", "POST", "DELETE"]
         case .settings: ["GET", "HEAD", "PATCH"]
+        case .events: ["GET"]
         }
     }
 }

@@ -9,7 +9,7 @@ import ServiceLifecycle
 ///
 /// A service that cannot have one serves all the same: only commands then wait until it ends.
 struct ControlListener: Service {
-    let vault: Vault
+    let api: APIResponder
     /// The vault's folder.
     let folder: String
     let idleTimeout: TimeAmount
@@ -25,7 +25,7 @@ struct ControlListener: Service {
             return try await goWithout("the path of the vault's folder is too long for a socket")
         }
         let application = Application(
-            responder: ControlResponder(vault: vault),
+            responder: ControlResponder(api: api),
             server: .http1(configuration: .init(idleTimeout: idleTimeout)),
             configuration: ApplicationConfiguration(
                 address: .unixDomainSocket(path: address.path),

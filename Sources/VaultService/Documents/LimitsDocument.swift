@@ -19,6 +19,13 @@ package struct LimitsDocument: Codable, Hashable, Sendable {
     /// Whether it names any.
     var namesAny: Bool { maxSize != nil || maxAge != nil || minFree != nil }
 
+    /// - Throws: ``VaultError`` with code `invalidArgument` where one is no limit.
+    func check() throws {
+        guard [maxSize, maxAge, minFree].allSatisfy({ (0...ContentInformation.mostBytes).contains($0 ?? 0) }) else {
+            throw VaultError(.invalidArgument, "a limit is 0, which is none, or a number above it; correct it")
+        }
+    }
+
     /// The limits it names in place of those it is laid over.
     func laid(over limits: RoomLimits = RoomLimits()) -> RoomLimits {
         RoomLimits(

@@ -37,7 +37,10 @@ struct ReferenceDocument: Codable, Hashable, Sendable {
             }
             given.append(name: field[0], value: field[1])
         }
-        return MediaReference(try MediaURL(url), contentID: contentID, fields: given)
+        let reference = MediaReference(try MediaURL(url), contentID: contentID, fields: given)
+        // What cannot be used is refused before an answer begins.
+        _ = try reference.settled()
+        return reference
     }
 
     private static func escaped(_ userInfo: String) -> String {

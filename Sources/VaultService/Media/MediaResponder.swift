@@ -36,7 +36,7 @@ struct MediaResponder: Sendable {
             }
             throw Self.changed
         } catch let error as VaultError {
-            context.logger.debug("no media", metadata: ["reason": "\(error.code)"])
+            context.failed(error)
             let isMissing = [.notHeld, .unreachable, .integrity].contains(error.code)
             let held = isMissing ? try await held() : []
             let mode = await vault.modeInForce(for: reference)

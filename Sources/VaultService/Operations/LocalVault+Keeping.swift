@@ -15,6 +15,7 @@ extension LocalVault {
     }
 
     package func prune(_ limits: LimitsDocument) async throws -> PruneDocument {
+        try limits.check()
         let wanted = limits.namesAny ? limits.laid() : try await vault.status().limits
         return PruneDocument(try await vault.prune(wanted))
     }

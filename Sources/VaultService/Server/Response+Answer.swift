@@ -21,7 +21,13 @@ extension Response {
             body: ResponseBody { writer in
                 var sent: Int64 = 0
                 defer { context.log(status: plan.status, bytes: sent) }
-                try await body.write(to: &writer, counting: &sent)
+                context.givesMedia(plan)
+                do {
+                    try await body.write(to: &writer, counting: &sent)
+                } catch let error as VaultError {
+                    context.failed(error)
+                    throw error
+                }
                 try await writer.finish(nil)
             })
     }
@@ -40,8 +46,23 @@ extension Response {
             })
     }
 
+    /// What changes, as it changes.
+    init(_ feed: EventFeed, context: ServiceContext) {
+        var fields = HTTPFields(ProtectiveFields.all)
+        fields[.contentType] = "text/event-stream"
+        self.init(
+            status: .ok, headers: fields,
+            body: ResponseBody { writer in
+                var sent: Int64 = 0
+                defer { context.log(status: 200, bytes: sent) }
+                try await feed.write(to: &writer, counting: &sent)
+                try await writer.finish(nil)
+            })
+    }
+
     /// The head of an answer with media.
     init(headOf plan: AnswerPlan, context: ServiceContext) {
+        context.givesMedia(plan)
         context.log(status: plan.status, bytes: 0)
         // Without a length the encoder would end the body that HEAD has not by a last chunk: close instead.
         let isOpenEnded = plan.length == nil
@@ -53,6 +74,12 @@ extension Response {
     /// No answer: the connection is closed.
     static func abandoned(context: ServiceContext) -> Response {
         Response(status: .serviceUnavailable, body: .abandoned(on: context.channel))
+    }
+}
+
+extension ServiceContext {
+    fileprivate func givesMedia(_ plan: AnswerPlan) {
+        if let cacheStatus = plan.fields["Cache-Status"] { request?.givesMedia(cacheStatus) }
     }
 }
 

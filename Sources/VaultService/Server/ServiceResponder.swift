@@ -7,21 +7,17 @@ import VaultModel
 
 /// Answers every request: first whose name it came by, then what it is about.
 struct ServiceResponder: HTTPResponder {
-    private let vault: Vault
-    private let api: APIResponder
-    private let gate: RequestGate
-
-    init(vault: Vault, gate: RequestGate) {
-        self.vault = vault
-        api = APIResponder(vault: vault)
-        self.gate = gate
-    }
+    let vault: Vault
+    let api: APIResponder
+    let gate: RequestGate
 
     func respond(to request: Request, context: ServiceContext) async throws -> Response {
         var context = context
-        context.logger[metadataKey: "method"] = "\(request.method)"
+        let open = context.begin("\(request.method)", api.metrics)
         do {
-            return try await answer(to: request, context: context)
+            var response = try await answer(to: request, context: context)
+            response.headers[.requestID] = "\(open.id)"
+            return response
         } catch {
             // The client is gone, or the service ends: there is nobody to answer.
             context.logger.debug("given up", metadata: ["reason": "\(type(of: error))"])
@@ -32,6 +28,7 @@ struct ServiceResponder: HTTPResponder {
     private func answer(to request: Request, context: ServiceContext) async throws -> Response {
         let target = request.head.path ?? ""
         let route = Route(target: target)
+        context.request?.concerns(route.word)
         switch gate.verdict(on: request, about: route, at: context.channel.localAddress) {
         case .refused(let answer): return Response(answer, isHead: request.method == .head, context: context)
         case .preflight(let grant): return grant.preflight(of: request)
@@ -52,11 +49,13 @@ struct ServiceResponder: HTTPResponder {
             // CONNECT names no resource, and OPTIONS may name all.
             let isOfServer = [.connect, .trace, .options].contains(request.method)
             return short(isOfServer ? ErrorAnswer.methodNotAllowed() : ErrorAnswer.notFound)
-        case .api(let route):
+        case .api, .metrics:
             guard BearerToken.read(request.headers[.authorization]).map(vault.tokens.isAdminToken) ?? false else {
                 return short(ErrorAnswer.notFound)
             }
+            guard case .api(let route) = route else { return try await api.showMetrics(to: request, context: context) }
             return try await api.respond(to: request, about: route, context: context)
+        case .readiness: return try await api.showReadiness(to: request, context: context)
         case .health, .media:
             guard isHead || request.method == .get else { return short(ErrorAnswer.methodNotAllowed()) }
             return route == .health ? short(.healthy) : try await media(request, target, context)

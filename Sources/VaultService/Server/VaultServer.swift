@@ -13,6 +13,7 @@ package final class VaultServer: Sendable {
     private let address: ListenAddress
     private let group: ServiceGroup
     private let watch: StoreWatch
+    let api: APIResponder
 
     /// Prepares a service that listens once it runs.
     ///
@@ -39,7 +40,9 @@ package final class VaultServer: Sendable {
             most: min(configuration.mostConnections, DescriptorLimit.connections),
             limits: configuration.connectionLimits)
         let plain = connections.server(idleTimeout: configuration.idleTimeout)
-        let responder = ServiceResponder(vault: vault, gate: try RequestGate(configuration))
+        let api = APIResponder(vault: vault, metrics: ServiceMetrics())
+        self.api = api
+        let responder = ServiceResponder(vault: vault, api: api, gate: try RequestGate(configuration))
         let application = Application(
             responder: responder,
             server: try configuration.tls.map { files in
@@ -65,7 +68,7 @@ package final class VaultServer: Sendable {
         if socket == nil { socketSettles.finish() }
         let control = configuration.controlFolder.map { folder in
             ControlListener(
-                vault: vault, folder: folder, idleTimeout: TimeAmount(configuration.idleTimeout), logger: logger,
+                api: api, folder: folder, idleTimeout: TimeAmount(configuration.idleTimeout), logger: logger,
                 onSettled: { controlSettles.finish() })
         }
         if control == nil { controlSettles.finish() }

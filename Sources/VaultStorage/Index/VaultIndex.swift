@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 package import VaultCrypto
 import VaultModel
 
@@ -11,6 +12,7 @@ package final class VaultIndex: Sendable {
     let keyring: Keyring
     /// The locator that this vault's ids are made with.
     package let locator: Int
+    private let isOpen = Atomic(true)
 
     private init(database: DatabaseQueue, keyring: Keyring, locator: Int) {
         self.database = database
@@ -115,23 +117,32 @@ package final class VaultIndex: Sendable {
 
     /// Folds the log into the file and closes the connection.
     package func close() throws {
+        isOpen.store(false, ordering: .relaxed)
         try IndexError.translating { try database.close() }
+    }
+
+    /// GRDB asks a connection that is closed whether it is within a transaction, and SQLite crashes.
+    private func checkOpen() throws {
+        guard isOpen.load(ordering: .relaxed) else { throw VaultError(.closed, "the vault was closed; open it again") }
     }
 
     // MARK: Work
 
     func read<Result>(_ body: (Database) throws -> Result) throws -> Result {
-        try IndexError.translating { try database.read(body) }
+        try checkOpen()
+        return try IndexError.translating { try database.read(body) }
     }
 
     func write<Result>(_ body: (Database) throws -> Result) throws -> Result {
-        try IndexError.translating { try database.write(body) }
+        try checkOpen()
+        return try IndexError.translating { try database.write(body) }
     }
 
     /// Writes what nothing depends on yet, without waiting for the disk: rows that name no byte. They become durable with
     /// the next ``write(_:)``; a power loss before that takes them back, and nothing with them.
     func writeAhead<Result>(_ body: (Database) throws -> Result) throws -> Result {
-        try IndexError.translating {
+        try checkOpen()
+        return try IndexError.translating {
             try database.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA synchronous = NORMAL")
                 let result = Swift.Result { try Self.transaction(db, body) }

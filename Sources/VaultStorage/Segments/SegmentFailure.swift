@@ -10,4 +10,12 @@ package enum SegmentFailure: Error, Sendable {
     case badBlock(Int)
     /// The file system refused: nothing is known about the bytes.
     case unreadable(FileFailure)
+
+    /// Whether bytes that are there are not what was sealed.
+    var isDamage: Bool {
+        switch self {
+        case .foreign, .wrongKey, .badBlock: true
+        case .missing, .unreadable: false
+        }
+    }
 }

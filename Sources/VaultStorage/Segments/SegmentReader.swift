@@ -10,18 +10,22 @@ package final class SegmentReader: Sendable {
     private let key: SegmentKey
     let file: any StoredFile
     private let pin: SegmentPin?
+    private let work: WorkTally?
 
     /// The most blocks read from the file at a time.
     private static let blocksInRun = 8
 
     /// Opens the file and requires its header.
     ///
-    /// - Parameter pin: what keeps the file counted for as long as the reader has it open.
+    /// - Parameters:
+    ///   - pin: what keeps the file counted for as long as the reader has it open.
+    ///   - work: counts what is opened.
     package init(
         _ segment: SegmentDescription, resourceKey: borrowing SecretKey, in store: any SegmentStore,
-        pin: SegmentPin? = nil
+        pin: SegmentPin? = nil, work: WorkTally? = nil
     ) throws {
         self.pin = pin
+        self.work = work
         do throws(FileFailure) {
             file = try store.open(segment.id, writable: false)
         } catch {
@@ -129,6 +133,7 @@ package final class SegmentReader: Sendable {
                 guard unsafe openBlock(block, bytes, plain, wanted, output) else { throw .badBlock(block) }
                 position += size
             }
+            work?.opened.count(Int64(sealedSize - blocks.count * SegmentDescription.tagByteCount))
             return true
         }
     }

@@ -62,6 +62,7 @@ extension VaultStore {
         let letGo = use.withLock { $0 }.letGo
         let (evicted, resources) = try index.evict(plan.victims, letGo: letGo)
         for _ in 0..<resources { noteChange() }
+        for victim in evicted { changes.note(victim.resource) }
         let condemned = evicted.flatMap(\.segments)
         let bytes = try removeFiles(of: condemned.map(\.id)).bytes
         counters.withLock { $0.evicted += bytes }
@@ -117,6 +118,7 @@ extension VaultStore {
         if let held = try index.candidate(id)?.segments { room.track(held) }
         guard let segments = try withDiskRoom({ try index.remove(id) }) else { return nil }
         noteChange()
+        changes.note(id)
         counters.withLock { $0.mustTruncateLog = true }
         // Files that cannot be removed now stay on the list.
         _ = try? removeFiles(of: segments.map(\.id))

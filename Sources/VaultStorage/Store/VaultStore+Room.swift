@@ -149,5 +149,6 @@ extension SegmentWriter {
         } catch {
             throw error.vaultError("a segment cannot be written")
         }
+        store.work.sealed.count(Int64(bytes.count))
     }
 }

@@ -83,7 +83,7 @@ extension VaultStore {
     package func reader(of segment: SegmentDescription, resource: StoredResource) throws -> SegmentReader {
         guard let key = resource.keys[segment.keyNumber] else { throw SegmentFailure.wrongKey }
         return try SegmentReader(
-            segment, resourceKey: key.secret, in: segments, pin: isOwner ? room.pin(segment.id) : nil)
+            segment, resourceKey: key.secret, in: segments, pin: isOwner ? room.pin(segment.id) : nil, work: work)
     }
 
     /// Acts on what reading a segment failed with: the block, or the whole segment, is a gap from now on. Readers that
@@ -94,6 +94,7 @@ extension VaultStore {
 
     /// The same for a row whose numbers are impossible: what its file takes is counted until the vault is opened again.
     package func condemn(_ id: SegmentID, size: Int64 = 0, for failure: SegmentFailure) throws {
+        if failure.isDamage { work.damaged.count(1) }
         guard isOwner else { return }
         switch failure {
         case .badBlock(let block): try index.markBad(id, block: block)

@@ -27,6 +27,10 @@ package final class VaultStore: Sendable {
     /// Held while condemned files are removed, so that each is counted off once.
     let removal = Mutex(())
     let use = Mutex(ResourceUse.none)
+    /// What was done since it was opened.
+    package let work = WorkTally()
+    /// Which resources change.
+    package let changes = ChangeBoard()
 
     struct Counters {
         /// Bytes that origins have sent since the vault was made.
@@ -193,6 +197,7 @@ package final class VaultStore: Sendable {
         var metadata = ResourceMetadata(url: url, cacheKey: cacheKey, created: now())
         metadata.fields = fields
         noteChange()
+        defer { changes.note(id) }
         return try withDiskRoom {
             try index.addResource(id, metadata: metadata, resourceClass: resourceClass, now: now())
         }
@@ -224,6 +229,7 @@ package final class VaultStore: Sendable {
         guard let serving = resource.serving, resource.metadata.serving != serving.id else { return }
         noteChange()
         resource.metadata = try withDiskRoom { try index.serve(serving.id, of: resource) }
+        changes.note(resource.id)
         try finishDoomed()
     }
 
@@ -236,6 +242,7 @@ package final class VaultStore: Sendable {
         _ resourceClass: ResourceClass, of id: ResourceID, only: ResourceClass? = nil
     ) throws -> Bool {
         noteChange()
+        defer { changes.note(id) }
         return try withDiskRoom { try index.setClass(resourceClass, of: id, only: only) }
     }
 
@@ -245,6 +252,7 @@ package final class VaultStore: Sendable {
         serving.info.information = information
         noteChange()
         try withDiskRoom { try index.update(serving.info, of: serving.id, resource: resource) }
+        changes.note(resource.id)
         resource.serving = serving
     }
 }

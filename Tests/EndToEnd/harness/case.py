@@ -23,6 +23,7 @@ class Settings:
     scratch = os.path.join(ROOT, ".build", "end-to-end")
     media = os.path.join(ROOT, ".build", "media")
     browser_python = os.path.join(ROOT, ".build", "playwright", "bin", "python")
+    schemathesis = os.path.join(ROOT, ".build", "schemathesis", "bin", "schemathesis")
     figures = []
 
 

@@ -97,7 +97,7 @@ struct ControlSocketTests {
             let fields: KeyValuePairs = ["Authorization": "Bearer \(service.vault.tokens.adminToken)"]
             let answer = try #require(await client.ask(method, route.path, host: service.host, fields: fields))
             // Where a body or a query is missing, the request is a bad one: it was let in.
-            let isWhole = [.status, .resources, .settings, .revocations].contains(route)
+            let isWhole = [.status, .resources, .settings, .downloads, .events, .openAPI, .revocations].contains(route)
             #expect(answer.head.status == (isWhole ? 200 : 400))
         }
     }
@@ -125,6 +125,9 @@ struct ControlSocketTests {
             ("GET", "resource", ""), ("GET", "resource?url=hunter2", ""), ("GET", "resource?uri=hunter2", ""),
             ("GET", "content?url=file:///etc/hunter2", ""), ("GET", "resources?after=hunter2", ""),
             ("GET", "resources?limit=hunter2", ""),
+            ("POST", "verifications", #"{"sample":101}"#), ("POST", "prunes", #"{"minFree":-1}"#),
+            ("POST", "downloads", #"{"url":"http://a.example/","fields":[["","hunter2"]]}"#),
+            ("GET", "content?url=http://a.example/hunter2&contentID=%1F", ""), ("POST", "links", #"{"lifetime":5}"#),
             ("GET", "resources?limit=0", ""), ("GET", "resources?limit=1001", ""),
         ])
     func malformed(method: String, target: String, body: String) async throws {

@@ -5,7 +5,9 @@ import VaultModel
 
 @Suite("What the service logs", .timeLimit(.minutes(5)))
 struct LogTests {
-    @Test("Every answer leaves a line with method, status and bytes; no line holds a capability, a query or a token")
+    @Test(
+        "Every answer leaves a line: request id, method, route, status, bytes; none holds a capability or a query"
+    )
     func lines() async throws {
         let origin = try ScriptedOrigin(ScriptedResource(length: 1000))
         defer { origin.stop() }
@@ -29,7 +31,12 @@ struct LogTests {
             #expect(lines.contains { line in expected.allSatisfy { line.text.contains($0) } }, "\(expected)")
         }
         #expect(!lines.contains { $0.text.contains("secret") || $0.text.contains(capability) })
-        let loud = lines.filter { $0.level > .debug }.map(\.text)
+        let answers = lines.filter { $0.text.hasPrefix("answered") }
+        #expect(answers.count == 7 && answers.allSatisfy { $0.text.contains(#""request": "#) })
+        #expect(answers.count { $0.text.contains(#""route": media"#) } == 5)
+        #expect(answers.contains { $0.text.contains(#""cache": MediaVault; fwd=miss; stored"#) })
+        #expect(lines.allSatisfy { !$0.text.contains("hb.request.id") })
+        let loud = lines.filter { $0.level > .info }.map(\.text)
         #expect(loud.allSatisfy { $0.contains("listening") || $0.contains("control.sock") }, "\(loud)")
     }
 

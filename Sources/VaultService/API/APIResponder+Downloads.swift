@@ -1,0 +1,79 @@
+import Foundation
+import Hummingbird
+import Logging
+import MediaVault
+import VaultModel
+
+// Downloads that the service runs, and addresses for players.
+extension APIResponder {
+    func download(_ order: DownloadOrder, _ context: ServiceContext) throws -> Response {
+        // A malformed URL is refused before the answer begins.
+        let reference = try order.reference.reference()
+        guard !order.isDetached else {
+            let id = fetchOn(reference, order.options, context)
+            return Response(try .json(DownloadBegun(id: id), status: 202), context: context)
+        }
+        return events(context) { [self] tell in
+            try await run(downloads.begin(reference.url.absoluteString), reference, order.options, tell)
+            return NothingDocument()
+        }
+    }
+
+    func endDownload(_ asked: APIRequest) throws -> NothingDocument {
+        guard let id = try asked.number("id") else {
+            throw VaultError(.invalidArgument, "the request names no id; give it in the query")
+        }
+        guard downloads.end(id) else { throw VaultError(.notHeld, "no download of this id runs; see which ones do") }
+        return NothingDocument()
+    }
+
+    /// Downloads on behalf of nobody who waits; it ends with the vault at the latest.
+    private func fetchOn(
+        _ reference: MediaReference, _ options: DownloadOptions, _ context: ServiceContext
+    ) -> DownloadBoard.ID {
+        let (logger, id) = (context.logger, downloads.begin(reference.url.absoluteString))
+        Task {
+            do {
+                try await run(id, reference, options) { _ in }
+            } catch let error as VaultError {
+                logger.notice(
+                    "a download that was left to the service ended early", metadata: ["reason": "\(error.code)"])
+            }
+        }
+        return id
+    }
+
+    private func run(
+        _ id: DownloadBoard.ID, _ reference: MediaReference, _ options: DownloadOptions,
+        _ tell: @escaping @Sendable (ProgressDocument) -> Void
+    ) async throws {
+        try await downloads.run(id) { [vault] note in
+            try await vault.download(reference, options) { progress in
+                note(progress)
+                tell(progress)
+            }
+        }
+    }
+
+    // MARK: Addresses
+
+    /// How long an address stays valid where nothing else is asked, and at most: a link is not a key.
+    private static let lifetime: Int64 = 86_400
+    private static let longestLifetime: Int64 = 365 * 86_400
+
+    func link(_ order: LinkOrder) throws -> LinkDocument {
+        let lifetime = order.lifetime ?? Self.lifetime
+        guard (1...Self.longestLifetime).contains(lifetime) else {
+            throw VaultError(
+                .invalidArgument, "a lifetime is 1 to \(Self.longestLifetime) seconds; correct it")
+        }
+        let reference = try order.reference.reference()
+        guard !reference.url.hasCredentials else {
+            throw VaultError(
+                .invalidURL, "an address for players cannot carry a user name and password; leave them out of the URL")
+        }
+        let expires = Int64(Date().timeIntervalSince1970) + lifetime
+        return LinkDocument(
+            path: try vault.vault.tokens.playbackPath(for: reference, expires: expires), expires: expires)
+    }
+}

@@ -1,0 +1,192 @@
+/// The schemas of what is asked and answered (JSON Schema 2020-12).
+enum APISchemas {
+    static let all: [String: JSONTree] = answers.merging(questions) { $1 }.merging(words) { $1 }
+
+    /// Values that stand in several places.
+    private static let words: [String: JSONTree] = [
+        "URL": [
+            "type": "string", "format": "uri", "description": "http or https, 8192 bytes at most.",
+            "examples": ["https://media.example/film.mp4"],
+        ],
+        "ContentID": [
+            "type": "string", "minLength": 1, "maxLength": 512, "pattern": #"^[^\u0000-\u001f\u007f-\u009f]+$"#,
+        ],
+        "PageEnd": ["type": "string", "pattern": "^[0-9a-f]{64}$"],
+        "Mode": ["enum": ["online", "prefer-vault", "offline", "no-store"]],
+        "NamedMode": ["enum": ["online", "prefer-vault", "offline", "no-store", "default"]],
+        "Bytes": ["type": "integer", "format": "int64", "minimum": 0],
+        "Range": [
+            "type": "array", "items": ref("Bytes"), "minItems": 2, "maxItems": 2,
+            "description": "The first byte and one past the last.",
+        ],
+        "Ranges": ["type": "array", "items": ref("Range")],
+    ]
+
+    // MARK: Answers
+
+    private static let answers: [String: JSONTree] = [
+        "Status": object([
+            "vault": ["type": "string", "pattern": "^[0-9a-f]{32}$"], "resources": count, "segments": count,
+            "bytes": ref("Bytes"), "bytesFetched": ref("Bytes"), "generation": count, "keysLocked": truth,
+            "used": ref("Bytes"), "passedThrough": ref("Bytes"), "evicted": ref("Bytes"),
+            "storeFailure": orNull(text), "unlock": object(["method": text, "restsWithVault": truth]),
+        ]),
+        "Listed": object([
+            "url": text, "size": orNull(ref("Bytes")), "bytes": ref("Bytes"), "class": resourceClass,
+            "type": orNull(text), "complete": truth,
+        ]),
+        "Page": object([
+            "resources": ["type": "array", "items": ref("Listed")], "damaged": count,
+            "next": orNull(ref("PageEnd")),
+        ]),
+        "Resource": object([
+            "url": text, "size": orNull(ref("Bytes")), "held": ref("Ranges"), "bytes": ref("Bytes"),
+            "type": orNull(text), "etag": orNull(text), "class": resourceClass, "generation": count,
+            "mode": orNull(ref("Mode")),
+        ]),
+        "Explanation": object([
+            "url": text, "size": orNull(ref("Bytes")), "held": ref("Ranges"),
+            "answers": [
+                "type": "array",
+                "items": object(
+                    [
+                        "ended": ["type": "integer"], "bytes": ref("Bytes"), "omitted": ref("Bytes"),
+                        "runs": [
+                            "type": "array",
+                            "items": object([
+                                "first": ref("Bytes"), "end": ref("Bytes"),
+                                "source": ["enum": ["vault", "origin", "unstored"]],
+                            ]),
+                        ],
+                    ], optional: ["ended"]),
+            ],
+        ]),
+        "Download": object([
+            "id": count, "url": text, "state": ["enum": ["running", "done", "failed", "ended"]],
+            "held": ref("Bytes"), "size": orNull(ref("Bytes")), "problem": orNull(ref("Problem")),
+        ]),
+        "Downloads": object(["downloads": ["type": "array", "items": ref("Download")]]),
+        "DownloadBegun": object(["id": count]),
+        "Removal": object(["bytes": ref("Bytes")]),
+        "Prune": object([
+            "resources": count, "segments": count, "bytes": ref("Bytes"), "used": ref("Bytes"),
+        ]),
+        "Link": object(["path": ["type": "string", "pattern": "^/media/"], "expires": ["type": "integer"]]),
+        "Settings": object([
+            "maxSize": ref("Bytes"), "maxAge": count, "minFree": ref("Bytes"),
+            "ignoreQuery": map(of: ["type": "array", "items": text]), "mapHost": map(of: text),
+            "allowHost": ["type": "array", "items": text],
+            "mode": orNull(ref("Mode")),
+        ]),
+        "Nothing": ["type": "object", "maxProperties": 0],
+        "Description": ["type": "object", "required": ["openapi", "paths"]],
+        "Problem": object(
+            [
+                "status": ["type": "integer"], "title": text, "detail": text, "code": text,
+                "originStatus": ["type": "integer"], "retryAfter": count, "firstMissing": ref("Bytes"),
+                "length": ref("Bytes"), "held": ref("Ranges"),
+            ],
+            optional: [
+                "detail", "code", "originStatus", "retryAfter", "firstMissing", "length", "held",
+            ]),
+    ]
+
+    // MARK: Questions
+
+    private static let reference: [String: JSONTree] = [
+        "url": ref("URL"), "contentID": orNull(ref("ContentID")),
+        "fields": orNull([
+            "type": "array",
+            "items": [
+                "type": "array", "minItems": 2, "maxItems": 2, "description": "A name and a value.",
+                "prefixItems": [
+                    ["type": "string", "pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"],
+                    ["type": "string", "pattern": #"^[^\u0000-\u0008\u000a-\u001f\u007f]*$"#],
+                ],
+            ],
+            "description": "Fields of the requests to the origin. They are secrets, and stand in no query.",
+        ]),
+    ]
+
+    private static let questions: [String: JSONTree] = [
+        "Reference": object(reference, optional: ["contentID", "fields"]),
+        "LinkOrder": object(
+            reference.merging([
+                "lifetime": orNull([
+                    "type": "integer", "minimum": 1, "maximum": 31_536_000,
+                    "description": "Seconds; a day where it is left out.",
+                ])
+            ]) { $1 }, optional: ["contentID", "fields", "lifetime"]),
+        "DownloadOrder": object(
+            reference.merging([
+                "connections": orNull(whole), "limitRate": orNull(whole),
+                "detached": orNull([
+                    "type": "boolean", "description": "Whether it goes on without whoever asked for it.",
+                ]),
+            ]) { $1 }, optional: ["contentID", "fields", "connections", "limitRate", "detached"]),
+        "ModeOrder": object(
+            reference.merging(["mode": ref("NamedMode")]) { $1 }, optional: ["contentID", "fields"]),
+        "VerificationOrder": object(
+            [
+                "repair": orNull(truth),
+                "sample": orNull([
+                    "type": "number", "exclusiveMinimum": 0, "maximum": 100, "description": "Percent of the segments.",
+                ]),
+                "limitRate": orNull(positive),
+            ], optional: ["repair", "sample", "limitRate"]),
+        "Limits": object(
+            ["maxSize": orNull(limit), "maxAge": orNull(limit), "minFree": orNull(limit)],
+            optional: ["maxSize", "maxAge", "minFree"]),
+        "SettingsChange": object(
+            [
+                "maxSize": orNull(limit), "maxAge": orNull(limit), "minFree": orNull(limit),
+                "ignoreQuery": orNull(map(of: orNull(["type": "array", "items": queryName]), host(orEvery: true))),
+                "mapHost": orNull(map(of: orNull(host()), host())), "allowHost": orNull(map(of: truth, host())),
+                "mode": orNull(ref("NamedMode")),
+            ], optional: ["maxSize", "maxAge", "minFree", "ignoreQuery", "mapHost", "allowHost", "mode"]),
+    ]
+
+    // MARK: Pieces
+
+    private static let text: JSONTree = ["type": "string"]
+    private static let truth: JSONTree = ["type": "boolean"]
+    private static let count: JSONTree = ["type": "integer", "minimum": 0]
+    private static let whole: JSONTree = [
+        "type": "integer", "format": "int64", "minimum": .number(.min), "maximum": .number(.max),
+        "description": "What lies out of bounds is brought within them.",
+    ]
+    private static let positive: JSONTree = [
+        "type": "integer", "format": "int64", "minimum": 1, "maximum": .number(.max),
+    ]
+    /// 0 is no limit.
+    private static let limit: JSONTree = [
+        "type": "integer", "format": "int64", "minimum": 0, "maximum": 9_007_199_254_740_991,
+    ]
+    private static let resourceClass: JSONTree = ["enum": ["pinned", "download", "cache"]]
+    private static let queryName: JSONTree = ["type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[!-~]+$"]
+
+    /// A host as the settings name it.
+    private static func host(orEvery: Bool = false) -> JSONTree {
+        let name = "[A-Za-z][A-Za-z0-9]{0,30}(\\.[A-Za-z][A-Za-z0-9]{0,30}){0,3}"
+        return ["type": "string", "pattern": .text(orEvery ? "^(\\*|\(name))$" : "^\(name)$")]
+    }
+
+    private static func ref(_ name: String) -> JSONTree { ["$ref": .text("#/components/schemas/\(name)")] }
+
+    private static func orNull(_ schema: JSONTree) -> JSONTree { ["anyOf": [schema, ["type": "null"]]] }
+
+    /// An object whose members are names of the caller's.
+    private static func map(of schema: JSONTree, _ names: JSONTree? = nil) -> JSONTree {
+        var members: [String: JSONTree] = ["type": "object", "additionalProperties": schema]
+        if let names { members["propertyNames"] = names }
+        return .object(members)
+    }
+
+    /// An object, of which all members are there but those that may be left out.
+    private static func object(_ members: [String: JSONTree], optional: Set<String> = []) -> JSONTree {
+        let required = members.keys.filter { !optional.contains($0) }.sorted()
+        var schema: [String: JSONTree] = ["type": "object", "properties": .object(members)]
+        if !required.isEmpty { schema["required"] = .array(required.map { .text($0) }) }
+        return .object(schema)
+    }
+}

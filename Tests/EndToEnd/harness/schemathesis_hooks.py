@@ -1,0 +1,12 @@
+"""What schemathesis is told of this API beyond its description: loaded by it, and by nothing else here."""
+
+import schemathesis
+from hypothesis import strategies
+
+LABEL = strategies.text("abcdefghijklmnopqrstuvwxyz0123456789", min_size=1, max_size=8).map(lambda text: "h" + text)
+SEGMENT = strategies.text("abcdefghijklmnopqrstuvwxyz0123456789-._~", max_size=8)
+
+# A URL is one of http or https; names under .invalid lead nowhere (RFC 2606).
+schemathesis.openapi.format("uri", strategies.builds(
+    lambda scheme, host, path, query: f"{scheme}://{host}.invalid/{'/'.join(path)}" + (f"?{query}" if query else ""),
+    strategies.sampled_from(["http", "https"]), LABEL, strategies.lists(SEGMENT, max_size=3), SEGMENT))

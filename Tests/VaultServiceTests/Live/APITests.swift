@@ -1,0 +1,125 @@
+import Foundation
+import MediaVault
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@testable import VaultService
+
+@Suite("API", .timeLimit(.minutes(5)))
+struct APITests {
+    private let film = ScriptedResource(seed: 7, length: 1_000_000)
+
+    private func serving(
+        _ body: @escaping @Sendable (RunningService, MediaURL) async throws -> Void
+    ) async throws {
+        let origin = try ScriptedOrigin(film)
+        defer { origin.stop() }
+        let url = origin.url("/film?t=1")
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { try await body($0, url) }
+    }
+
+    private func fits(_ answer: (head: RawHead, body: [UInt8]), _ schema: String, status: Int = 200) throws {
+        #expect(answer.head.status == status, "\(schema): \(String(decoding: answer.body, as: UTF8.self))")
+        #expect(try SchemaCheck.faults(of: answer.body, schema) == [], "\(schema)")
+    }
+
+    @Test("Every document is what the description says it is, with a vault that is empty and one that is not")
+    func documents() async throws {
+        try await serving { service, url in
+            let named = "?url=\(url.absoluteString)"
+            let order = #"{"url":"\#(url.absoluteString)"}"#
+            for isFull in [false, true] {
+                if isFull {
+                    #expect(try await service.ask("GET", url, ["Range": "bytes=10-99"])?.head.status == 206)
+                }
+                for (target, schema) in [
+                    ("status", "Status"), ("resources", "Page"), ("settings", "Settings"), ("downloads", "Downloads"),
+                    ("openapi.json", "Description"),
+                ] { try fits(try await service.control("GET", "/api/v1/\(target)"), schema) }
+                for (target, schema) in [("resource", "Resource"), ("explanation", "Explanation")] {
+                    let answer = try await service.control("GET", "/api/v1/\(target)\(named)")
+                    try fits(answer, isFull ? schema : "Problem", status: isFull ? 200 : 404)
+                }
+            }
+            try fits(try await service.control("POST", "/api/v1/links", body: order), "Link")
+            try fits(try await service.control("POST", "/api/v1/pins", body: order), "Nothing")
+            try fits(try await service.control("POST", "/api/v1/unpins", body: order), "Nothing")
+            try fits(try await service.control("POST", "/api/v1/prunes", body: "{}"), "Prune")
+            try fits(
+                try await service.control("PATCH", "/api/v1/settings", body: #"{"ignoreQuery":{"*":["t"]}}"#),
+                "Settings")
+            try fits(try await service.control("POST", "/api/v1/removals", body: "{}"), "Problem", status: 400)
+            for try await _ in service.vault.download(url) {}
+            try fits(try await service.control("POST", "/api/v1/removals", body: order), "Removal")
+        }
+    }
+
+    @Test("The description is served to whoever has the token, and to nobody else")
+    func description() async throws {
+        try await serving { service, _ in
+            let client = try service.client()
+            let refused = try #require(await client.ask("GET", "/api/v1/openapi.json", host: service.host))
+            #expect(refused.head.status == 404)
+            let answer = try await service.authorized("GET", "/api/v1/openapi.json")
+            #expect(answer.head.status == 200 && answer.head.fields["content-type"] == "application/json")
+            let document = try JSONText.read(JSONDocument.self, from: answer.body).tree
+            #expect(document == OpenAPIDocument.whole && document["openapi"] == "3.1.0")
+        }
+    }
+
+    @Test("An address made by the API plays, and expires when it was told to")
+    func links() async throws {
+        try await serving { [film] service, url in
+            let body = #"{"url":"\#(url.absoluteString)","lifetime":60}"#
+            let answer = try await service.control("POST", "/api/v1/links", body: body)
+            let link: LinkDocument = try JSONText.read(from: answer.body)
+            let left = link.expires - Int64(Date().timeIntervalSince1970)
+            #expect((50...60).contains(left))
+            let played = try #require(
+                await service.client().ask("GET", link.path, host: service.host, fields: ["Range": "bytes=0-9"]))
+            #expect(played.head.status == 206 && film.media.matches(played.body, at: 0))
+            for body in [
+                #"{"url":"\#(url.absoluteString)","lifetime":0}"#,
+                #"{"url":"\#(url.absoluteString)","lifetime":31536001}"#, #"{"url":"http://user:hunter2@a.example/"}"#,
+            ] {
+                let refused = try await service.control("POST", "/api/v1/links", body: body)
+                #expect(refused.head.status == 400)
+                #expect(!String(decoding: refused.body, as: UTF8.self).contains("hunter2"))
+            }
+        }
+    }
+
+    @Test("Every answer names its request, each another one, by the network and by the control socket")
+    func requestIDs() async throws {
+        try await serving { service, url in
+            let client = try service.client()
+            var names: [String?] = []
+            for target in ["/healthz", "/readyz", "/x", "/api/v1/status", "/metrics", service.target(url)] {
+                let answer = try #require(await client.ask("GET", target, host: service.host))
+                names.append(answer.head.fields["x-request-id"])
+            }
+            names.append(
+                try #require(await client.ask("GET", "/healthz", host: "a.example")).head.fields["x-request-id"])
+            names.append(try await service.control("GET", "/api/v1/status").head.fields["x-request-id"])
+            #expect(names.allSatisfy { $0 != nil } && Set(names).count == names.count)
+        }
+    }
+
+    @Test("Ready is who can read the index; it needs no token, and answers GET and HEAD alone")
+    func readiness() async throws {
+        try await serving { service, _ in
+            let client = try service.client()
+            for method in ["GET", "HEAD"] {
+                let answer = try #require(await client.ask(method, "/readyz", host: service.host))
+                #expect(answer.head.status == 200)
+            }
+            let posted = try #require(await client.ask("POST", "/readyz", host: service.host))
+            #expect(posted.head.status == 405 && posted.head.fields["allow"] == "GET, HEAD")
+            // Without its index the vault cannot say what it holds.
+            await service.vault.close()
+            let late = try #require(await client.ask("GET", "/readyz", host: service.host))
+            #expect(late.head.status == 503 && late.head.fields["content-type"] == "application/problem+json")
+        }
+    }
+}

@@ -1,0 +1,13 @@
+import Testing
+
+@testable import VaultService
+
+@Suite("Request id")
+struct RequestIDTests {
+    @Test("Each request has a name of its own, which a header and a log line can carry")
+    func names() {
+        let names = (0..<1000).map { _ in RequestID().description }
+        #expect(Set(names).count == 1000)
+        #expect(names.allSatisfy { $0.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } && $0.utf8.count < 40 })
+    }
+}

@@ -1,0 +1,38 @@
+import MediaVault
+import Testing
+import VaultModel
+
+@testable import VaultService
+
+extension RunningService {
+    /// Asks by the network with the admin token, on a connection of its own.
+    func authorized(_ method: String, _ target: String, body: String = "") async throws -> (
+        head: RawHead, body: [UInt8]
+    ) {
+        try #require(
+            await client().ask(
+                method, target, host: host, fields: ["Authorization": "Bearer \(vault.tokens.adminToken)"], body: body))
+    }
+
+    /// Waits until so many bytes of a resource are durable.
+    func waitUntilHeld(_ bytes: Int64, of url: MediaURL) async throws {
+        let (wakes, waking) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let changes = vault.changes { waking.yield() }
+        defer { withExtendedLifetime(changes) {} }
+        waking.yield()
+        for await _ in wakes {
+            if let held = try await vault.summary(of: url)?.bytes, held >= bytes { return }
+        }
+    }
+}
+
+extension DownloadBoard {
+    /// Waits until the downloads are as wanted.
+    func wait(_ isThere: ([DownloadDocument]) -> Bool) async {
+        let (wakes, waking) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let listener = listen { waking.yield() }
+        defer { stopListening(listener) }
+        waking.yield()
+        for await _ in wakes where isThere(all) { return }
+    }
+}
