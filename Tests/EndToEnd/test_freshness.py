@@ -56,7 +56,7 @@ class Freshness(VaultCase):
         self.assertEqual(len(self.origin.requests()), before)
 
     def test_stale_without_the_origin(self):
-        """A stale film plays without its origin, byte for byte, at once and saying so; back again it is confirmed"""
+        """A stale film plays without its origin, byte for byte, and the answer says so"""
         address, _ = self.brief()
         self.assert_whole(address, FILM)
         self.origin.stop()
