@@ -163,7 +163,9 @@ enum APISchemas {
         "type": "integer", "format": "int64", "minimum": 0, "maximum": 9_007_199_254_740_991,
     ]
     private static let resourceClass: JSONTree = ["enum": ["pinned", "download", "cache"]]
-    private static let queryName: JSONTree = ["type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[!-~]+$"]
+    private static let queryName: JSONTree = [
+        "type": "string", "minLength": 1, "maxLength": 256, "pattern": #"^[^\u0000-\u001f\u007f]+$"#,
+    ]
 
     /// A host as the settings name it.
     private static func host(orEvery: Bool = false) -> JSONTree {
