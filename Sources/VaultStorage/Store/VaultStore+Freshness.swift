@@ -17,6 +17,7 @@ extension VaultStore {
         metadata.mode = mode
         noteChange()
         try withDiskRoom { try index.write(metadata, of: resource) }
+        changes.note(resource.id)
         resource.metadata = metadata
     }
 }
