@@ -1,6 +1,14 @@
 import NIOCore
 import NIOHTTPTypes
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
 /// Tells ``OpenConnections`` what one connection is doing. Belongs to its channel's event loop.
 final class ConnectionObserver: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
@@ -13,9 +21,19 @@ final class ConnectionObserver: ChannelDuplexHandler, RemovableChannelHandler {
     private var isReceiving = false
     private var unanswered = 0
 
+    /// The bytes that the system keeps of an answer while they cannot be sent: unasked it takes megabytes for a client
+    /// that stands still, and the work of opening them.
+    private static let unsent = 256 << 10
+
     init(_ connections: OpenConnections) { self.connections = connections }
 
-    func handlerAdded(context: ChannelHandlerContext) { connection = connections.add(context.channel) }
+    func handlerAdded(context: ChannelHandlerContext) {
+        connection = connections.add(context.channel)
+        // A courtesy: a socket file knows no such option, and where it fails nothing is wrong.
+        guard context.channel.localAddress?.port != nil else { return }
+        let option = ChannelOptions.tcpOption(NIOBSDSocket.Option(rawValue: TCP_NOTSENT_LOWAT))
+        context.channel.setOption(option, value: Self.unsent).whenFailure { _ in }
+    }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         if let connection { connections.remove(connection) }

@@ -34,10 +34,10 @@ package enum DescriptorLimit {
         }
     }
 
-    /// How many clients' connections fit: beside a client, room is left for an origin and a file.
+    /// How many clients' connections fit: each may need a file, or a connection to an origin, as well.
     static var connections: Int { connections(of: current) }
 
-    static func connections(of limit: Int) -> Int { max(4, (limit - ours) / 4 * 3) }
+    static func connections(of limit: Int) -> Int { max(4, (limit - ours) / 2) }
 
     private static var current: Int {
         var limit = rlimit()

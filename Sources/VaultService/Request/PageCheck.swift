@@ -41,15 +41,17 @@ struct PageCheck: Sendable {
     ///   - site: `Sec-Fetch-Site`.
     ///   - referer: `Referer`, which a page can leave out and not forge; of `<video src>` nothing else names the page.
     ///   - own: the service's own origin, by the name that the request came by.
-    func verdict(origin: [String], site: String?, referer: String?, own: String) -> Verdict {
+    func verdict(
+        origin: [String], site: String?, referer: @autoclosure () -> String?, own: @autoclosure () -> String
+    ) -> Verdict {
         switch origin.count {
         case 0:
             guard let site, site != "none", site != "same-origin" else { return .own }
-            guard let page = referer.flatMap({ try? MediaURL($0) })?.origin, origins.contains(page) else {
+            guard let page = referer().flatMap({ try? MediaURL($0) })?.origin, origins.contains(page) else {
                 return .foreign
             }
             return .allowed(page)
-        case 1 where origin[0] == own: return .own
+        case 1 where origin[0] == own(): return .own
         case 1 where origins.contains(origin[0]): return .allowed(origin[0])
         default: return .foreign
         }

@@ -32,6 +32,6 @@ struct ConnectionLimitsTests {
     @Test("Beside the connections there is room for files and origins", arguments: [64, 256, 1024, 4096])
     func descriptors(limit: Int) {
         let connections = DescriptorLimit.connections(of: limit)
-        #expect(connections >= 4 && connections + 40 + connections / 3 <= limit)
+        #expect(connections >= 4 && 2 * connections + 40 <= limit)
     }
 }
