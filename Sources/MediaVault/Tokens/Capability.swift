@@ -33,8 +33,9 @@ struct Capability: Hashable {
     }
 
     /// Reads the spelling that ``text`` writes, and no other.
-    init?(_ text: some StringProtocol) {
-        let fields = text.split(separator: ".", omittingEmptySubsequences: false)
+    init?(_ text: Substring) {
+        let fields = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+            .map(Substring.init)
         guard fields.count == 4 || fields.count == 5, let expiry = DecimalNumber.exact(fields[0]),
             let depth = DecimalNumber.exact(fields[1]),
             depth <= 1024, let kind = Kind(rawValue: String(fields[2])),
@@ -64,16 +65,14 @@ struct Capability: Hashable {
 
     /// The first `depth` segments of a path, each with the slash after it; nil where the path has fewer.
     static func prefix(of path: String, depth: Int) -> String? {
-        var rest = path.dropFirst()
-        var prefix = "/"
+        var end = path.utf8.index(path.startIndex, offsetBy: 1, limitedBy: path.endIndex) ?? path.endIndex
         for _ in 0..<depth {
-            guard let slash = rest.firstIndex(of: "/") else { return nil }
-            prefix += rest[...slash]
-            rest = rest[rest.index(after: slash)...]
+            guard let slash = path.utf8[end...].firstIndex(of: UInt8(ascii: "/")) else { return nil }
+            end = path.utf8.index(after: slash)
         }
-        return prefix
+        return String(path[..<end])
     }
 
     /// How many segments the folder of a path has.
-    static func folderDepth(of path: String) -> Int { path.dropFirst().count { $0 == "/" } }
+    static func folderDepth(of path: String) -> Int { path.utf8.dropFirst().count { $0 == UInt8(ascii: "/") } }
 }

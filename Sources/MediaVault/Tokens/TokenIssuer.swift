@@ -68,7 +68,9 @@ public struct TokenIssuer: Sendable {
     ///   - target: the target as it came: `/media/<capability>/<scheme>/<authority>/<path>?<query>`.
     ///   - now: seconds since 1970.
     public func reference(ofTarget target: String, now: Int64) -> MediaReference? {
-        let parts = target.split(separator: "/", maxSplits: 5, omittingEmptySubsequences: false)
+        // Byte by byte: as characters a slash may be part of something larger, and it takes longer.
+        let parts = target.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 5, omittingEmptySubsequences: false)
+            .map(Substring.init)
         guard parts.count == 6, parts[0].isEmpty, parts[1] == "media", let capability = Capability(parts[2]),
             parts[3] == "http" || parts[3] == "https",
             // Whatever would be read differently by the origin than by us is refused.

@@ -1,3 +1,6 @@
+// Its header brings the system's socket addresses in, and may be taken for where they are from.
+import CCurl
+
 #if canImport(Darwin)
 import Darwin
 #else
