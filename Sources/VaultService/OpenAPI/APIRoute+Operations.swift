@@ -136,7 +136,8 @@ extension APIOperation.Answer {
     fileprivate static let unknown = problem(404, "There is none, or the token is not the right one.")
     /// Every route is hidden from who has no token, and any may come to grief.
     fileprivate static let common = [
-        problem(404, "The token is not the right one."), problem(500, "The store or the index failed."),
+        problem(403, "A web page of another site asks."), problem(404, "The token is not the right one."),
+        problem(415, "The body does not say that it is JSON."), problem(500, "The store or the index failed."),
         problem(503, "The service ends."),
     ]
     fileprivate static let storageFailed = problem(507, "The disk is full.")
