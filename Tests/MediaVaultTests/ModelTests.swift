@@ -1,3 +1,4 @@
+import Foundation
 import MediaVault
 import OriginTestSupport
 import SeededRandom
@@ -9,7 +10,8 @@ import Testing
 struct ModelTests {
     @Test("Whatever happens: right bytes of one version, or an error that the world explains (C7, C22)")
     func walk() async throws {
-        let seed = UInt64.random(in: 0...UInt64.max)
+        let given = ProcessInfo.processInfo.environment["MEDIAVAULT_MODEL_SEED"].flatMap { UInt64($0) }
+        let seed = given ?? UInt64.random(in: 0...UInt64.max)
         print("ModelTests.walk: seed \(seed)")
         let walk = try await ModelWalk(seed: seed)
         for step in 0..<2000 {
@@ -167,7 +169,9 @@ private final class ModelWalk {
         guard ByteRanges(held.held).gaps(in: wanted).isEmpty else { return }
         if outcome.error != nil { mistake = "held bytes were not given: \(outcome.error.map { "\($0)" } ?? "")" }
         let asked = fixture.origin.exchanges.dropFirst(before).map(\.request)
-        if !asked.isEmpty {
+        // Of one that has changed since, the vault may know already, before the first byte of the new one is durable.
+        let isNewest = held.etag == origin.world.withLock { $0.versions[film].last?.entityTag }
+        if !asked.isEmpty, isNewest {
             let requests = asked.map { "\($0.method) \($0.target) \($0.range ?? "") \($0.ifRange ?? "")" }
             mistake = "of film \(film) \(held.held) \(held.etag ?? "") were held, and for \(wanted) came \(requests)"
         }
