@@ -23,6 +23,9 @@ static inline int cprocess_forbid_dumps(void) {
 static inline int cprocess_keep_freed_memory(int kept, int bound) {
     return mallopt(M_TRIM_THRESHOLD, kept) && mallopt(M_MMAP_THRESHOLD, bound);
 }
+
+/// Gives all freed memory back to the system. It may take some milliseconds.
+static inline void cprocess_give_freed_memory_back(void) { malloc_trim(0); }
 #endif
 
 #endif

@@ -115,6 +115,7 @@ class Shutdown(VaultCase):
         for stream in (waits, stalls, reads):
             self.addCleanup(stream.close)
             stream.read(100_000)
+        waits.read(HOLD - 100_000)
         read, ended = hashlib.sha256(), threading.Event()
 
         def slowly():

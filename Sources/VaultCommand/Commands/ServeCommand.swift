@@ -79,6 +79,7 @@ struct ServeCommand: AsyncParsableCommand {
         let opener = try await access.opener()
         let folder = opener.place.folder
         configuration.controlFolder = folder
+        configuration.afterCrowd = { FreedMemory.giveBack() }
         let isSecure = configuration.tls != nil
         try await opener.owning(offline ? .offline : mode?.mode, limits: limits) { vault in
             let server = try VaultServer(vault: vault, configuration: configuration, logger: log.logger) { address in

@@ -1,3 +1,5 @@
+import Dispatch
+
 #if canImport(Glibc)
 import CProcess
 #endif
@@ -10,6 +12,14 @@ enum FreedMemory {
         #if canImport(Glibc)
         // Refusal leaves a process that is slower, and no less right.
         _ = cprocess_keep_freed_memory(2 << 20, 1 << 20)
+        #endif
+    }
+
+    /// Gives back what is kept, soon.
+    static func giveBack() {
+        #if canImport(Glibc)
+        // Between pieces that are still used there may be any number of free ones, which no bound finds.
+        DispatchQueue.global(qos: .utility).async { cprocess_give_freed_memory_back() }
         #endif
     }
 }

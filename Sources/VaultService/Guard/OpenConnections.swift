@@ -10,16 +10,25 @@ final class OpenConnections: Service {
     private struct State {
         var accepted = 0
         var open: [ObjectIdentifier: ClientConnection] = [:]
+        /// The most that were open since a crowd has last gone.
+        var peak = 0
     }
 
     private let most: Int
     private let limits: ConnectionLimits
+    private let afterCrowd: @Sendable () -> Void
     private let state = Mutex(State())
 
-    /// - Parameter most: how many there may be.
-    init(most: Int, limits: ConnectionLimits) {
+    /// So many at a time are a crowd.
+    private static let crowd = 32
+
+    /// - Parameters:
+    ///   - most: how many there may be.
+    ///   - afterCrowd: called when most of a crowd have gone.
+    init(most: Int, limits: ConnectionLimits, afterCrowd: @escaping @Sendable () -> Void = {}) {
         self.most = most
         self.limits = limits
+        self.afterCrowd = afterCrowd
     }
 
     // MARK: For the connections
@@ -79,6 +88,16 @@ final class OpenConnections: Service {
             if limits.isOver(phase, for: still) { connection.channel.close(promise: nil) }
         }
         if isFull { makeRoom(at: now) }
+        if hasCrowdGone() { afterCrowd() }
+    }
+
+    private func hasCrowdGone() -> Bool {
+        state.withLock { state in
+            state.peak = max(state.peak, state.open.count)
+            guard state.peak >= Self.crowd, state.open.count <= state.peak / 4 else { return false }
+            state.peak = state.open.count
+            return true
+        }
     }
 
     private func makeRoom(at now: NIODeadline) {

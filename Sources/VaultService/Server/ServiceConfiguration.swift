@@ -24,6 +24,8 @@ package struct ServiceConfiguration: Sendable {
     /// How long running answers may go on once the service is told to end: with what closing the vault takes, the end
     /// comes within ten seconds.
     package var shutdownLimit: Duration = .seconds(9)
+    /// Called when a crowd of clients has gone: what the process keeps of its memory may be given back. It must not block.
+    package var afterCrowd: @Sendable () -> Void = {}
     /// Whether SIGTERM and SIGINT end it.
     package var endsOnSignals = true
 

@@ -38,7 +38,7 @@ package final class VaultServer: Sendable {
         let (socketSettled, socketSettles) = AsyncStream.makeStream(of: Never.self)
         let connections = OpenConnections(
             most: min(configuration.mostConnections, DescriptorLimit.connections),
-            limits: configuration.connectionLimits)
+            limits: configuration.connectionLimits, afterCrowd: configuration.afterCrowd)
         let plain = connections.server(idleTimeout: configuration.idleTimeout)
         let api = APIResponder(vault: vault, metrics: ServiceMetrics())
         self.api = api
