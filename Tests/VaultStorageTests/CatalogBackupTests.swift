@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import SeededRandom
+import Synchronization
 import Testing
 import VaultCrypto
 import VaultModel
@@ -51,6 +52,28 @@ struct CatalogBackupTests {
         again.countFetched(7)
         try again.close()
         try Self.expectSameRows(vault)
+    }
+
+    @Test("Backups that are asked for at the same time are all made, one after the other")
+    func together() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        _ = try store.addMedia("film", length: 100)
+        let failed = Atomic(0)
+        let threads = DispatchGroup()
+        for _ in 0..<4 {
+            threads.enter()
+            Thread.detachNewThread {
+                for _ in 0..<16 {
+                    do { try store.backUpCatalog() } catch { failed.add(1, ordering: .relaxed) }
+                }
+                threads.leave()
+            }
+        }
+        threads.wait()
+        #expect(failed.load(ordering: .relaxed) == 0)
+        #expect(try Self.resourceCount(Self.backup(of: vault)) == 1)
+        try store.close()
     }
 
     private static func expectSameRows(_ vault: TemporaryVault) throws {

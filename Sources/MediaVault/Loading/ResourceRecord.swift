@@ -61,12 +61,7 @@ final class ResourceRecord: Sendable {
 
     /// The origin still has the representation that is read.
     func confirm(_ freshness: Freshness) throws {
-        let read = name.withLock { $0 }
-        try stored.withLock { stored in
-            guard var resource = stored, resource.serving?.id == read else { return }
-            try store.confirm(freshness, of: &resource)
-            stored = resource
-        }
+        try changeWhatIsRead { try store.confirm(freshness, of: &$0) }
     }
 
     /// The origin has answered to an address.
@@ -138,11 +133,15 @@ final class ResourceRecord: Sendable {
 
     /// More has become known of the representation.
     func learn(_ information: ContentInformation) throws {
+        try changeWhatIsRead { try store.update(information, of: &$0) }
+    }
+
+    /// Changes what the store has of the representation that is read: what it refused is not written over what it has.
+    private func changeWhatIsRead(_ change: (inout StoredResource) throws -> Void) throws {
         let read = name.withLock { $0 }
         try stored.withLock { stored in
-            // What the store refused is not written over what it has.
             guard var resource = stored, resource.serving?.id == read else { return }
-            try store.update(information, of: &resource)
+            try change(&resource)
             stored = resource
         }
     }

@@ -6,7 +6,9 @@ struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain", abstract: "Tell where each byte of a title's last answers came from.",
         discussion: """
-            The service remembers its last answers as long as it runs: which bytes were opened from the vault, and             which came from the origin. Without a service only what is held is told. Exit code 6 where the vault             knows nothing of the title. The origin is never asked.
+            The service remembers its last answers as long as it runs: which bytes were opened from the vault, and \
+            which came from the origin. Without a service only what is held is told. Exit code 6 where the vault \
+            knows nothing of the title. The origin is never asked.
             """)
 
     @Argument(help: "The title: http or https.")

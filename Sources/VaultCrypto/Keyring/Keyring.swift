@@ -4,77 +4,88 @@ package import VaultModel
 /// An unlocked keyring: every key of a vault that is not the unlock key itself.
 package final class Keyring: Sendable {
     package let vaultID: VaultID
-    /// The generation that new resources use.
-    package let currentGeneration: Int
     /// How the slot that opened it is unlocked.
     package let unlockedBy: UnlockMethod
 
-    private let rootKey: SharedKey
-    private let locators: [Int: SharedKey]
-    private let tokenKey: SharedKey
-    private let generations: [Int: SharedKey]
-    private let writtenRevision: Atomic<Int64>
-    private let epoch: Atomic<Int64>
+    private let opened: Mutex<KeyringKeys>
     /// Held while the file is written anew.
     private let writing = Mutex(())
 
+    /// The keys as they are now; they may be others a moment later.
+    private var keys: KeyringKeys { opened.withLock { $0 } }
+
     /// Grows with each write of the keyring file.
-    package var revision: Int64 { writtenRevision.load(ordering: .acquiring) }
+    package var revision: Int64 { keys.revision }
+
+    /// The generation that new resources use.
+    package var currentGeneration: Int { keys.current }
 
     /// What every token is made with: raising it revokes them all.
-    package var tokenEpoch: Int64 { epoch.load(ordering: .acquiring) }
+    package var tokenEpoch: Int64 { keys.tokenEpoch }
 
     /// The generations that can still open something, in ascending order.
-    package var activeGenerations: [Int] { generations.keys.sorted() }
+    package var activeGenerations: [Int] { keys.generations.keys.sorted() }
 
     /// The locator that a new vault uses: the newest.
-    package var newestLocator: Int { locators.keys.max() ?? 0 }
+    package var newestLocator: Int { keys.locators.keys.max() ?? 0 }
 
     init(document: KeyringDocument, rootKey: SharedKey, unlockedBy: UnlockMethod) throws {
         vaultID = document.vaultID
-        writtenRevision = Atomic(document.revision)
-        currentGeneration = Int(document.current)
-        epoch = Atomic(document.tokenEpoch)
         self.unlockedBy = unlockedBy
-        self.rootKey = rootKey
-        let id = document.vaultID
-        func open(_ sealed: [UInt8], _ role: KeyringDocument.Role, _ number: Int64 = 0) throws -> SharedKey {
-            let data = KeyringDocument.associatedData(role, vaultID: id, number: number)
-            guard let key = try SealedValue.openKey(sealed, key: rootKey.secret, associatedData: data) else {
-                throw KeyringReader.tampered
+        opened = Mutex(try KeyringKeys(opening: document, rootKey: rootKey))
+    }
+
+    // MARK: Changing
+
+    /// Changes the keyring: the file first, then, once that is durable, what is read here. Blocks.
+    ///
+    /// Nothing changes where this throws; a file that could not be made durable may be either of the two.
+    ///
+    /// - Parameters:
+    ///   - read: the file's bytes.
+    ///   - write: makes the file's new bytes durable.
+    ///   - edit: what changes. The revision is raised here.
+    /// - Throws: ``VaultError`` where the file is not this keyring's, or an older one; what `read`, `write` and `edit`
+    ///   throw.
+    package func change<Result>(
+        reading read: () throws -> [UInt8], writing write: ([UInt8]) throws -> Void,
+        _ edit: (inout KeyringEdit) throws -> Result
+    ) throws -> Result {
+        try writing.withLock { _ in
+            let root = keys.rootKey
+            let document = try KeyringReader.document(in: try read(), authenticatedBy: root.secret)
+            guard document.vaultID == vaultID else { throw KeyringReader.tampered }
+            guard document.revision >= revision else {
+                throw VaultError(
+                    .olderKeyring, "the keyring's file is older than what was opened; put the newer one back")
             }
-            return SharedKey(key)
+            var editing = KeyringEdit(document: document, rootKey: root)
+            let result = try edit(&editing)
+            editing.document.revision += 1
+            // What does not open again must not be written.
+            let changed = try KeyringKeys(opening: editing.document, rootKey: editing.rootKey)
+            try write(try editing.document.encoded(rootKey: editing.rootKey.secret))
+            opened.withLock { $0 = changed }
+            return result
         }
-        var locators: [Int: SharedKey] = [:]
-        for locator in document.locators {
-            locators[Int(locator.number)] = try open(locator.key, .locator, locator.number)
-        }
-        self.locators = locators
-        tokenKey = try open(document.tokenKey, .token)
-        var generations: [Int: SharedKey] = [:]
-        for generation in document.generations {
-            guard let key = generation.key else { continue }
-            generations[Int(generation.number)] = try open(key, .generation, generation.number)
-        }
-        self.generations = generations
     }
 
     // MARK: Names
 
     /// The resource id `R` of a cache key under a locator; nil where the keyring has no such locator.
     package func resourceID(cacheKey: [UInt8], locator: Int) -> ResourceID? {
-        guard let key = locators[locator] else { return nil }
+        guard let key = keys.locators[locator] else { return nil }
         return ResourceID(bytes: KeyDerivation.value(from: key.secret, .resource, cacheKey))
     }
 
     /// The part that an identity takes in a cache key, so that two users' bodies never share one.
     package func principal(_ identity: [UInt8], locator: Int) -> [UInt8]? {
-        locators[locator].map { KeyDerivation.value(from: $0.secret, .principal, identity) }
+        keys.locators[locator].map { KeyDerivation.value(from: $0.secret, .principal, identity) }
     }
 
     /// The key of the index's own sealed values (`vault.settings`).
     package func indexKey(locator: Int) throws -> SharedKey? {
-        try locators[locator].map { SharedKey(try KeyDerivation.key(from: $0.secret, .index)) }
+        try keys.locators[locator].map { SharedKey(try KeyDerivation.key(from: $0.secret, .index)) }
     }
 
     // MARK: Resource keys
@@ -102,7 +113,7 @@ package final class Keyring: Sendable {
     }
 
     private func wrappingKey(_ resource: ResourceID, _ generation: Int) throws -> SharedKey? {
-        try generations[generation].map { SharedKey(try KeyDerivation.key(from: $0.secret, .wrap, resource.bytes)) }
+        try keys.generations[generation].map { SharedKey(try KeyDerivation.key(from: $0.secret, .wrap, resource.bytes)) }
     }
 
     private static func wrapData(_ resource: ResourceID, _ number: Int, _ generation: Int) -> [UInt8] {
@@ -115,25 +126,13 @@ package final class Keyring: Sendable {
 
     /// Authenticates a message under the token key: capabilities and the admin token.
     package func token(_ purpose: Purpose, _ message: [UInt8]) -> [UInt8] {
-        KeyDerivation.value(from: tokenKey.secret, purpose, message)
+        KeyDerivation.value(from: keys.tokenKey.secret, purpose, message)
     }
 
     /// Revokes every token made so far, here and for whoever unlocks the file from now on. Blocks.
     ///
-    /// - Throws: ``VaultError`` where the file is not this keyring's, or an older one; what `read` and `write` throw.
+    /// - Throws: as ``change(reading:writing:_:)``.
     package func revokeTokens(reading read: () throws -> [UInt8], writing write: ([UInt8]) throws -> Void) throws {
-        try writing.withLock { _ in
-            var document = try KeyringReader.document(in: try read(), authenticatedBy: rootKey.secret)
-            guard document.vaultID == vaultID else { throw KeyringReader.tampered }
-            guard document.revision >= revision else {
-                throw VaultError(
-                    .olderKeyring, "the keyring's file is older than what was opened; put the newer one back")
-            }
-            document.tokenEpoch += 1
-            document.revision += 1
-            try write(try document.encoded(rootKey: rootKey.secret))
-            epoch.store(document.tokenEpoch, ordering: .releasing)
-            writtenRevision.store(document.revision, ordering: .releasing)
-        }
+        try change(reading: read, writing: write) { $0.document.tokenEpoch += 1 }
     }
 }

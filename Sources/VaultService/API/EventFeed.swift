@@ -8,7 +8,7 @@ import VaultModel
 /// client or the service.
 ///
 /// A client that reads slowly is told less often what has changed since.
-struct EventFeed: Sendable {
+struct EventFeed: StreamedBody {
     let vault: Vault
     let downloads: DownloadBoard
     /// The one resource whose changes are told; nil tells those of all.
@@ -20,6 +20,7 @@ struct EventFeed: Sendable {
     /// What a client may leave unread before it is told no more for a while.
     private static let mostUnread = 64 << 10
 
+    @concurrent
     func write(to writer: inout any ResponseBodyWriter, counting sent: inout Int64) async throws {
         let news = FeedNews(vault, downloads)
         let watching = ClientWatch(channel).begin(while: { true }, whenGone: { news.finish() })

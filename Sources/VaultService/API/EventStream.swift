@@ -7,7 +7,7 @@ import VaultModel
 /// The answer to a long act: a line of JSON for each thing that happens, sent when it happens.
 ///
 /// The act ends with whoever asked for it, and with the service: then the last line says so.
-struct EventStream<Progress: Codable & Sendable, Outcome: Codable & Sendable>: Sendable {
+struct EventStream<Progress: Codable & Sendable, Outcome: Codable & Sendable>: StreamedBody {
     typealias Event = EventDocument<Progress, Outcome>
     typealias Act = @Sendable (_ tell: @escaping @Sendable (Progress) -> Void) async throws -> Outcome
 
@@ -18,6 +18,7 @@ struct EventStream<Progress: Codable & Sendable, Outcome: Codable & Sendable>: S
     let act: Act
 
     /// Does the act, and writes what it tells.
+    @concurrent
     func write(to writer: inout any ResponseBodyWriter, counting sent: inout Int64) async throws {
         let (events, told) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(Self.mostWaiting))
         let acting = Task {

@@ -19,7 +19,8 @@ struct MediaSocket: Service {
 
     func run() async throws {
         defer { onSettled() }
-        let connections = OpenConnections(most: Self.mostConnections, limits: configuration.connectionLimits)
+        let connections = OpenConnections(
+            most: Self.mostConnections, limits: configuration.connectionLimits, afterCrowd: configuration.afterCrowd)
         let application = Application(
             responder: responder, server: connections.server(idleTimeout: configuration.idleTimeout),
             configuration: ApplicationConfiguration(

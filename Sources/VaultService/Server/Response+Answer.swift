@@ -34,28 +34,23 @@ extension Response {
 
     /// A long act that tells of itself line by line.
     init<Progress, Outcome>(_ events: EventStream<Progress, Outcome>, context: ServiceContext) {
-        var fields = HTTPFields(ProtectiveFields.all)
-        fields[.contentType] = "application/x-ndjson"
-        self.init(
-            status: .ok, headers: fields,
-            body: ResponseBody { writer in
-                var sent: Int64 = 0
-                defer { context.log(status: 200, bytes: sent) }
-                try await events.write(to: &writer, counting: &sent)
-                try await writer.finish(nil)
-            })
+        self.init(streaming: events, type: "application/x-ndjson", context: context)
     }
 
     /// What changes, as it changes.
     init(_ feed: EventFeed, context: ServiceContext) {
+        self.init(streaming: feed, type: "text/event-stream", context: context)
+    }
+
+    private init(streaming body: some StreamedBody, type: String, context: ServiceContext) {
         var fields = HTTPFields(ProtectiveFields.all)
-        fields[.contentType] = "text/event-stream"
+        fields[.contentType] = type
         self.init(
             status: .ok, headers: fields,
             body: ResponseBody { writer in
                 var sent: Int64 = 0
                 defer { context.log(status: 200, bytes: sent) }
-                try await feed.write(to: &writer, counting: &sent)
+                try await body.write(to: &writer, counting: &sent)
                 try await writer.finish(nil)
             })
     }

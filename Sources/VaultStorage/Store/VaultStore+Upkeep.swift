@@ -51,11 +51,14 @@ extension VaultStore {
 
     /// Writes `catalog.backup` anew.
     package func backUpCatalog() throws {
-        let changes = counters.withLock { $0.changesSinceBackup }
-        try CatalogBackup.write(index, vault: folder, fileSystem: fileSystem)
-        counters.withLock { counters in
-            counters.changesSinceBackup -= changes
-            counters.lastBackup = now()
+        // One at a time: two would take the half-written file from under each other.
+        try backup.withLock { _ in
+            let changes = counters.withLock { $0.changesSinceBackup }
+            try CatalogBackup.write(index, vault: folder, fileSystem: fileSystem)
+            counters.withLock { counters in
+                counters.changesSinceBackup -= changes
+                counters.lastBackup = now()
+            }
         }
     }
 

@@ -1,0 +1,38 @@
+/// What an unlocked keyring has open: each key that the root key opens, and what is said of them.
+struct KeyringKeys: Sendable {
+    let revision: Int64
+    /// The generation that new resources use.
+    let current: Int
+    let tokenEpoch: Int64
+    let rootKey: SharedKey
+    let locators: [Int: SharedKey]
+    let tokenKey: SharedKey
+    /// The seed of the key that signs receipts (Ed25519).
+    let receiptSeed: SharedKey
+    /// The generations that are not retired.
+    let generations: [Int: SharedKey]
+
+    /// Opens every key of a document.
+    ///
+    /// - Throws: ``VaultError`` with code `tamperedKeyring` where one does not open.
+    init(opening document: KeyringDocument, rootKey: SharedKey) throws {
+        let edit = KeyringEdit(document: document, rootKey: rootKey)
+        revision = document.revision
+        current = Int(document.current)
+        tokenEpoch = document.tokenEpoch
+        self.rootKey = rootKey
+        var locators: [Int: SharedKey] = [:]
+        for locator in document.locators {
+            locators[Int(locator.number)] = try edit.open(locator.key, .locator, locator.number)
+        }
+        self.locators = locators
+        tokenKey = try edit.open(document.tokenKey, .token)
+        receiptSeed = try edit.open(document.receiptKey, .receipt)
+        var generations: [Int: SharedKey] = [:]
+        for generation in document.generations {
+            guard let key = generation.key else { continue }
+            generations[Int(generation.number)] = try edit.open(key, .generation, generation.number)
+        }
+        self.generations = generations
+    }
+}
