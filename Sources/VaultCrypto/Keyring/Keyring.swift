@@ -113,7 +113,9 @@ package final class Keyring: Sendable {
     }
 
     private func wrappingKey(_ resource: ResourceID, _ generation: Int) throws -> SharedKey? {
-        try keys.generations[generation].map { SharedKey(try KeyDerivation.key(from: $0.secret, .wrap, resource.bytes)) }
+        try keys.generations[generation].map {
+            SharedKey(try KeyDerivation.key(from: $0.secret, .wrap, resource.bytes))
+        }
     }
 
     private static func wrapData(_ resource: ResourceID, _ number: Int, _ generation: Int) -> [UInt8] {
