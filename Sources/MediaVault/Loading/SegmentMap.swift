@@ -35,6 +35,18 @@ struct SegmentMap {
         return (segment, pieces[index].range)
     }
 
+    /// Whether all of a range can be opened; it is not empty.
+    func holds(_ range: ByteRange) -> Bool {
+        var position = range.lowerBound
+        var index = firstPiece(endingAfter: position)
+        while index < pieces.count, pieces[index].range.lowerBound <= position {
+            position = pieces[index].range.upperBound
+            if position >= range.upperBound { return true }
+            index += 1
+        }
+        return false
+    }
+
     /// Adds a segment, or takes over that it has grown.
     mutating func put(_ segment: SegmentDescription) {
         guard let known = segments.updateValue(segment, forKey: segment.id), known.length > 0 else {

@@ -168,11 +168,23 @@ public final class Vault: Sendable {
     ///   `originStatus`), `lied`, `unsatisfiableRange` (with `length` where it is known), `integrity`, `closed`.
     public func read(_ reference: MediaReference, range: RequestedRange = .whole) async throws -> MediaReader {
         let (loader, lease) = try await use(reference)
-        let reader = MediaReader(try await loader.open(range), loader: loader, lease: lease)
+        return reader(try await loader.open(range), loader, lease)
+    }
+
+    /// The same where nothing has to be waited for, because all that is asked for is held and fresh, and somebody has
+    /// read of the resource lately; nil where that is not so, or anything is wrong.
+    package func readHeld(_ reference: MediaReference, range: RequestedRange) -> MediaReader? {
+        guard let (id, key) = try? names.nameAtHand(tokens.unwrapped(reference).settled()), loader(of: id) != nil,
+            let (loader, lease) = try? use(id, key, reference), let opening = loader.openHeld(range)
+        else { return nil }
+        return reader(opening, loader, lease)
+    }
+
+    private func reader(_ opening: Opening, _ loader: ResourceLoader, _ lease: LoaderLease) -> MediaReader {
         if loader.look({ $0.mode != .noStore }) {
             visits.withLock { $0.note(loader.record.id, hour: WallClock.now() / 3600) }
         }
-        return reader
+        return MediaReader(opening, loader: loader, lease: lease)
     }
 
     /// The loader of a resource: one for each, however many use it.

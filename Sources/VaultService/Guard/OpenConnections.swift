@@ -46,14 +46,17 @@ final class OpenConnections: Service {
     // MARK: For the listener
 
     /// Speaks HTTP on connections that are looked after here.
-    func server(idleTimeout: Duration) -> HTTPServerBuilder {
+    ///
+    /// - Parameter held: answers what need not be waited for.
+    func server(_ held: HeldResponder) -> HTTPServerBuilder {
         HTTPServerBuilder { [self] responder in
             LoopChannel(
                 base: HTTP1Channel(
                     responder: responder,
                     configuration: .init(
-                        additionalChannelHandlers: [ConnectionObserver(self), ConnectionOptionsInstaller()],
-                        idleTimeout: TimeAmount(idleTimeout))))
+                        additionalChannelHandlers: [
+                            ConnectionObserver(self), HeldAnswers(held), ConnectionOptionsInstaller(),
+                        ])))
         }
     }
 

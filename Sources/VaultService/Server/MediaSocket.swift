@@ -22,7 +22,7 @@ struct MediaSocket: Service {
         let connections = OpenConnections(
             most: Self.mostConnections, limits: configuration.connectionLimits, afterCrowd: configuration.afterCrowd)
         let application = Application(
-            responder: responder, server: connections.server(idleTimeout: configuration.idleTimeout),
+            responder: responder, server: connections.server(HeldResponder(responder, logger: logger)),
             configuration: ApplicationConfiguration(
                 address: .unixDomainSocket(path: path),
                 availableConnectionsDelegate: OpenConnections.Admission(connections: connections)),
