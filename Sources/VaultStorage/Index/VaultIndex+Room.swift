@@ -75,7 +75,7 @@ extension VaultIndex {
     }
 
     /// Carries a plan out, in one transaction: rows are deleted, files condemned, and a resource that was merely played
-    /// and has nothing left goes with its keys.
+    /// and has nothing left goes with its keys, unless it was given a mode.
     ///
     /// - Parameter letGo: whether nobody uses a resource; asked within the transaction.
     /// - Returns: the victims whose segments were condemned, and how many resources went with them.
@@ -91,7 +91,10 @@ extension VaultIndex {
                 else { continue }
                 for segment in victim.segments { try Self.doom(segment.id, db) }
                 evicted.append(victim)
-                guard victim.isWhole, now.resourceClass == .cache else { continue }
+                guard victim.isWhole, now.resourceClass == .cache,
+                    // One that does not open says nothing of a mode.
+                    (try? resource(victim.resource, db))?.metadata.mode == nil
+                else { continue }
                 try Self.delete(victim.resource, db)
                 resources += 1
             }
