@@ -32,6 +32,8 @@ public final class Vault: Sendable {
     private let ownListeners = OwnListeners()
     /// The keyring's file.
     let keyringFile: String
+    /// Receipts for what is done to the keys.
+    let auditLog: AuditLog
     let loaders = Mutex<[ResourceID: LoaderEntry]>([:])
     private let upkeep = Mutex<Task<Void, Never>?>(nil)
     private let isClosed = Mutex(false)
@@ -49,6 +51,7 @@ public final class Vault: Sendable {
     private init(store: VaultStore, keyringFile: String, options: VaultOptions, unlockRestsWithVault: Bool) {
         self.store = store
         self.keyringFile = keyringFile
+        auditLog = AuditLog(of: store, keyringFile: keyringFile)
         self.unlockRestsWithVault = unlockRestsWithVault
         modeOfRun = options.access == .reader ? .offline : options.mode
         retry = options.retry

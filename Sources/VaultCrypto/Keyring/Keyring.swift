@@ -12,7 +12,7 @@ package final class Keyring: Sendable {
     private let writing = Mutex(())
 
     /// The keys as they are now; they may be others a moment later.
-    private var keys: KeyringKeys { opened.withLock { $0 } }
+    var keys: KeyringKeys { opened.withLock { $0 } }
 
     /// Grows with each write of the keyring file.
     package var revision: Int64 { keys.revision }

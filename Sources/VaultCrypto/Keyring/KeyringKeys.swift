@@ -4,6 +4,8 @@ struct KeyringKeys: Sendable {
     /// The generation that new resources use.
     let current: Int
     let tokenEpoch: Int64
+    /// The number of the last receipt.
+    let receiptSequence: Int64
     let rootKey: SharedKey
     let locators: [Int: SharedKey]
     let tokenKey: SharedKey
@@ -20,6 +22,7 @@ struct KeyringKeys: Sendable {
         revision = document.revision
         current = Int(document.current)
         tokenEpoch = document.tokenEpoch
+        receiptSequence = document.receiptSequence
         self.rootKey = rootKey
         var locators: [Int: SharedKey] = [:]
         for locator in document.locators {

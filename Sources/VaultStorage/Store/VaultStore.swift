@@ -12,7 +12,7 @@ package final class VaultStore: Sendable {
     package let segments: any SegmentStore
     package let keyring: Keyring
 
-    let folder: String
+    package let folder: String
     let fileSystem: any FileSystem
     /// Whether this process may change the vault.
     package let isOwner: Bool
