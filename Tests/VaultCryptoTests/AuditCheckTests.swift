@@ -96,7 +96,8 @@ struct AuditCheckTests {
     func spelling() throws {
         let text = String(decoding: lines[0], as: UTF8.self)
         #expect(text.hasPrefix(#"{"act":"shred","generation":1,"key":""#))
-        #expect(text.contains(#""outcome":"destroyed","previous":"\#(String(repeating: "0", count: 64))","sequence":1"#))
+        let zeros = String(repeating: "0", count: 64)
+        #expect(text.contains(#""outcome":"destroyed","previous":"\#(zeros)","sequence":1"#))
         #expect(ReceiptLine(Array(text.replacing(#"{"act""#, with: #"{ "act""#).utf8)) == nil)
     }
 

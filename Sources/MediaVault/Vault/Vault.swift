@@ -34,6 +34,8 @@ public final class Vault: Sendable {
     let keyringFile: String
     /// Receipts for what is done to the keys.
     let auditLog: AuditLog
+    /// One act on the keys at a time.
+    let keyWork = KeyWork()
     let loaders = Mutex<[ResourceID: LoaderEntry]>([:])
     private let upkeep = Mutex<Task<Void, Never>?>(nil)
     private let isClosed = Mutex(false)

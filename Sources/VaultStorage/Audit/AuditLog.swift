@@ -61,7 +61,9 @@ package final class AuditLog: Sendable {
                 let receipt = Receipt(
                     sequence: max(lastSequence, keyring.receiptSequence) + 1, time: max(0, now()), act: act,
                     outcome: outcome, generation: generation ?? keyring.currentGeneration,
-                    subject: subject.flatMap { keyring.auditSubject(of: $0, locator: locator()) }.map { Hex.encode($0) },
+                    subject: subject.flatMap { keyring.auditSubject(of: $0, locator: locator()) }.map {
+                        Hex.encode($0)
+                    },
                     resources: resources)
                 let line = try keyring.sign(
                     receipt, previous: last.map { ReceiptLine.hash(of: $0) } ?? ReceiptLine.noLine)
