@@ -61,7 +61,7 @@ extension Vault {
         }
     }
 
-    private static func unknown(_ reference: MediaReference) -> VaultError {
+    static func unknown(_ reference: MediaReference) -> VaultError {
         VaultError(.notHeld, "the vault knows nothing of \(reference.url); fetch it first")
     }
 }

@@ -8,11 +8,12 @@ extension VaultIndex {
 
     /// A resource with its serving representation; nil where the vault has none of this id.
     package func resource(_ id: ResourceID) throws -> StoredResource? {
-        try read { db in
-            guard let row = try Row.fetchOne(db, sql: "SELECT * FROM resource WHERE id = ?", arguments: [id.data])
-            else { return nil }
-            return try self.resource(row, db)
-        }
+        try read { db in try self.resource(id, db) }
+    }
+
+    func resource(_ id: ResourceID, _ db: Database) throws -> StoredResource? {
+        try Row.fetchOne(db, sql: "SELECT * FROM resource WHERE id = ?", arguments: [id.data])
+            .map { try resource($0, db) }
     }
 
     /// A page of resources in the order of their ids, after the one named; a resource whose rows fail their tags is an
@@ -134,7 +135,7 @@ extension VaultIndex {
         SealedDocument.associatedData("resource", "metadata", id.bytes)
     }
 
-    private static func infoData(_ resource: ResourceID, _ id: RepresentationID) -> [UInt8] {
+    static func infoData(_ resource: ResourceID, _ id: RepresentationID) -> [UInt8] {
         SealedDocument.associatedData("representation", "info", resource.bytes, id.bytes)
     }
 
