@@ -9,9 +9,9 @@ import VaultTestSupport
 
 @Suite("Receipts outlive a crash, and the keyring counts them")
 struct AuditLogTests {
-    private let vault: KeyedVault
+    private let vault: TemporaryVault
 
-    init() throws { vault = try KeyedVault() }
+    init() throws { vault = try TemporaryVault() }
 
     private var path: String { vault.folder + "/audit.log" }
 
@@ -19,7 +19,8 @@ struct AuditLogTests {
 
     @Test("Each act adds a line, private to the owner, and the keyring's file counts it")
     func lines() throws {
-        let store = try VaultStore.open(at: vault.folder, keyring: vault.keyring(), access: .owner)
+        let store = try VaultStore.open(
+            at: vault.folder, keyring: TemporaryVault.unlock(vault.keyringFile), access: .owner)
         let film = try store.addMedia("film", length: 1)
         let log = log(store)
         try log.note(.rotate)
@@ -27,7 +28,7 @@ struct AuditLogTests {
         try log.note(.rewrap, resources: 7)
         try store.close()
         #expect(try TemporaryFolder.mode(of: path) == 0o600)
-        let keyring = try vault.keyring()
+        let keyring = try TemporaryVault.unlock(vault.keyringFile)
         #expect(keyring.receiptSequence == 3)
         let report = try AuditLog.report(on: vault.folder, keyring: keyring)
         #expect(report.isSound && report.receipts.map(\.act) == [.rotate, .shred, .rewrap])
@@ -39,8 +40,9 @@ struct AuditLogTests {
 
     @Test("No receipt raises what the index demands of a keyring: a copy made before still opens the vault")
     func olderKeyring() throws {
-        let older = try vault.keyring()
-        let store = try VaultStore.open(at: vault.folder, keyring: vault.keyring(), access: .owner)
+        let older = try TemporaryVault.unlock(vault.keyringFile)
+        let store = try VaultStore.open(
+            at: vault.folder, keyring: TemporaryVault.unlock(vault.keyringFile), access: .owner)
         try log(store).note(.backup)
         try store.close()
         try VaultStore.open(at: vault.folder, keyring: older, access: .reader).close()
@@ -48,7 +50,8 @@ struct AuditLogTests {
 
     @Test("What stands behind the last line end is cut off by the next receipt")
     func unfinishedLine() throws {
-        let store = try VaultStore.open(at: vault.folder, keyring: vault.keyring(), access: .owner)
+        let store = try VaultStore.open(
+            at: vault.folder, keyring: TemporaryVault.unlock(vault.keyringFile), access: .owner)
         try log(store).note(.rotate)
         let bytes = try Data(contentsOf: URL(filePath: path))
         try (bytes + bytes.prefix(100)).write(to: URL(filePath: path))
@@ -60,7 +63,8 @@ struct AuditLogTests {
 
     @Test("After lines were cut off, the next receipt does not hide that they are missing")
     func cutTail() throws {
-        let store = try VaultStore.open(at: vault.folder, keyring: vault.keyring(), access: .owner)
+        let store = try VaultStore.open(
+            at: vault.folder, keyring: TemporaryVault.unlock(vault.keyringFile), access: .owner)
         try log(store).note(.rotate)
         let bytes = try Data(contentsOf: URL(filePath: path))
         try log(store).note(.rewrap)
@@ -77,7 +81,7 @@ struct AuditLogTests {
     func powerLoss() throws {
         let disk = vault.simulatedFileSystem()
         let store = try VaultStore.open(
-            at: vault.folder, keyring: vault.keyring(), access: .owner, fileSystem: disk)
+            at: vault.folder, keyring: TemporaryVault.unlock(vault.keyringFile), access: .owner, fileSystem: disk)
         let log = log(store)
         let given = Mutex(0)
         let points = Mutex(0)
@@ -93,7 +97,8 @@ struct AuditLogTests {
                 let comment: Comment = "before \(call.operation), point \(point), outcome \(outcome), seed \(seed)"
                 do {
                     try disk.loseEverythingUnsynced(tearing: (seed &+ UInt64(point)) << 2 | outcome, into: copy)
-                    let report = try AuditLog.report(on: copy + "/vault", keyring: KeyedVault.keyring(copy))
+                    let report = try AuditLog.report(
+                        on: copy + "/vault", keyring: TemporaryVault.unlock(copy + "/keyring.json"))
                     #expect(report.isSound, comment)
                     #expect(report.receipts.count >= given.withLock { $0 }, comment)
                 } catch {
