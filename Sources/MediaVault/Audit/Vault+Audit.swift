@@ -13,7 +13,10 @@ extension Vault {
         return try await pool.run { try AuditLog.report(on: store.folder, keyring: store.keyring) }
     }
 
-    /// The same for a vault that is not open, or cannot be opened any more.
+    /// Whether a vault still has a keyring.
+    public static func hasKeyring(_ place: VaultPlace) -> Bool { PosixFileSystem().exists(place.keyring) }
+
+    /// Reads and checks the audit log of a vault that is not open, or cannot be opened any more.
     ///
     /// - Parameter unlock: opens the keyring; nil checks without it: each signature, and that each line follows the one
     ///   before. A log that was cut at its end looks sound then.

@@ -20,9 +20,7 @@ extension Vault {
     func reseal(
         _ references: [MediaReference], bytesPerSecond: Int64?, tell: @escaping (ResealProgress) -> Void
     ) async throws {
-        guard store.isOwner else {
-            throw VaultError(.owned, "only the owner of a vault seals it anew; open it as the owner")
-        }
+        try requireOwner(to: "seals it anew")
         guard bytesPerSecond ?? 1 > 0 else {
             throw VaultError(.invalidArgument, "a rate is at least one byte in a second")
         }

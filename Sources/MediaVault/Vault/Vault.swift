@@ -36,6 +36,8 @@ public final class Vault: Sendable {
     let auditLog: AuditLog
     /// One act on the keys at a time.
     let keyWork = KeyWork()
+    /// Whether acts on the keys that were broken off have been gone on with.
+    let hasResumed = Mutex(false)
     let loaders = Mutex<[ResourceID: LoaderEntry]>([:])
     private let upkeep = Mutex<Task<Void, Never>?>(nil)
     private let isClosed = Mutex(false)
@@ -300,6 +302,7 @@ public final class Vault: Sendable {
             }
         }
         await keepRoom(now: now)
+        resumeKeyWork()
         let (store, visited) = (store, visits.withLock { $0.take() })
         do {
             try await pool.run {

@@ -53,6 +53,20 @@ package final class AuditLog: Sendable {
         _ act: Receipt.Act, outcome: Receipt.Outcome = .done, generation: Int? = nil, subject: ResourceID? = nil,
         resources: Int64? = nil
     ) throws -> Receipt {
+        let name = subject.flatMap { keyring.auditSubject(of: $0, locator: locator()) }
+        return try write(
+            act, outcome, generation: generation, subject: name.map { Hex.encode($0) }, resources: resources)
+    }
+
+    /// The same for a resource that the index does not have any more, by what receipts call it.
+    package func note(_ act: Receipt.Act, outcome: Receipt.Outcome, ofSubject subject: String) throws {
+        try write(act, outcome, generation: nil, subject: subject, resources: nil)
+    }
+
+    @discardableResult
+    private func write(
+        _ act: Receipt.Act, _ outcome: Receipt.Outcome, generation: Int?, subject: String?, resources: Int64?
+    ) throws -> Receipt {
         try writing.withLock { _ in
             do {
                 let (file, isNew) = try open()
@@ -60,15 +74,15 @@ package final class AuditLog: Sendable {
                 let lastSequence = last.flatMap { ReceiptLine($0) }?.receipt.sequence ?? 0
                 let receipt = Receipt(
                     sequence: max(lastSequence, keyring.receiptSequence) + 1, time: max(0, now()), act: act,
-                    outcome: outcome, generation: generation ?? keyring.currentGeneration,
-                    subject: subject.flatMap { keyring.auditSubject(of: $0, locator: locator()) }.map {
-                        Hex.encode($0)
-                    },
+                    outcome: outcome, generation: generation ?? keyring.currentGeneration, subject: subject,
                     resources: resources)
                 let line = try keyring.sign(
                     receipt, previous: last.map { ReceiptLine.hash(of: $0) } ?? ReceiptLine.noLine)
                 try file.truncate(to: end)
-                try file.write(line + [0x0A], at: end)
+                try file.write(line, at: end)
+                try file.synchronize()
+                // Only behind a line that is durable: of a longer write, the end may reach the disk before the middle.
+                try file.write([0x0A], at: end + Int64(line.count))
                 try file.synchronize()
                 if isNew { try fileSystem.synchronizeDirectory(folder) }
                 try count(receipt.sequence)
