@@ -83,6 +83,14 @@ struct SegmentMap {
         rebuild()
     }
 
+    /// Puts segments in the place of one; nothing happens where that one is none of these.
+    mutating func exchange(_ old: SegmentID, for new: [SegmentDescription]) {
+        guard segments.removeValue(forKey: old) != nil else { return }
+        badBlocks[old] = nil
+        for segment in new { segments[segment.id] = segment }
+        rebuild()
+    }
+
     private mutating func rebuild() {
         pieces = segments.values.flatMap { segment in
             segment.effectiveRanges(badBlocks: badBlocks[segment.id] ?? []).ranges

@@ -32,6 +32,12 @@ public final class Vault: Sendable {
     private let ownListeners = OwnListeners()
     /// The keyring's file.
     let keyringFile: String
+    /// Receipts for what is done to the keys.
+    let auditLog: AuditLog
+    /// One act on the keys at a time.
+    let keyWork = KeyWork()
+    /// Whether acts on the keys that were broken off have been gone on with.
+    let hasResumed = Mutex(false)
     let loaders = Mutex<[ResourceID: LoaderEntry]>([:])
     private let upkeep = Mutex<Task<Void, Never>?>(nil)
     private let isClosed = Mutex(false)
@@ -49,6 +55,7 @@ public final class Vault: Sendable {
     private init(store: VaultStore, keyringFile: String, options: VaultOptions, unlockRestsWithVault: Bool) {
         self.store = store
         self.keyringFile = keyringFile
+        auditLog = AuditLog(of: store, keyringFile: keyringFile)
         self.unlockRestsWithVault = unlockRestsWithVault
         modeOfRun = options.access == .reader ? .offline : options.mode
         retry = options.retry
@@ -307,6 +314,7 @@ public final class Vault: Sendable {
             }
         }
         await keepRoom(now: now)
+        resumeKeyWork()
         let (store, visited) = (store, visits.withLock { $0.take() })
         do {
             try await pool.run {

@@ -12,7 +12,7 @@ package final class Keyring: Sendable {
     private let writing = Mutex(())
 
     /// The keys as they are now; they may be others a moment later.
-    private var keys: KeyringKeys { opened.withLock { $0 } }
+    var keys: KeyringKeys { opened.withLock { $0 } }
 
     /// Grows with each write of the keyring file.
     package var revision: Int64 { opened.withLock { $0.revision } }
@@ -25,6 +25,12 @@ package final class Keyring: Sendable {
 
     /// The generations that can still open something, in ascending order.
     package var activeGenerations: [Int] { keys.generations.keys.sorted() }
+
+    /// Every generation that ever was, in ascending order.
+    package var generationRecords: [GenerationRecord] { keys.records }
+
+    /// The numbers of the keys that name resources, in ascending order: one, or two while they are changed.
+    package var locators: [Int] { keys.locators.keys.sorted() }
 
     /// The locator that a new vault uses: the newest.
     package var newestLocator: Int { keys.locators.keys.max() ?? 0 }

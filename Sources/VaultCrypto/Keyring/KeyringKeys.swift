@@ -4,6 +4,8 @@ struct KeyringKeys: Sendable {
     /// The generation that new resources use.
     let current: Int
     let tokenEpoch: Int64
+    /// The number of the last receipt.
+    let receiptSequence: Int64
     let rootKey: SharedKey
     let locators: [Int: SharedKey]
     let tokenKey: SharedKey
@@ -11,6 +13,8 @@ struct KeyringKeys: Sendable {
     let receiptSeed: SharedKey
     /// The generations that are not retired.
     let generations: [Int: SharedKey]
+    /// What is said of every generation, in ascending order.
+    let records: [GenerationRecord]
 
     /// Opens every key of a document.
     ///
@@ -20,6 +24,7 @@ struct KeyringKeys: Sendable {
         revision = document.revision
         current = Int(document.current)
         tokenEpoch = document.tokenEpoch
+        receiptSequence = document.receiptSequence
         self.rootKey = rootKey
         var locators: [Int: SharedKey] = [:]
         for locator in document.locators {
@@ -34,5 +39,6 @@ struct KeyringKeys: Sendable {
             generations[Int(generation.number)] = try edit.open(key, .generation, generation.number)
         }
         self.generations = generations
+        records = document.generations.map(GenerationRecord.init).sorted { $0.number < $1.number }
     }
 }

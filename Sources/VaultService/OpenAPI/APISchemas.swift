@@ -78,6 +78,25 @@ enum APISchemas {
             "allowHost": ["type": "array", "items": text],
             "mode": orNull(ref("Mode")),
         ]),
+        "Shred": object([
+            "resources": [
+                "type": "array",
+                "items": object(["url": text, "bytes": orNull(ref("Bytes")), "problem": orNull(ref("Problem"))]),
+            ],
+            "outcome": ["enum": ["destroyed", "removed"]], "generation": count,
+        ]),
+        "Audit": object([
+            "sound": truth, "anchored": truth, "vault": orNull(text), "key": orNull(text),
+            "receipts": ["type": "array", "items": receipt],
+            "faults": [
+                "type": "array",
+                "items": object([
+                    "line": count,
+                    "kind": ["enum": ["unreadable", "signature", "stranger", "sequence", "chain", "cut"]],
+                ]),
+            ],
+        ]),
+        "Destruction": object(["vault": text, "resources": count, "backups": count]),
         "Nothing": ["type": "object", "maxProperties": 0],
         "Description": ["type": "object", "required": ["openapi", "paths"]],
         "Problem": object(
@@ -134,6 +153,15 @@ enum APISchemas {
                 ]),
                 "limitRate": orNull(positive),
             ], optional: ["repair", "sample", "limitRate"]),
+        "ResealingOrder": object(
+            ["resources": orNull(list(of: "Reference")), "limitRate": orNull(positive)],
+            optional: ["resources", "limitRate"]),
+        "ShredOrder": object(
+            [
+                "resources": list(of: "Reference"),
+                "quick": orNull(["type": "boolean", "description": "Whether the generation is left as it is."]),
+            ], optional: ["quick"]),
+        "DestructionOrder": object(["vault": ["type": "string", "pattern": "^[0-9a-f]{32}$"]]),
         "Limits": object(
             ["maxSize": orNull(limit), "maxAge": orNull(limit), "minFree": orNull(limit)],
             optional: ["maxSize", "maxAge", "minFree"]),
@@ -147,6 +175,16 @@ enum APISchemas {
     ]
 
     // MARK: Pieces
+
+    private static let receipt = object(
+        [
+            "sequence": count, "time": ["type": "integer"], "act": text, "outcome": text, "generation": count,
+            "subject": ["type": "string", "pattern": "^[0-9a-f]{64}$"], "resources": count,
+        ], optional: ["subject", "resources"])
+
+    private static func list(of schema: String) -> JSONTree {
+        ["type": "array", "items": ref(schema), "minItems": 1]
+    }
 
     private static let text: JSONTree = ["type": "string"]
     private static let truth: JSONTree = ["type": "boolean"]

@@ -51,6 +51,20 @@ package protocol VaultOperator: Sendable {
     /// Revokes every playback address made so far, and the admin token.
     func revokeLinks() async throws
 
+    /// Gives resources new keys, all of them where none is named, and seals their segments anew.
+    func reseal(
+        _ references: [MediaReference], bytesPerSecond: Int64?, progress: (ResealStep) async throws -> Void
+    ) async throws -> ResealReport
+
+    /// Forgets resources for good.
+    func shred(_ references: [MediaReference], quick: Bool) async throws -> ShredDocument
+
+    /// The audit log, read and checked.
+    func audit() async throws -> AuditDocument
+
+    /// Makes the whole vault unreadable.
+    func destroy(vaultID: String) async throws -> DestructionDocument
+
     /// The vault's settings.
     func settings() async throws -> SettingsDocument
 

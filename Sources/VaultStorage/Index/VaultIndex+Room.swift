@@ -111,14 +111,22 @@ extension VaultIndex {
 
     /// Deletes a resource with its keys and all that it holds.
     ///
+    /// - Parameter change: what is written down in the settings, within the same transaction.
     /// - Returns: the segments that were condemned; nil where there is no such resource.
-    func remove(_ id: ResourceID) throws -> [SegmentDescription]? {
+    func remove(
+        _ id: ResourceID, noting change: ((inout VaultSettings) -> Void)? = nil
+    ) throws -> [SegmentDescription]? {
         try write { db in
             guard try Bool.fetchOne(db, sql: "SELECT 1 FROM resource WHERE id = ?", arguments: [id.data]) != nil else {
                 return nil
             }
             let segments = try Self.segments(of: id, db)
             try Self.delete(id, db)
+            if let change {
+                var settings = try self.settings(db)
+                change(&settings)
+                try self.write(settings, db)
+            }
             return segments
         }
     }
