@@ -32,6 +32,8 @@ public final class Vault: Sendable {
     private let ownListeners = OwnListeners()
     /// The keyring's file.
     let keyringFile: String
+    /// One act on the keys at a time.
+    let keyWork = KeyWork()
     let loaders = Mutex<[ResourceID: LoaderEntry]>([:])
     private let upkeep = Mutex<Task<Void, Never>?>(nil)
     private let isClosed = Mutex(false)
