@@ -6,13 +6,15 @@ package final class Keyring: Sendable {
     package let vaultID: VaultID
     /// How the slot that opened it is unlocked.
     package let unlockedBy: UnlockMethod
+    /// The number of that slot.
+    package let unlockedSlot: Int64
 
     private let opened: Mutex<KeyringKeys>
     /// Held while the file is written anew.
     private let writing = Mutex(())
 
     /// The keys as they are now; they may be others a moment later.
-    private var keys: KeyringKeys { opened.withLock { $0 } }
+    var keys: KeyringKeys { opened.withLock { $0 } }
 
     /// Grows with each write of the keyring file.
     package var revision: Int64 { keys.revision }
@@ -29,9 +31,10 @@ package final class Keyring: Sendable {
     /// The locator that a new vault uses: the newest.
     package var newestLocator: Int { keys.locators.keys.max() ?? 0 }
 
-    init(document: KeyringDocument, rootKey: SharedKey, unlockedBy: UnlockMethod) throws {
+    init(document: KeyringDocument, rootKey: SharedKey, unlockedBy slot: KeyringDocument.Slot) throws {
         vaultID = document.vaultID
-        self.unlockedBy = unlockedBy
+        unlockedBy = slot.method
+        unlockedSlot = slot.number
         opened = Mutex(try KeyringKeys(opening: document, rootKey: rootKey))
     }
 

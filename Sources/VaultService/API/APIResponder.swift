@@ -61,6 +61,12 @@ struct APIResponder: Sendable {
         case .revocations:
             try await vault.revokeLinks()
             return try json(NothingDocument())
+        case .keyring:
+            if request.method == .post {
+                try await vault.carryOut(asked.body())
+                return try json(NothingDocument())
+            }
+            return try json(try await vault.keyring())
         case .settings:
             return try json(
                 request.method == .patch ? try await vault.change(asked.body()) : try await vault.settings())

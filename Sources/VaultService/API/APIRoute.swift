@@ -1,7 +1,7 @@
 /// What can be asked under `/api/v1/`, named as the last part of the path.
 enum APIRoute: String, CaseIterable, Sendable {
     case status, resources, resource, content, downloads, removals, pins, unpins, modes, prunes, verifications, settings
-    case revocations, links, explanation, events
+    case revocations, links, explanation, events, keyring
     case openAPI = "openapi.json"
 
     /// The path on the service.
@@ -15,6 +15,7 @@ enum APIRoute: String, CaseIterable, Sendable {
         case .removals, .pins, .unpins, .modes, .prunes, .verifications, .links, .revocations: ["POST"]
         case .downloads: ["GET", "HEAD", "POST", "DELETE"]
         case .settings: ["GET", "HEAD", "PATCH"]
+        case .keyring: ["GET", "HEAD", "POST"]
         case .events: ["GET"]
         }
     }

@@ -39,6 +39,14 @@ extension APIRoute {
             ]
         case .revocations:
             [.post("Revokes every playback address and the admin token that asks for it.", answers: Self.done)]
+        case .keyring:
+            [
+                .get("What the keyring tells of itself: its slots.", answers: [.json("Keyring", "The slots.")]),
+                .post(
+                    "Changes the keyring as somebody orders who has unlocked it and proves that. No secret stands in it.",
+                    body: "KeyringOrder",
+                    answers: [.json("Nothing", "It is done."), .badRequest, .unproved, .conflict, .storageFailed]),
+            ]
         case .settings:
             [
                 .get("The settings of the vault.", answers: [.json("Settings", "The settings.")]),
@@ -140,6 +148,8 @@ extension APIOperation.Answer {
         problem(415, "The body does not say that it is JSON."), problem(500, "The store or the index failed."),
         problem(503, "The service ends."),
     ]
+    fileprivate static let unproved = problem(403, "A web page of another site asks, or the order proves nothing.")
+    fileprivate static let conflict = problem(409, "Another act works on the keys, or they have changed meanwhile.")
     fileprivate static let storageFailed = problem(507, "The disk is full.")
     fileprivate static let lines = APIOperation.Answer(
         status: 200, description: "A line of JSON for each step, the last with done or problem.",

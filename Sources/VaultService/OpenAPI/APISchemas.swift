@@ -78,6 +78,16 @@ enum APISchemas {
             "allowHost": ["type": "array", "items": text],
             "mode": orNull(ref("Mode")),
         ]),
+        "Keyring": object([
+            "vault": ["type": "string", "pattern": "^[0-9a-f]{32}$"], "revision": count,
+            "slots": [
+                "type": "array", "minItems": 1, "maxItems": 16,
+                "items": object([
+                    "number": count, "label": text, "method": unlockMethod, "opsLimit": orNull(count),
+                    "memLimit": orNull(ref("Bytes")),
+                ]),
+            ],
+        ]),
         "Nothing": ["type": "object", "maxProperties": 0],
         "Description": ["type": "object", "required": ["openapi", "paths"]],
         "Problem": object(
@@ -134,6 +144,17 @@ enum APISchemas {
                 ]),
                 "limitRate": orNull(positive),
             ], optional: ["repair", "sample", "limitRate"]),
+        "KeyringOrder": object(
+            [
+                "revision": count, "act": ["enum": ["add", "replace", "remove", "backup"]], "number": orNull(count),
+                "slot": orNull(
+                    object(
+                        [
+                            "number": count, "label": text, "method": unlockMethod, "rootKey": text,
+                            "salt": orNull(text), "opsLimit": orNull(count), "memLimit": orNull(count),
+                        ], optional: ["salt", "opsLimit", "memLimit"])),
+                "proof": ["type": "string", "description": "That whoever orders it has the root key."],
+            ], optional: ["number", "slot"]),
         "Limits": object(
             ["maxSize": orNull(limit), "maxAge": orNull(limit), "minFree": orNull(limit)],
             optional: ["maxSize", "maxAge", "minFree"]),
@@ -162,6 +183,7 @@ enum APISchemas {
     private static let limit: JSONTree = [
         "type": "integer", "format": "int64", "minimum": 0, "maximum": 9_007_199_254_740_991,
     ]
+    private static let unlockMethod: JSONTree = ["enum": ["key-file", "command", "credential", "passphrase"]]
     private static let resourceClass: JSONTree = ["enum": ["pinned", "download", "cache"]]
     private static let queryName: JSONTree = [
         "type": "string", "minLength": 1, "maxLength": 256, "pattern": #"^[^\u0000-\u001f\u007f]+$"#,

@@ -51,6 +51,12 @@ package protocol VaultOperator: Sendable {
     /// Revokes every playback address made so far, and the admin token.
     func revokeLinks() async throws
 
+    /// What the keyring's file tells: its slots.
+    func keyring() async throws -> KeyringListing
+
+    /// Changes the keyring, as somebody ordered who has unlocked it.
+    func carryOut(_ order: KeyringOrder) async throws
+
     /// The vault's settings.
     func settings() async throws -> SettingsDocument
 

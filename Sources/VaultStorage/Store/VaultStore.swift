@@ -13,7 +13,7 @@ package final class VaultStore: Sendable {
     package let keyring: Keyring
 
     let folder: String
-    let fileSystem: any FileSystem
+    package let fileSystem: any FileSystem
     /// Whether this process may change the vault.
     package let isOwner: Bool
     private let lock: Mutex<VaultLock?>
