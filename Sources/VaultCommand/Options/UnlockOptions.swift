@@ -65,6 +65,6 @@ struct UnlockOptions: ParsableArguments {
     ///
     /// - Parameter isNew: whether the passphrase is being chosen, and so is asked for twice.
     func unlock(isNew: Bool = false) async throws -> Unlock {
-        try await way().unlock(allowLoose: allowLooseKeyFile, asking: isNew ? .new : .old)
+        try await way().unlock(allowLoose: allowLooseKeyFile, asking: isNew ? .first : .old)
     }
 }

@@ -6,18 +6,20 @@ enum PassphrasePrompt {
     enum Question: Sendable {
         /// The one that opens it now.
         case old
-        /// The one that will open it.
+        /// The one that will open a new keyring.
+        case first
+        /// The one that will open it, too or from then on.
         case new
         case oldOfBackup
         case newForBackup
 
         /// Whether it is being chosen, and so is asked for twice.
-        var isNew: Bool { self == .new || self == .newForBackup }
+        var isNew: Bool { self != .old && self != .oldOfBackup }
 
         fileprivate var text: String {
             switch self {
             case .old: "Passphrase: "
-            case .new: "New passphrase: "
+            case .first, .new: "New passphrase: "
             case .oldOfBackup: "Passphrase of the backup: "
             case .newForBackup: "New passphrase for the backup: "
             }
@@ -26,7 +28,7 @@ enum PassphrasePrompt {
         /// What to do where there is nobody to ask.
         fileprivate var remedy: String {
             switch self {
-            case .old:
+            case .old, .first:
                 "nothing opens the keyring; name --key-file, --passphrase-file, --key-command or --credential"
             case .new:
                 "nothing is named that will open the keyring; name --new-key-file, --new-passphrase-file, "
