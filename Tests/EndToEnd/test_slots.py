@@ -12,11 +12,12 @@ import time
 
 from harness import client
 from harness.case import ROOT, SEED, VaultCase
+from test_terminal import Terminal
 
 NAME = "moov-first.mp4"
 READER = os.path.join(ROOT, "Tests", "IndependentReader", "read_vault.py")
 KILLS = int(os.environ.get("MEDIAVAULT_KILLS", "20"))
-LOCKED = 3
+USAGE, LOCKED = 2, 3
 
 
 class SlotCase(VaultCase):
@@ -112,6 +113,34 @@ class Secrets(SlotCase):
             with open(path, "rb") as file:
                 secret = file.read()
             self.assertNotIn("".join(f"\\x{byte:02x}" for byte in secret[:8]), told)
+
+
+class Typed(SlotCase):
+    def typed(self, *answers, ending):
+        """Runs change-passphrase at a terminal that gives these answers, each after its question, and shows none of them."""
+        environment = {name: value for name, value in self.vault.environment.items() if name != "MEDIAVAULT_KEY_FILE"}
+        terminal, shown = Terminal([self.vault.binary, "keys", "change-passphrase"], environment), b""
+        for question, answer in answers:
+            terminal.wait_for(question)
+            shown, terminal.shown = shown + terminal.shown, b""
+            terminal.type(answer)
+        terminal.wait_for(b"mediavault: ")
+        self.assertEqual(terminal.end(), ending, terminal.shown)
+        for _, answer in answers:
+            self.assertNotIn(answer.strip(), shown + terminal.shown)
+
+    def test_typed_twice(self):
+        """A new passphrase is typed twice and never shown; two that differ, or the wrong old one, change nothing"""
+        words = [self.file(f"typed-{word}", f"{word}\n".encode()) for word in ("före", "nach")]
+        old, new = "före\n".encode(), b"nach\n"
+        self.vault.result("keys", "change-passphrase", "--new-passphrase-file", words[0])
+        asked, first, again = b"assphrase: ", b"New passphrase: ", b"The same again: "
+        self.typed((asked, old), (first, new), (again, b"noch\n"), ending=USAGE)
+        self.typed((asked, b"vor\n"), ending=LOCKED)
+        self.assertTrue(self.opens(MEDIAVAULT_PASSPHRASE_FILE=words[0]))
+        self.typed((asked, old), (first, new), (again, new), ending=0)
+        self.assertFalse(self.opens(MEDIAVAULT_PASSPHRASE_FILE=words[0]))
+        self.assertTrue(self.opens(MEDIAVAULT_PASSPHRASE_FILE=words[1]))
 
 
 class Playing:

@@ -203,10 +203,13 @@ struct KeyringRestoreTests {
             }
         }
         var allowed = [FileManager.default.contents(atPath: keyring)]
+        let second = PosixFileSystem.folder(of: keyring) + "/second.json"
         var options = VaultOptions()
         options.fileSystem = disk
         let vault = try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)
         try await vault.replaceSlot(with: SlotWay(.keyFile(path: folder.path + "/new")))
+        allowed.append(FileManager.default.contents(atPath: keyring))
+        try await vault.backUpKeyring(to: second, for: SlotWay(drawer))
         allowed.append(FileManager.default.contents(atPath: keyring))
         await vault.close()
         _ = try Vault.restore(fixture.place, from: backup, drawer, nil, false, disk)
@@ -216,8 +219,16 @@ struct KeyringRestoreTests {
         for number in 0..<count {
             let left = FileManager.default.contents(atPath: copies.path + "/\(number)/keyring.json")
             #expect(left != nil && allowed.contains(left), "cut \(number)")
+            // A backup is whole, and counted, or not there.
+            guard let copy = FileManager.default.contents(atPath: copies.path + "/\(number)/second.json") else {
+                continue
+            }
+            #expect(copy == FileManager.default.contents(atPath: second), "cut \(number)")
+            let counted = try KeyringReader.unauthenticated(Array(#require(left))).generations.map(\.backups)
+            // What is restored is the backup before it, and has its count.
+            #expect(counted == [2] || left == allowed.last, "cut \(number)")
         }
-        #expect(Set(allowed).count == 3)
+        #expect(Set(allowed).count == 4)
     }
 
     // MARK: Generations by hand

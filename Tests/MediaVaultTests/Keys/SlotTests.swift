@@ -88,6 +88,27 @@ struct SlotTests {
         #expect(try await KeyringSummary.read(fixture.place.keyring).revision == 1)
     }
 
+    @Test("Of changes at the same time each is made whole, or told that another came before")
+    func together() async throws {
+        let vault = try await fixture.open()
+        let outcomes = await withTaskGroup(of: VaultError.Code?.self) { group in
+            for number in 1...6 {
+                group.addTask {
+                    do {
+                        try await vault.addSlot(SlotWay(.keyCommand("printf %064d \(number)")))
+                        return nil
+                    } catch { return (error as? VaultError)?.code ?? .closed }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        let made = outcomes.count { $0 == nil }
+        #expect(made >= 1 && outcomes.allSatisfy { $0 == nil || $0 == .busy || $0 == .olderKeyring })
+        let summary = try await vault.keyringSummary()
+        #expect(summary.slots.count == 1 + made && summary.revision == Int64(1 + made))
+        await vault.close()
+    }
+
     @Test("A keyring's file that was changed behind the owner's back is not written over")
     func changedBehind() async throws {
         let vault = try await fixture.open()
