@@ -45,7 +45,7 @@ extension APIRoute {
                 .post(
                     "Changes the keyring as somebody orders who has unlocked it and proves that. No secret stands in it.",
                     body: "KeyringOrder",
-                    answers: [.json("Nothing", "It is done."), .badRequest, .unproved, .conflict, .storageFailed]),
+                    answers: [.json("Nothing", "It is done."), .badRequest, .conflict, .storageFailed]),
             ]
         case .settings:
             [
@@ -148,7 +148,6 @@ extension APIOperation.Answer {
         problem(415, "The body does not say that it is JSON."), problem(500, "The store or the index failed."),
         problem(503, "The service ends."),
     ]
-    fileprivate static let unproved = problem(403, "A web page of another site asks, or the order proves nothing.")
     fileprivate static let conflict = problem(409, "Another act works on the keys, or they have changed meanwhile.")
     fileprivate static let storageFailed = problem(507, "The disk is full.")
     fileprivate static let lines = APIOperation.Answer(
