@@ -28,6 +28,12 @@ package final class Keyring: Sendable {
     /// The generations that can still open something, in ascending order.
     package var activeGenerations: [Int] { keys.generations.keys.sorted() }
 
+    /// Every generation that ever was, in ascending order.
+    package var generationRecords: [GenerationRecord] { keys.records }
+
+    /// The numbers of the keys that name resources, in ascending order: one, or two while they are changed.
+    package var locators: [Int] { keys.locators.keys.sorted() }
+
     /// The locator that a new vault uses: the newest.
     package var newestLocator: Int { keys.locators.keys.max() ?? 0 }
 

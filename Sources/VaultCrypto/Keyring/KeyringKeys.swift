@@ -11,6 +11,8 @@ struct KeyringKeys: Sendable {
     let receiptSeed: SharedKey
     /// The generations that are not retired.
     let generations: [Int: SharedKey]
+    /// What is said of every generation, in ascending order.
+    let records: [GenerationRecord]
 
     /// Opens every key of a document.
     ///
@@ -34,5 +36,6 @@ struct KeyringKeys: Sendable {
             generations[Int(generation.number)] = try edit.open(key, .generation, generation.number)
         }
         self.generations = generations
+        records = document.generations.map(GenerationRecord.init).sorted { $0.number < $1.number }
     }
 }

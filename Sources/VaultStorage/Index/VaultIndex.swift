@@ -58,7 +58,7 @@ package final class VaultIndex: Sendable {
             let index = VaultIndex(database: database, keyring: keyring, locator: locator)
             if !readOnly {
                 try index.prepareForWriting()
-                try index.rememberKeyring()
+                try index.catchUpWithKeyring()
             }
             return index
         }
