@@ -6,6 +6,8 @@ package final class Keyring: Sendable {
     package let vaultID: VaultID
     /// How the slot that opened it is unlocked.
     package let unlockedBy: UnlockMethod
+    /// The number of that slot.
+    package let unlockedSlot: Int64
 
     private let opened: Mutex<KeyringKeys>
     /// Held while the file is written anew.
@@ -35,9 +37,10 @@ package final class Keyring: Sendable {
     /// The locator that a new vault uses: the newest.
     package var newestLocator: Int { keys.locators.keys.max() ?? 0 }
 
-    init(document: KeyringDocument, rootKey: SharedKey, unlockedBy: UnlockMethod) throws {
+    init(document: KeyringDocument, rootKey: SharedKey, unlockedBy slot: KeyringDocument.Slot) throws {
         vaultID = document.vaultID
-        self.unlockedBy = unlockedBy
+        unlockedBy = slot.method
+        unlockedSlot = slot.number
         opened = Mutex(try KeyringKeys(opening: document, rootKey: rootKey))
     }
 

@@ -18,6 +18,7 @@ package struct Purpose: Sendable {
     package static let keyring = Purpose("mv.keyring")
     package static let keyringMAC = Purpose("mv.keyring.mac")
     package static let keyringSum = Purpose("mv.keyring.sum")
+    package static let keyringOrder = Purpose("mv.order")
 
     fileprivate let personalisation: [UInt8]
 

@@ -69,6 +69,12 @@ struct APIResponder: Sendable {
         case .destructions:
             let order: DestructionOrder = try await asked.body()
             return try json(try await vault.destroy(vaultID: order.vault))
+        case .keyring:
+            if request.method == .post {
+                try await vault.carryOut(asked.body())
+                return try json(NothingDocument())
+            }
+            return try json(try await vault.keyring())
         case .settings:
             return try json(
                 request.method == .patch ? try await vault.change(asked.body()) : try await vault.settings())

@@ -2,7 +2,7 @@
 enum APIRoute: String, CaseIterable, Sendable {
     case status, resources, resource, content, downloads, removals, pins, unpins, modes, prunes, verifications, settings
     case revocations, links, explanation, events
-    case reseals, shreds, audit, destructions
+    case reseals, shreds, audit, destructions, keyring
     case openAPI = "openapi.json"
 
     /// The path on the service.
@@ -17,6 +17,7 @@ enum APIRoute: String, CaseIterable, Sendable {
         case .removals, .pins, .unpins, .modes, .prunes, .verifications, .links, .revocations: ["POST"]
         case .downloads: ["GET", "HEAD", "POST", "DELETE"]
         case .settings: ["GET", "HEAD", "PATCH"]
+        case .keyring: ["GET", "HEAD", "POST"]
         case .events: ["GET"]
         }
     }

@@ -97,6 +97,16 @@ enum APISchemas {
             ],
         ]),
         "Destruction": object(["vault": text, "resources": count, "backups": count]),
+        "Keyring": object([
+            "vault": ["type": "string", "pattern": "^[0-9a-f]{32}$"], "revision": count,
+            "slots": [
+                "type": "array", "minItems": 1, "maxItems": 16,
+                "items": object([
+                    "number": count, "label": text, "method": unlockMethod, "opsLimit": orNull(count),
+                    "memLimit": orNull(ref("Bytes")),
+                ]),
+            ],
+        ]),
         "Nothing": ["type": "object", "maxProperties": 0],
         "Description": ["type": "object", "required": ["openapi", "paths"]],
         "Problem": object(
@@ -162,6 +172,17 @@ enum APISchemas {
                 "quick": orNull(["type": "boolean", "description": "Whether the generation is left as it is."]),
             ], optional: ["quick"]),
         "DestructionOrder": object(["vault": ["type": "string", "pattern": "^[0-9a-f]{32}$"]]),
+        "KeyringOrder": object(
+            [
+                "revision": count, "act": ["enum": ["add", "replace", "remove", "backup"]], "number": orNull(count),
+                "slot": orNull(
+                    object(
+                        [
+                            "number": count, "label": text, "method": unlockMethod, "rootKey": text,
+                            "salt": orNull(text), "opsLimit": orNull(count), "memLimit": orNull(count),
+                        ], optional: ["salt", "opsLimit", "memLimit"])),
+                "proof": ["type": "string", "description": "That whoever orders it has the root key."],
+            ], optional: ["number", "slot"]),
         "Limits": object(
             ["maxSize": orNull(limit), "maxAge": orNull(limit), "minFree": orNull(limit)],
             optional: ["maxSize", "maxAge", "minFree"]),
@@ -200,6 +221,7 @@ enum APISchemas {
     private static let limit: JSONTree = [
         "type": "integer", "format": "int64", "minimum": 0, "maximum": 9_007_199_254_740_991,
     ]
+    private static let unlockMethod: JSONTree = ["enum": ["key-file", "command", "credential", "passphrase"]]
     private static let resourceClass: JSONTree = ["enum": ["pinned", "download", "cache"]]
     private static let queryName: JSONTree = [
         "type": "string", "minLength": 1, "maxLength": 256, "pattern": #"^[^\u0000-\u001f\u007f]+$"#,

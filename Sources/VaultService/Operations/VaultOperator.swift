@@ -65,6 +65,12 @@ package protocol VaultOperator: Sendable {
     /// Makes the whole vault unreadable.
     func destroy(vaultID: String) async throws -> DestructionDocument
 
+    /// What the keyring's file tells: its slots.
+    func keyring() async throws -> KeyringListing
+
+    /// Changes the keyring, as somebody ordered who has unlocked it.
+    func carryOut(_ order: KeyringOrder) async throws
+
     /// The vault's settings.
     func settings() async throws -> SettingsDocument
 

@@ -35,7 +35,7 @@ struct APITests {
                 }
                 for (target, schema) in [
                     ("status", "Status"), ("resources", "Page"), ("settings", "Settings"), ("downloads", "Downloads"),
-                    ("openapi.json", "Description"), ("audit", "Audit"),
+                    ("openapi.json", "Description"), ("audit", "Audit"), ("keyring", "Keyring"),
                 ] { try fits(try await service.control("GET", "/api/v1/\(target)"), schema) }
                 for (target, schema) in [("resource", "Resource"), ("explanation", "Explanation")] {
                     let answer = try await service.control("GET", "/api/v1/\(target)\(named)")
