@@ -2,5 +2,6 @@ import ArgumentParser
 
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keys", abstract: "The life of the vault's keys.", subcommands: [RevokeLinksCommand.self])
+        commandName: "keys", abstract: "The life of the vault's keys.",
+        subcommands: [LockCommand.self, RevokeLinksCommand.self])
 }

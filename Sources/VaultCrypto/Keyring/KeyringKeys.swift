@@ -12,6 +12,15 @@ struct KeyringKeys: Sendable {
     /// The generations that are not retired.
     let generations: [Int: SharedKey]
 
+    /// What is left of a keyring's keys once it was closed: none that opens or names anything. What still signs does so with
+    /// a key that is nobody's.
+    init(closing keys: KeyringKeys) throws {
+        let nobodys = SharedKey(try Fresh.key("closed keyring"))
+        (revision, current, tokenEpoch) = (keys.revision, keys.current, keys.tokenEpoch)
+        (rootKey, tokenKey, receiptSeed) = (nobodys, nobodys, nobodys)
+        (locators, generations) = ([:], [:])
+    }
+
     /// Opens every key of a document.
     ///
     /// - Throws: ``VaultError`` with code `tamperedKeyring` where one does not open.

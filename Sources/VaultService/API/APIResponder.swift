@@ -61,6 +61,9 @@ struct APIResponder: Sendable {
         case .revocations:
             try await vault.revokeLinks()
             return try json(NothingDocument())
+        case .locks:
+            try await vault.lock()
+            return try json(NothingDocument())
         case .settings:
             return try json(
                 request.method == .patch ? try await vault.change(asked.body()) : try await vault.settings())

@@ -1,7 +1,7 @@
 /// What can be asked under `/api/v1/`, named as the last part of the path.
 enum APIRoute: String, CaseIterable, Sendable {
     case status, resources, resource, content, downloads, removals, pins, unpins, modes, prunes, verifications, settings
-    case revocations, links, explanation, events
+    case revocations, locks, links, explanation, events
     case openAPI = "openapi.json"
 
     /// The path on the service.
@@ -12,7 +12,7 @@ enum APIRoute: String, CaseIterable, Sendable {
         switch self {
         case .status, .resources, .openAPI: ["GET", "HEAD"]
         case .resource, .content, .explanation: ["GET", "HEAD", "POST"]
-        case .removals, .pins, .unpins, .modes, .prunes, .verifications, .links, .revocations: ["POST"]
+        case .removals, .pins, .unpins, .modes, .prunes, .verifications, .links, .revocations, .locks: ["POST"]
         case .downloads: ["GET", "HEAD", "POST", "DELETE"]
         case .settings: ["GET", "HEAD", "PATCH"]
         case .events: ["GET"]

@@ -39,6 +39,13 @@ extension APIRoute {
             ]
         case .revocations:
             [.post("Revokes every playback address and the admin token that asks for it.", answers: Self.done)]
+        case .locks:
+            [
+                .post(
+                    "Wipes every key from the service's memory. All answers end, and nothing is opened until it is started "
+                        + "anew.",
+                    answers: Self.done)
+            ]
         case .settings:
             [
                 .get("The settings of the vault.", answers: [.json("Settings", "The settings.")]),

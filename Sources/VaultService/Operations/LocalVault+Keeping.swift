@@ -35,6 +35,8 @@ extension LocalVault {
 
     package func revokeLinks() async throws { try await vault.revokeLinks() }
 
+    package func lock() async throws { await vault.close() }
+
     package func settings() async throws -> SettingsDocument {
         SettingsDocument(try await vault.limits(), try await vault.keyPolicy(), try await vault.modeSetting())
     }

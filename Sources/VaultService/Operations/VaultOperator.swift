@@ -51,6 +51,9 @@ package protocol VaultOperator: Sendable {
     /// Revokes every playback address made so far, and the admin token.
     func revokeLinks() async throws
 
+    /// Wipes every key from memory: all reading ends, and nothing is opened until the vault is opened anew.
+    func lock() async throws
+
     /// The vault's settings.
     func settings() async throws -> SettingsDocument
 

@@ -156,6 +156,8 @@ package final class SegmentReader: Sendable {
         let target = unsafe UnsafeMutableRawBufferPointer(rebasing: output[place..<(place + Int(part.length))])
         guard part != plain else { return unsafe key.open(sealed, block: block, into: target) }
         return unsafe withUnsafeTemporaryAllocation(byteCount: Int(plain.length), alignment: 16) { whole in
+            // Media that nobody asked for.
+            defer { unsafe Remains.wipe(whole) }
             guard unsafe key.open(sealed, block: block, into: whole) else { return false }
             let skipped = Int(part.lowerBound - plain.lowerBound)
             unsafe target.copyMemory(
