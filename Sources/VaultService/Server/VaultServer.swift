@@ -70,7 +70,7 @@ package final class VaultServer: Sendable {
         if socket == nil { socketSettles.finish() }
         let control = configuration.controlFolder.map { folder in
             ControlListener(
-                api: api, folder: folder, idleTimeout: TimeAmount(configuration.idleTimeout), logger: logger,
+                api: api, folder: folder, configuration: configuration, logger: logger,
                 onSettled: { controlSettles.finish() })
         }
         if control == nil { controlSettles.finish() }
