@@ -1,5 +1,6 @@
 """Every key of a vault, derived by the independent reader from keyring, key file and index, to be looked for."""
 
+import base64
 import os
 import sys
 
@@ -22,7 +23,7 @@ def of_keyring(vault):
     keys = keyring.unlock_keys(members, unlock)
     slot = members["slots"][0]
     root = sealed.open_value(
-        unlock, sealed.keyring_associated("slot", keys.vault, slot["number"]), keyring.base64.b64decode(slot["rootKey"]))
+        unlock, sealed.keyring_associated("slot", keys.vault, slot["number"]), base64.b64decode(slot["rootKey"]))
     in_use = {"root key": root, "token key": keys.token, "receipt seed": keys.receipt}
     in_use |= {f"locator key {number}": key for number, key in keys.locators.items()}
     in_use |= {f"generation key {number}": key for number, key in keys.generations.items()}

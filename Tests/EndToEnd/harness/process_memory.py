@@ -23,20 +23,20 @@ def mappings(pid):
     return found
 
 
-def search(pid, needles):
-    """Where each of the byte strings stands: a list of finds by the name of each."""
-    finds = {name: [] for name in needles}
-    longest = max(len(needle) for needle in needles.values())
+def search(pid, keys):
+    """Where each key stands, either half of it counting: a register spilled to a stack holds no more. Finds by name."""
+    finds = {name: [] for name in keys}
+    halves = [(name, key[at:at + 16]) for name, key in keys.items() for at in (0, 16)]
     read = 0
     with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
         for mapping in mappings(pid):
             if not mapping.readable or mapping.name.startswith("[vv"):
                 continue
             for place in range(mapping.start, mapping.end, _AT_A_TIME):
-                end = min(mapping.end, place + _AT_A_TIME + longest - 1)
+                end = min(mapping.end, place + _AT_A_TIME + 15)
                 data = os.pread(memory.fileno(), end - place, place)
                 read += len(data)
-                for name, needle in needles.items():
+                for name, needle in halves:
                     at = data.find(needle)
                     while at >= 0 and at < _AT_A_TIME:
                         finds[name].append(Find(place + at, mapping))
