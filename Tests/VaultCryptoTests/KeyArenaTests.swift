@@ -36,13 +36,12 @@ struct KeyArenaTests {
         var again: [UInt] = []
         for _ in 0..<700 { again.append(Self.place(of: try arena.take())) }
         #expect(again.sorted() == addresses)
-        #expect(arena.isLocked)
     }
 
     @Test("Keys lie in memory that is locked")
     func locked() throws {
         let key = try Fresh.key("test")
-        #expect(KeyArena.shared.isLocked)
+        #expect(MemoryLock.shared.refusal == nil)
         _ = key.exposed
     }
 

@@ -214,12 +214,12 @@ final class ResourceLoader: Sendable {
     }
 
     /// Ends every fetch, keeping what came, and every reader. ``settle(_:)`` says when it is done.
-    func close() { end(with: VaultError(.closed, "the vault was closed; open it again")) }
+    func close() { end(with: VaultError.vaultClosed) }
 
     /// Ends every fetch, keeping what came, and every reader with an error. ``settle(_:)`` says when it is done.
     func end(with error: VaultError) {
         change { $0.end(with: error) }
-        opened.dropAll()
+        opened.close()
     }
 
     // MARK: Origin

@@ -121,7 +121,8 @@ public final class Vault: Sendable {
         }
     }
 
-    /// Ends all readers and fetches, seals and commits what came, and closes the index. Nothing happens the second time.
+    /// Ends all readers and fetches, seals and commits what came, closes the index, and wipes every key, whoever still
+    /// holds a reader. Nothing happens the second time.
     public func close() async {
         let wasClosed = isClosed.withLock { isClosed in
             defer { isClosed = true }
@@ -143,6 +144,10 @@ public final class Vault: Sendable {
             try store.touch(visited)
             try store.close()
         }
+        self.loaders.withLock { $0 = [:] }
+        for loader in loaders { loader.record.retire() }
+        // Without randomness or memory the keys stay, in locked memory, until the process ends.
+        try? store.keyring.close()
         for listener in passage.withLock({ $0.told }) { listener.finish() }
         await ownOrigin?.shutdown()
     }
@@ -196,6 +201,7 @@ public final class Vault: Sendable {
 
     /// The loader of a resource: one for each, however many use it.
     func use(_ reference: MediaReference) async throws -> (ResourceLoader, LoaderLease) {
+        try checkOpen()
         let reference = try tokens.unwrapped(reference).settled()
         let (id, key) = try await names.name(reference)
         return try use(id, key, reference)
@@ -213,9 +219,7 @@ public final class Vault: Sendable {
     private func use(
         _ id: ResourceID, _ key: CacheKey, _ reference: MediaReference
     ) throws -> (ResourceLoader, LoaderLease) {
-        guard !isClosed.withLock({ $0 }) else {
-            throw VaultError(.closed, "the vault was closed; open it again")
-        }
+        try checkOpen()
         let loader = try loaders.withLock { loaders in
             if let entry = loaders[id], entry.isRemoving { throw ResourceRecord.removed }
             var entry =
@@ -232,8 +236,14 @@ public final class Vault: Sendable {
         return (loader, LoaderLease { [weak self, weak loader] in self?.release(id, loader) })
     }
 
+    /// Without keys nothing has a name any more.
+    private func checkOpen() throws {
+        guard !isClosed.withLock({ $0 }) else { throw VaultError.vaultClosed }
+    }
+
     /// The id of a resource, and what it is the hash of.
     func name(_ reference: MediaReference) async throws -> (id: ResourceID, cacheKey: [UInt8]) {
+        try checkOpen()
         let (id, key) = try await names.name(try tokens.unwrapped(reference).settled())
         return (id, key.bytes)
     }
@@ -276,7 +286,8 @@ public final class Vault: Sendable {
             return VaultStatus(
                 vaultID: store.keyring.vaultID.hex, resources: totals.resources, bytes: totals.bytes,
                 segments: totals.segments, bytesFetched: try store.bytesFetched(),
-                generation: store.keyring.currentGeneration, keysLocked: KeyArena.shared.isLocked,
+                generation: store.keyring.currentGeneration, keysLocked: MemoryLock.shared.refusal == nil,
+                swapInReach: SwapReach.isOpen,
                 unlockMethod: store.keyring.unlockedBy.rawValue, used: used, limits: limits,
                 passedThrough: tally.passedThrough, evicted: tally.evicted, storeFailure: failure,
                 unlockRestsWithVault: rests)

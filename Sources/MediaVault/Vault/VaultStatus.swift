@@ -14,6 +14,8 @@ public struct VaultStatus: Hashable, Sendable {
     public let generation: Int
     /// Whether all keys lie in locked memory; where not, they may reach the swap device.
     public let keysLocked: Bool
+    /// Whether what the process has in memory may be written to a swap device: media always, keys where they are not locked.
+    public let swapInReach: Bool
     /// How the keyring was unlocked: `key-file`, `passphrase`, `command` or `credential`.
     public let unlockMethod: String
     /// Bytes of segment files on disk: what ``RoomLimits/maxSize`` limits.

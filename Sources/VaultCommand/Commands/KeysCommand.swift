@@ -5,6 +5,6 @@ struct KeysCommand: AsyncParsableCommand {
         commandName: "keys", abstract: "The life of the vault's keys.",
         subcommands: [
             SlotCommand.self, ChangePassphraseCommand.self, KeysBackupCommand.self, KeysRestoreCommand.self,
-            ResealCommand.self, RevokeLinksCommand.self, AuditCommand.self, DestroyCommand.self,
+            ResealCommand.self, RevokeLinksCommand.self, LockCommand.self, AuditCommand.self, DestroyCommand.self,
         ])
 }

@@ -27,17 +27,24 @@ struct StatusCommand: AsyncParsableCommand {
         }
     }
 
+    /// What of the process that has the vault open may reach a disk unsealed, and what to do about it.
+    static func memory(_ status: StatusDocument) -> String {
+        let keys =
+            status.keysLocked
+            ? "keys are locked" : "keys are not locked: raise the limit (LimitMEMLOCK= of a unit, ulimit -l)"
+        guard status.swapInReach else { return keys + (status.keysLocked ? "" : "; there is no swap they could reach") }
+        return "\(keys); swap is on, so that "
+            + (status.keysLocked ? "" : "keys and ") + "media may be written to it: set MemorySwapMax=0, or turn it off"
+    }
+
     private static func text(_ record: StatusRecord, _ folder: String) -> String {
         let status = record.status
         return FactSheet.text([
             ("vault", "\(status.vault) in \(folder)"),
             ("holds", "\(ByteCount.text(status.bytes)) of \(status.resources) titles, in \(status.segments) segments"),
             ("fetched", ByteCount.text(status.bytesFetched)),
-            (
-                "keys",
-                "generation \(status.generation)"
-                    + (status.keysLocked ? "" : ", not locked in memory: they may be swapped out")
-            ),
+            ("keys", "generation \(status.generation)"),
+            ("memory", memory(status)),
             ("unlock", status.unlock.method + (status.unlock.restsWithVault ? ", on the vault's own disk" : "")),
             ("service", record.service.value.map { "\($0.address) (process \($0.pid))" } ?? "not running"),
         ])

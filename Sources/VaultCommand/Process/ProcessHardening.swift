@@ -20,7 +20,13 @@ enum ProcessHardening {
         #else
         _ = unsafe setrlimit(RLIMIT_CORE, &none)
         #endif
+        endOnCrash()
         ignoreBrokenPipes()
+    }
+
+    /// Swift's own handler would read the memory of a process that crashes, and print registers and what they point to.
+    private static func endOnCrash() {
+        for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { _ = signal(number, SIG_DFL) }
     }
 
     /// A reader that goes away is an error of the write, not the end of the process.

@@ -79,6 +79,15 @@ package final class Keyring: Sendable {
         }
     }
 
+    // MARK: Closing
+
+    /// Lets go of every key: from now on it opens, names and changes nothing, and tokens made with it are good nowhere.
+    ///
+    /// - Throws: ``VaultError`` with code `storage` where the system gives no randomness or memory; then it stays open.
+    package func close() throws {
+        try opened.withLock { $0 = try KeyringKeys(closing: $0) }
+    }
+
     // MARK: Names
 
     /// The resource id `R` of a cache key under a locator; nil where the keyring has no such locator.

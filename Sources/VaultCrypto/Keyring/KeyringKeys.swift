@@ -16,6 +16,16 @@ struct KeyringKeys: Sendable {
     /// What is said of every generation, in ascending order.
     let records: [GenerationRecord]
 
+    /// What is left of a keyring's keys once it was closed: none that opens or names anything. What still signs does so with
+    /// a key that is nobody's.
+    init(closing keys: KeyringKeys) throws {
+        let nobodys = SharedKey(try Fresh.key("closed keyring"))
+        (revision, current, tokenEpoch) = (keys.revision, keys.current, keys.tokenEpoch)
+        (rootKey, tokenKey, receiptSeed) = (nobodys, nobodys, nobodys)
+        (locators, generations) = ([:], [:])
+        (receiptSequence, records) = (keys.receiptSequence, keys.records)
+    }
+
     /// Opens every key of a document.
     ///
     /// - Throws: ``VaultError`` with code `tamperedKeyring` where one does not open.

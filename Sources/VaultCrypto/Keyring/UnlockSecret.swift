@@ -26,7 +26,9 @@ package enum UnlockSecret: ~Copyable, Sendable {
             guard let text = unsafe String(validating: line, as: UTF8.self) else {
                 throw VaultError(.wrongKey, "the passphrase is not UTF-8; save its file in that encoding")
             }
-            let composed = Array(text.precomposedStringWithCanonicalMapping.utf8)
+            var composed = Array(text.precomposedStringWithCanonicalMapping.utf8)
+            // The strings themselves cannot be wiped.
+            defer { unsafe composed.withUnsafeMutableBytes { unsafe Remains.wipe($0) } }
             return try unsafe SecretBytes(capacity: composed.count) { output in
                 unsafe output.copyBytes(from: composed)
                 return composed.count

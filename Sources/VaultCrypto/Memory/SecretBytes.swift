@@ -15,6 +15,7 @@ package struct SecretBytes: ~Copyable, Sendable {
             throw VaultError(
                 .storage, "there is no memory left for secrets; end other programs or raise the memory limit")
         }
+        unsafe MemoryLock.shared.lock(address, capacity)
         let count: Int
         do {
             // The memory is ours alone until `init` returns.

@@ -16,6 +16,7 @@ extension AEAD {
     ) -> Bool {
         guard sealed.count >= tagByteCount, let address = sealed.baseAddress else { return false }
         precondition(part.upperBound <= sealed.count - tagByteCount && output.count == part.count)
+        defer { Remains.wipeStack() }
         return unsafe key.withBytes { keyBytes in
             // The buffers are lent for this call with their lengths.
             unsafe nonce.span.withUnsafeBufferPointer { nonceBytes in
@@ -52,7 +53,7 @@ extension AEAD {
                 unsafe xor(
                     UnsafeRawBufferPointer(rebasing: sealed[first..<(first + used.count)]), step: step, into: used)
                 unsafe output.copyMemory(from: UnsafeRawBufferPointer(rebasing: used[skipped...]))
-                unsafe sodium_memzero(bytes.baseAddress, bytes.count)
+                unsafe Remains.wipe(bytes)
             }
         }
         let rest = (part.lowerBound + lead)..<part.upperBound

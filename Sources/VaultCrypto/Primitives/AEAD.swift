@@ -18,6 +18,8 @@ package enum AEAD {
     ) {
         precondition(output.count >= plaintext.count + tagByteCount)
         guard let address = output.baseAddress else { return }
+        // Registers that hold parts of the key are spilled to the stack.
+        defer { Remains.wipeStack() }
         unsafe key.withBytes { keyBytes in
             // The buffers are lent for this call with their lengths; libsodium writes plaintext + tag bytes.
             unsafe nonce.span.withUnsafeBufferPointer { nonceBytes in
@@ -41,6 +43,7 @@ package enum AEAD {
     ) -> Bool {
         guard sealed.count >= tagByteCount, let address = sealed.baseAddress else { return false }
         precondition(output.count >= sealed.count - tagByteCount)
+        defer { Remains.wipeStack() }
         return unsafe key.withBytes { keyBytes in
             // The buffers are lent for this call with their lengths; libsodium writes sealed - tag bytes.
             unsafe nonce.span.withUnsafeBufferPointer { nonceBytes in

@@ -69,6 +69,8 @@ package enum KeyDerivation {
         let result = unsafe crypto_generichash_blake2b_salt_personal(
             output, SecretKey.byteCount, message, UInt64(message.count),
             key, key == nil ? 0 : SecretKey.byteCount, nil, purpose.personalisation)
+        // libsodium leaves the output on the stack, and that may be a key.
+        Remains.wipeStack()
         // It fails only for lengths out of its bounds, and ours are constants within them.
         precondition(result == 0, "BLAKE2b refused constant lengths")
     }

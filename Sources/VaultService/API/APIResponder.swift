@@ -75,6 +75,9 @@ struct APIResponder: Sendable {
                 return try json(NothingDocument())
             }
             return try json(try await vault.keyring())
+        case .locks:
+            try await vault.lock()
+            return try json(NothingDocument())
         case .settings:
             return try json(
                 request.method == .patch ? try await vault.change(asked.body()) : try await vault.settings())

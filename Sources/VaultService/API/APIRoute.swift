@@ -2,7 +2,7 @@
 enum APIRoute: String, CaseIterable, Sendable {
     case status, resources, resource, content, downloads, removals, pins, unpins, modes, prunes, verifications, settings
     case revocations, links, explanation, events
-    case reseals, shreds, audit, destructions, keyring
+    case reseals, shreds, audit, destructions, keyring, locks
     case openAPI = "openapi.json"
 
     /// The path on the service.
@@ -14,7 +14,7 @@ enum APIRoute: String, CaseIterable, Sendable {
         case .status, .resources, .audit, .openAPI: ["GET", "HEAD"]
         case .reseals, .shreds, .destructions: ["POST"]
         case .resource, .content, .explanation: ["GET", "HEAD", "POST"]
-        case .removals, .pins, .unpins, .modes, .prunes, .verifications, .links, .revocations: ["POST"]
+        case .removals, .pins, .unpins, .modes, .prunes, .verifications, .links, .revocations, .locks: ["POST"]
         case .downloads: ["GET", "HEAD", "POST", "DELETE"]
         case .settings: ["GET", "HEAD", "PATCH"]
         case .keyring: ["GET", "HEAD", "POST"]

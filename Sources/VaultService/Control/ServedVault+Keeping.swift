@@ -44,6 +44,10 @@ extension ServedVault {
         let _: NothingDocument = try await document(ControlQuestion(.POST, .keyring, body: order))
     }
 
+    package func lock() async throws {
+        let _: NothingDocument = try await document(ControlQuestion(.POST, .locks))
+    }
+
     package func settings() async throws -> SettingsDocument {
         try await document(ControlQuestion(.GET, .settings))
     }

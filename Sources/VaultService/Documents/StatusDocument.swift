@@ -15,6 +15,8 @@ package struct StatusDocument: Codable, Sendable {
     package let bytesFetched: Int64
     package let generation: Int
     package let keysLocked: Bool
+    /// Whether the memory of the process that has the vault open may be written to a swap device.
+    package let swapInReach: Bool
     /// Bytes of segment files on disk: what `maxSize` limits.
     package let used: Int64
     /// Bytes that were handed on without being stored since the vault was opened.
@@ -33,6 +35,7 @@ package struct StatusDocument: Codable, Sendable {
         bytesFetched = status.bytesFetched
         generation = status.generation
         keysLocked = status.keysLocked
+        swapInReach = status.swapInReach
         used = status.used
         passedThrough = status.passedThrough
         evicted = status.evicted

@@ -47,16 +47,15 @@ final class OpenConnections: Service {
 
     /// Speaks HTTP on connections that are looked after here.
     ///
-    /// - Parameter held: answers what need not be waited for.
-    func server(_ held: HeldResponder) -> HTTPServerBuilder {
+    /// - Parameter held: answers what need not be waited for; nil where nothing is answered so.
+    func server(_ held: HeldResponder?) -> HTTPServerBuilder {
         HTTPServerBuilder { [self] responder in
             LoopChannel(
                 base: HTTP1Channel(
                     responder: responder,
                     configuration: .init(
-                        additionalChannelHandlers: [
-                            ConnectionObserver(self), HeldAnswers(held), ConnectionOptionsInstaller(),
-                        ])))
+                        additionalChannelHandlers: [ConnectionObserver(self)]
+                            + (held.map { [HeldAnswers($0)] } ?? []) + [ConnectionOptionsInstaller()])))
         }
     }
 

@@ -68,6 +68,13 @@ extension APIRoute {
                     body: "KeyringOrder",
                     answers: [.json("Nothing", "It is done."), .badRequest, .conflict, .storageFailed]),
             ]
+        case .locks:
+            [
+                .post(
+                    "Wipes every key from the service's memory. All answers end, and nothing is opened until it is started "
+                        + "anew.",
+                    answers: Self.done)
+            ]
         case .settings:
             [
                 .get("The settings of the vault.", answers: [.json("Settings", "The settings.")]),

@@ -28,6 +28,7 @@ enum APISchemas {
         "Status": object([
             "vault": ["type": "string", "pattern": "^[0-9a-f]{32}$"], "resources": count, "segments": count,
             "bytes": ref("Bytes"), "bytesFetched": ref("Bytes"), "generation": count, "keysLocked": truth,
+            "swapInReach": truth,
             "used": ref("Bytes"), "passedThrough": ref("Bytes"), "evicted": ref("Bytes"),
             "storeFailure": orNull(text), "unlock": object(["method": text, "restsWithVault": truth]),
         ]),

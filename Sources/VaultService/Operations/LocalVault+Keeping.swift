@@ -39,6 +39,8 @@ extension LocalVault {
 
     package func carryOut(_ order: KeyringOrder) async throws { try await vault.carryOut(order) }
 
+    package func lock() async throws { await vault.close() }
+
     package func settings() async throws -> SettingsDocument {
         SettingsDocument(try await vault.limits(), try await vault.keyPolicy(), try await vault.modeSetting())
     }

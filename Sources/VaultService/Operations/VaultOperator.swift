@@ -71,6 +71,9 @@ package protocol VaultOperator: Sendable {
     /// Changes the keyring, as somebody ordered who has unlocked it.
     func carryOut(_ order: KeyringOrder) async throws
 
+    /// Wipes every key from memory: all reading ends, and nothing is opened until the vault is opened anew.
+    func lock() async throws
+
     /// The vault's settings.
     func settings() async throws -> SettingsDocument
 

@@ -13,6 +13,7 @@ package final class VaultServer: Sendable {
     private let address: ListenAddress
     private let group: ServiceGroup
     private let watch: StoreWatch
+    private let memoryWatch: MemoryWatch
     let api: APIResponder
 
     /// Prepares a service that listens once it runs.
@@ -34,6 +35,7 @@ package final class VaultServer: Sendable {
         }
         self.address = address
         watch = StoreWatch(vault: vault, logger: logger)
+        memoryWatch = MemoryWatch(vault: vault, logger: logger)
         let (controlSettled, controlSettles) = AsyncStream.makeStream(of: Never.self)
         let (socketSettled, socketSettles) = AsyncStream.makeStream(of: Never.self)
         let connections = OpenConnections(
@@ -68,7 +70,7 @@ package final class VaultServer: Sendable {
         if socket == nil { socketSettles.finish() }
         let control = configuration.controlFolder.map { folder in
             ControlListener(
-                api: api, folder: folder, idleTimeout: TimeAmount(configuration.connectionLimits.idle), logger: logger,
+                api: api, folder: folder, configuration: configuration, logger: logger,
                 onSettled: { controlSettles.finish() })
         }
         if control == nil { controlSettles.finish() }
@@ -89,8 +91,8 @@ package final class VaultServer: Sendable {
     ///
     /// - Throws: ``ListenFailure`` where it cannot listen.
     package func run() async throws {
-        let watching = watch.begin()
-        defer { watching.cancel() }
+        let watching = [watch.begin(), memoryWatch.begin()]
+        defer { for task in watching { task.cancel() } }
         do {
             try await group.run()
         } catch let failure as IOError {

@@ -123,7 +123,7 @@ package final class VaultIndex: Sendable {
 
     /// GRDB asks a connection that is closed whether it is within a transaction, and SQLite crashes.
     private func checkOpen() throws {
-        guard isOpen.load(ordering: .relaxed) else { throw VaultError(.closed, "the vault was closed; open it again") }
+        guard isOpen.load(ordering: .relaxed) else { throw VaultError.vaultClosed }
     }
 
     // MARK: Work

@@ -90,8 +90,14 @@ package struct SegmentWriter: ~Copyable {
     package mutating func checkpoint(in store: VaultStore) throws { try store.checkpoint(&self) }
 
     private mutating func sealFilling() throws(FileFailure) {
-        let block = filling
-        filling.removeAll(keepingCapacity: true)
+        // Taken out, so that the block is held once and can be wiped.
+        var block: [UInt8] = []
+        swap(&block, &filling)
+        defer {
+            unsafe block.withUnsafeMutableBytes { unsafe Remains.wipe($0) }
+            block.removeAll(keepingCapacity: true)
+            swap(&block, &filling)
+        }
         try sealBlock(block[...])
     }
 

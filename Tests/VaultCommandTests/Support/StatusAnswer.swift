@@ -18,5 +18,6 @@ struct StatusAnswer: Decodable {
     let generation: Int
     let unlock: Unlock
     let keysLocked: Bool
+    let swapInReach: Bool
     let service: Service?
 }

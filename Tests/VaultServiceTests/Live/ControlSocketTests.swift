@@ -87,6 +87,22 @@ struct ControlSocketTests {
         #expect(origin.exchanges.isEmpty)
     }
 
+    @Test("Who waits to be told to go on is told so, and close is heeded however it is spelled (RFC 9110 §10.1.1)")
+    func connectionOptions() async throws {
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            let client = try service.controlClient()
+            await client.send(
+                "POST /api/v1/prunes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n"
+                    + "Expect: 100-continue\r\nConnection: CLOSE\r\n\r\n")
+            #expect(await client.readHead()?.status == 100)
+            await client.send("{}")
+            let head = try #require(await client.readHead())
+            #expect(head.status == 200 && head.fields["connection"] == "close")
+            _ = await client.read(head.fields["content-length"].flatMap { Int($0) } ?? 0)
+            #expect(await client.readToEnd() == [])
+        }
+    }
+
     @Test("By the network the same routes want the admin token", arguments: APIRoute.allCases)
     func network(route: APIRoute) async throws {
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
@@ -97,8 +113,9 @@ struct ControlSocketTests {
             let fields: KeyValuePairs = ["Authorization": "Bearer \(service.vault.tokens.adminToken)"]
             let answer = try #require(await client.ask(method, route.path, host: service.host, fields: fields))
             // Where a body or a query is missing, the request is a bad one: it was let in.
-            let isWhole = [.status, .resources, .settings, .downloads, .events, .openAPI, .revocations, .audit]
-                .contains(route)
+            let isWhole = [
+                .status, .resources, .settings, .downloads, .events, .openAPI, .revocations, .audit, .locks,
+            ].contains(route)
             #expect(answer.head.status == (isWhole ? 200 : 400))
         }
     }

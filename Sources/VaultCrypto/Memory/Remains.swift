@@ -1,0 +1,17 @@
+import CSodium
+
+/// What computing leaves behind, wiped.
+package enum Remains {
+    /// Wipes bytes that held a secret or media, in a way that no optimiser drops (`sodium_memzero`).
+    package static func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
+        guard let address = buffer.baseAddress else { return }
+        // The caller's own buffer, with its length.
+        unsafe sodium_memzero(address, buffer.count)
+    }
+
+    /// Wipes the part of the stack that libsodium has just used: it leaves derived keys and spilled registers there.
+    static func wipeStack() { sodium_stackzero(stackByteCount) }
+
+    /// More than any of its calls that take a key uses, beside Argon2id, which wipes after itself.
+    private static let stackByteCount = 4096
+}

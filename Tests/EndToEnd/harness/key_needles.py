@@ -1,0 +1,49 @@
+"""Every key of a vault, derived by the independent reader from keyring, key file and index, to be looked for."""
+
+import base64
+import os
+import sys
+
+from .case import ROOT
+
+sys.path.insert(0, os.path.join(ROOT, "Tests", "IndependentReader"))
+
+from vaultformat import database, derivation, keyring, sealed  # noqa: E402
+from vaultformat.contents import Contents  # noqa: E402
+
+
+def _file(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def of_keyring(vault):
+    """The keys that an open vault has in use all the time, by name, and the key file's own, which it needs but once."""
+    members, unlock = keyring.read(_file(vault.keyring)), _file(vault.key)
+    keys = keyring.unlock_keys(members, unlock)
+    slot = members["slots"][0]
+    root = sealed.open_value(
+        unlock, sealed.keyring_associated("slot", keys.vault, slot["number"]), base64.b64decode(slot["rootKey"]))
+    in_use = {"root key": root, "token key": keys.token, "receipt seed": keys.receipt}
+    in_use |= {f"locator key {number}": key for number, key in keys.locators.items()}
+    in_use |= {f"generation key {number}": key for number, key in keys.generations.items()}
+    return in_use, {"key of the key file": unlock}
+
+
+def of_resources(vault):
+    """The keys of all resources: those that a reader uses, and those that are derived for a moment."""
+    keys = keyring.unlock_keys(keyring.read(_file(vault.keyring)), _file(vault.key))
+    contents = Contents(database.read_index(os.path.join(vault.folder, "index.sqlite")), keys)
+    used, derived = {}, {"index key": derivation.index_key(contents.locator)}
+    for resource in contents.resources:
+        url = resource.metadata["url"].rpartition("/")[2]
+        for number, key in resource.keys.items():
+            used[f"resource key {number} of {url}"] = key
+            derived[f"metadata key {number} of {url}"] = derivation.metadata_key(key)
+        for number, generation in keys.generations.items():
+            derived[f"wrapping key {number} of {url}"] = derivation.wrapping_key(generation, resource.id)
+        for representation in resource.representations:
+            for stored in representation.segments:
+                used[f"segment key at {stored.segment.start} of {url}"] = derivation.segment_key(
+                    stored.resource_key, stored.segment.header)
+    return used, derived

@@ -1,0 +1,189 @@
+"""Keys in memory: where they stand while they are in use, and that they are gone once they are not."""
+
+import base64
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from harness import client, key_needles, process_memory, unprivileged
+from harness.case import Settings, VaultCase, each
+from harness.waiting import eventually
+
+SIZE = 20 << 20
+REMEDY = "LimitMEMLOCK="
+LIMITS = {"8 MiB": 8 << 20, "64 KiB": 64 << 10, "0": 0}
+
+
+@unittest.skipUnless(sys.platform == "linux" and os.geteuid() == 0, "only root reads the memory of another process")
+class MemoryCase(VaultCase):
+    @classmethod
+    def prepare(cls):
+        cls.origin = cls.new_scripted_origin()
+        cls.public = tempfile.mkdtemp(prefix="mediavault-memory-")
+        cls.addClassCleanup(shutil.rmtree, cls.public, ignore_errors=True)
+        cls.binary = unprivileged.install(Settings.binary, cls.public)
+
+    def vault_of_user(self, name, limit):
+        vault = unprivileged.vault(self.binary, os.path.join(self.public, name), limit)
+        self.addCleanup(vault.stop)
+        return vault
+
+    def playing(self, vault, name, **script):
+        """A player that has read something of a title and stands still."""
+        stream = client.Stream(vault.address(self.origin.add(name, size=SIZE, **script)))
+        self.addCleanup(stream.close)
+        stream.read(1 << 20)
+        return stream
+
+    def finds(self, vault, keys):
+        return process_memory.search(vault.service.process.pid, keys)
+
+    def assert_each_found_locked(self, vault, keys):
+        for name, finds in self.finds(vault, keys).items():
+            self.assertTrue(finds, f"the search does not find the {name}, which is in use")
+            for find in finds:
+                self.assertIn("lo", find.mapping.flags, f"the {name} stands in memory that is not locked")
+                self.assertIn("dd", find.mapping.flags, f"the {name} stands in memory that a core file would hold")
+
+    def assert_none_found(self, vault, keys):
+        self.assertEqual({name: finds for name, finds in self.finds(vault, keys).items() if finds}, {})
+
+
+class KeysInMemory(MemoryCase):
+    def keys(self, vault):
+        """What is in use while two titles are played, and what is used but for a moment."""
+        always, once = key_needles.of_keyring(vault)
+        used, derived = key_needles.of_resources(vault)
+        in_use = {**always, **{name: key for name, key in used.items() if "segment" not in name or " at 0 " in name}}
+        return in_use, {**once, **derived, **used}
+
+    def playing_vault(self, name):
+        """A vault of which one title is held and read again and again, and another is being received."""
+        vault = self.vault_of_user(name, LIMITS["8 MiB"])
+        vault.serve()
+        held = vault.address(self.origin.add("held", size=SIZE))
+        self.assertEqual(len(client.get(held).body), SIZE)
+        growing = self.playing(vault, "growing", hold_at=12 << 20)
+        # What a title's bytes are received with is in the index once the first of them are durable.
+        self.assert_eventually(lambda: len(vault.result("list").splitlines()), 3)
+        return vault, held, growing
+
+    def test_lock(self):
+        """While media plays each key stands in locked memory and nowhere else; after keys lock none can be found"""
+        vault, held, growing = self.playing_vault("lock")
+        in_use, every = self.keys(vault)
+        self.assertTrue(any("segment" in name for name in in_use) and len(in_use) >= 9, list(in_use))
+        client.get(held, "bytes=0-99")
+        self.assert_each_found_locked(vault, in_use)
+        self.assert_none_found(vault, {name: key for name, key in every.items() if name not in in_use})
+        # Needs no key itself.
+        vault.result("keys", "lock", MEDIAVAULT_KEY_FILE="/nowhere/key", MEDIAVAULT_KEYRING="/nowhere/keyring.json")
+        self.assertLess(len(growing.read(SIZE)), SIZE)
+        self.assert_none_found(vault, {**every, **in_use})
+        self.assert_in_no_file(vault, {**every, **in_use})
+        self.assertEqual(client.get(held).status, 404)
+        refused = vault.run("status")
+        self.assertEqual((refused.returncode, b"locked" in refused.stderr), (1, True), refused.stderr)
+        # Locking once more changes nothing, and what was received is kept.
+        vault.result("keys", "lock")
+        vault.service.stop()
+        vault.serve("--offline")
+        self.assertEqual(len(client.get(held).body), SIZE)
+
+    def assert_in_no_file(self, vault, keys):
+        searched = 0
+        for parent, _, names in os.walk(vault.base):
+            for name in names:
+                path = os.path.join(parent, name)
+                if path == vault.key or not os.path.isfile(path):
+                    continue
+                with open(path, "rb") as file:
+                    data = file.read()
+                searched += 1
+                for what, key in keys.items():
+                    forms = (key, key.hex().encode(), key.hex().upper().encode(), base64.b64encode(key))
+                    self.assertFalse(any(form in data for form in forms), f"the {what} stands in {path}")
+        self.assertGreater(searched, 5)
+
+    def test_nothing_to_lock(self):
+        """Where no service runs, keys lock says that there is nothing to lock"""
+        done = self.new_vault().run("keys", "lock")
+        self.assertEqual((done.returncode, b"nothing to lock" in done.stderr), (0, True), done.stderr)
+
+
+class LockLimits(MemoryCase):
+    @each(*LIMITS)
+    def test_limit(self, limit):
+        """An ordinary user who may lock {} of memory plays, and is told whether keys are locked"""
+        vault = self.vault_of_user(f"limit-{LIMITS[limit]}", LIMITS[limit])
+        vault.serve()
+        self.playing(vault, f"film-{LIMITS[limit]}")
+        keys = key_needles.of_keyring(vault)[0]
+        status, shown = vault.status(), vault.result("status").decode()
+        if limit == "0":
+            self.assertFalse(status["keysLocked"])
+            self.assertEqual(vault.service.log().count(REMEDY), 1)
+            self.assertIn(REMEDY, shown)
+            self.assertTrue(all(self.finds(vault, keys).values()))
+        else:
+            self.assertTrue(status["keysLocked"])
+            self.assertNotIn(REMEDY, vault.service.log() + shown)
+            self.assert_each_found_locked(vault, keys)
+        vault.result("keys", "lock")
+        self.assert_none_found(vault, keys)
+
+    def test_limit_reached(self):
+        """A limit that is reached while the service runs is told then, once, and everything plays"""
+        vault = self.vault_of_user("limit-reached", 16 << 10)
+        vault.serve()
+        self.assertEqual((vault.status()["keysLocked"], vault.service.log().count(REMEDY)), (True, 0))
+        for number in range(300):
+            address = vault.address(self.origin.add(f"part-{number}", size=5000, seed=number))
+            self.assertEqual(len(client.get(address).body), 5000)
+            if not vault.status()["keysLocked"]:
+                break
+        self.assertFalse(vault.status()["keysLocked"])
+        self.assert_eventually(lambda: vault.service.log().count(REMEDY), 1)
+        self.figure("titles in use when 16 KiB of locked memory were full", number + 1, "told once")
+
+
+class CoreFiles(MemoryCase):
+    def test_core_file(self):
+        """A service that crashes leaves no core file, where another program of the same limits does, nor a word of memory"""
+        unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+        other = subprocess.Popen(
+            [sys.executable, "-c", "import os; os.abort()"], cwd=self.scratch,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, unlimited), stderr=subprocess.DEVNULL)
+        if not os.WCOREDUMP(os.waitpid(other.pid, 0)[1]):
+            self.skipTest("this system makes no core files")
+        vault = self.vault_of_user("core", 8 << 20)
+        vault.launcher = ("prlimit", "--core=unlimited:unlimited")
+        service = vault.serve()
+        with open(f"/proc/{service.process.pid}/limits", encoding="ascii") as file:
+            line = next(line for line in file if line.startswith("Max core file size"))
+        self.assertEqual(line.split()[4:6], ["0", "0"])
+        service.process.send_signal(signal.SIGSEGV)
+        ended, status = eventually(lambda: os.waitpid(service.process.pid, os.WNOHANG), lambda ended: ended[0])
+        service.process.returncode = -os.WTERMSIG(status) if ended else None
+        self.assertEqual((service.process.returncode, os.WCOREDUMP(status)), (-signal.SIGSEGV, False))
+        self.assertEqual(len(service.log().splitlines()), 1, "a crash tells more than that the service has begun")
+
+    def test_same_user(self):
+        """Another program of the same user cannot read the service's memory, though it can read that user's others"""
+        vault = self.vault_of_user("other", 8 << 20)
+        service = vault.serve()
+        user = {"user": unprivileged.USER, "cwd": "/"}
+        idle = subprocess.Popen(["sleep", "600"], **user)
+        self.addCleanup(idle.wait)
+        self.addCleanup(idle.kill)
+
+        def can_read(pid):
+            return subprocess.run(["cat", f"/proc/{pid}/environ"], stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL, **user).returncode == 0
+        self.assertTrue(eventually(lambda: can_read(idle.pid)), "the premise does not hold: nobody's memory can be read")
+        self.assertFalse(can_read(service.process.pid))
