@@ -2,5 +2,8 @@ import ArgumentParser
 
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keys", abstract: "The life of the vault's keys.", subcommands: [RevokeLinksCommand.self])
+        commandName: "keys", abstract: "The life of the vault's keys.",
+        subcommands: [
+            KeysListCommand.self, RotateCommand.self, RewrapCommand.self, RetireCommand.self, RevokeLinksCommand.self,
+        ])
 }
