@@ -96,6 +96,10 @@ let package = Package(
             name: "open-held-ranges",
             dependencies: ["CSodium", "MediaVault", "VaultCrypto", "VaultModel", "VaultStorage"],
             path: "Tests/Benchmarks/OpenHeldRanges", swiftSettings: settings),
+        .executableTarget(
+            name: "rewrap-keys",
+            dependencies: ["MediaVault", "VaultCrypto", "VaultModel", "VaultStorage"],
+            path: "Tests/Benchmarks/RewrapKeys", swiftSettings: settings),
         .testTarget(name: "VaultModelTests", dependencies: ["SeededRandom", "VaultModel"], swiftSettings: settings),
         .testTarget(
             name: "VaultManifestTests", dependencies: ["VaultManifest", "VaultModel"], swiftSettings: settings),

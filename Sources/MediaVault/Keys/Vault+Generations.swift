@@ -4,9 +4,6 @@ import VaultStorage
 
 // The life of generations: made, moved to, destroyed.
 extension Vault {
-    /// Where the keyring is changed.
-    var keyringPlace: KeyringPlace { KeyringPlace(keyringFile) }
-
     /// How the keys stand: what needs which generation, and how far an act is that was not finished.
     ///
     /// - Throws: ``VaultError`` where the index cannot be read.
@@ -39,7 +36,11 @@ extension Vault {
     ///   `owned`.
     public func retireGeneration(_ number: Int) async throws -> KeyReport {
         try await changingKeys("retire") { store, place in
-            try store.retire(number, at: place)
+            do {
+                try store.retire(number, at: place)
+            } catch let error as VaultError where error.code == .inUse {
+                throw GenerationNeeds.naming(number, in: store, error)
+            }
             return try KeyReport(store, act: nil)
         }
     }
@@ -64,7 +65,7 @@ extension Vault {
 
     /// Goes on with the end of generations that the owner before this one had decided.
     func finishRetiring() {
-        guard (try? store.retiringGenerations().isEmpty) == false else { return }
+        guard (try? store.isTurning()) == true else { return }
         // What fails is finished by the next owner, or by keys retire: keys list tells that it is not.
         _ = chores.begin { [self] in
             _ = try? await changingKeys("retire") { store, place in try store.finishTurn(at: place) }

@@ -4,20 +4,29 @@ import VaultStorage
 
 // Unlocking the keyring and opening the store with it.
 extension Vault {
+    /// Unlocks the keyring of a vault, and opens its store. A passphrase takes most of a second.
     static func openStore(_ place: VaultPlace, _ unlock: Unlock, _ options: VaultOptions) async throws -> VaultStore {
+        func open() async throws -> VaultStore {
+            let keyring = try await unlocked(place, unlock, isReader: options.access == .reader)
+            return try await openStore(place.folder, keyring, options)
+        }
         do {
-            return try await openStore(place.folder, try await unlocked(place, unlock), options)
+            return try await open()
         } catch let error as VaultError where error.code == .olderKeyring {
             // Its owner may have written keyring and index between the reading of the one and of the other.
-            return try await openStore(place.folder, try await unlocked(place, unlock), options)
+            return try await open()
         }
     }
 
-    private static func unlocked(_ place: VaultPlace, _ unlock: Unlock) async throws -> Keyring {
+    private static func unlocked(
+        _ place: VaultPlace, _ unlock: Unlock, isReader: Bool
+    ) async throws -> Keyring {
         try await BlockingPool.shared.run {
             guard VaultStore.exists(at: place.folder) else { throw VaultStore.absence(at: place.folder) }
             let secret = try unlock.secret()
-            return try KeyringReader.unlock(KeyringFile.read(place.keyring), with: secret)
+            let keyring = try KeyringReader.unlock(KeyringFile.read(place.keyring), with: secret)
+            if isReader { keyring.follow { try KeyringFile.read(place.keyring) } }
+            return keyring
         }
     }
 

@@ -50,7 +50,8 @@ enum KeysSheet {
     private static func table(_ rows: [[String]]) -> String {
         let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in
-            zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: "  ") + "\n"
+            let cells = zip(row.dropLast(), widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+            return (cells + row.suffix(1)).joined(separator: "  ") + "\n"
         }.joined()
     }
 }

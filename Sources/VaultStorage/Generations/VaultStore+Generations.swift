@@ -86,6 +86,9 @@ extension VaultStore {
         return try finishTurn(at: place)
     }
 
+    /// Whether the end of a generation is decided, and not finished.
+    package func isTurning() throws -> Bool { try !retiringGenerations().isEmpty }
+
     /// The generations whose end is decided: the index says so, or has let go of them already.
     package func retiringGenerations() throws -> [Int] {
         let known = try index.generations()

@@ -34,6 +34,7 @@ struct GenerationActTests {
         #expect(report.generations.map(\.resources) == [1, 0] && report.older.map(\.bytes) == [length])
         let needed = await #expect(throws: VaultError.self) { try await vault.retireGeneration(1) }
         #expect(needed?.code == .inUse && needed?.message.contains("generation 1") == true)
+        #expect(needed?.message.contains(fixture.url.description) == true)
         let last = try #require(try await rewrap(vault).last)
         #expect(last.report == RewrapReport(generation: 2, keys: 1, unopened: 0))
         report = try await vault.retireGeneration(1)
@@ -72,6 +73,19 @@ struct GenerationActTests {
         let again = try await fixture.open(mode: .offline)
         #expect(try await fixture.read(again) == 0..<length)
         await again.close()
+    }
+
+    @Test("A process that only reads, and was there before, opens what the owner has rewrapped meanwhile")
+    func readsOn() async throws {
+        let (fixture, vault) = try await filled()
+        let reader = try await fixture.open(.reader)
+        _ = try await vault.rotateKeys()
+        _ = try await rewrap(vault)
+        _ = try await vault.retireGeneration(1)
+        #expect(try await reader.summary(of: fixture.url)?.generation == 2)
+        #expect(try await fixture.read(reader) == 0..<length)
+        await reader.close()
+        await vault.close()
     }
 
     @Test("A second act is told which one works on the keys, and only the owner may act")
