@@ -4,7 +4,8 @@ struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys", abstract: "The life of the vault's keys.",
         subcommands: [
+            KeysListCommand.self, RotateCommand.self, RewrapCommand.self, RetireCommand.self, ResealCommand.self,
             SlotCommand.self, ChangePassphraseCommand.self, KeysBackupCommand.self, KeysRestoreCommand.self,
-            ResealCommand.self, RevokeLinksCommand.self, LockCommand.self, AuditCommand.self, DestroyCommand.self,
+            RevokeLinksCommand.self, LockCommand.self, AuditCommand.self, DestroyCommand.self,
         ])
 }

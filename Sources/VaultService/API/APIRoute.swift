@@ -3,6 +3,7 @@ enum APIRoute: String, CaseIterable, Sendable {
     case status, resources, resource, content, downloads, removals, pins, unpins, modes, prunes, verifications, settings
     case revocations, links, explanation, events
     case reseals, shreds, audit, destructions, keyring, locks
+    case keys, rotations, rewraps, retirements
     case openAPI = "openapi.json"
 
     /// The path on the service.
@@ -11,8 +12,8 @@ enum APIRoute: String, CaseIterable, Sendable {
     /// The methods that it answers to, HEAD beside each GET whose answer has an end.
     var methods: [String] {
         switch self {
-        case .status, .resources, .audit, .openAPI: ["GET", "HEAD"]
-        case .reseals, .shreds, .destructions: ["POST"]
+        case .status, .resources, .audit, .keys, .openAPI: ["GET", "HEAD"]
+        case .reseals, .shreds, .destructions, .rotations, .rewraps, .retirements: ["POST"]
         case .resource, .content, .explanation: ["GET", "HEAD", "POST"]
         case .removals, .pins, .unpins, .modes, .prunes, .verifications, .links, .revocations, .locks: ["POST"]
         case .downloads: ["GET", "HEAD", "POST", "DELETE"]
