@@ -4,7 +4,7 @@ struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys", abstract: "The life of the vault's keys.",
         subcommands: [
-            SlotCommand.self, ChangePassphraseCommand.self, KeysBackupCommand.self, KeysRestoreCommand.self,
-            RevokeLinksCommand.self,
+            KeysListCommand.self, RotateCommand.self, RewrapCommand.self, RetireCommand.self, SlotCommand.self,
+            ChangePassphraseCommand.self, KeysBackupCommand.self, KeysRestoreCommand.self, RevokeLinksCommand.self,
         ])
 }

@@ -1,7 +1,8 @@
 /// What can be asked under `/api/v1/`, named as the last part of the path.
 enum APIRoute: String, CaseIterable, Sendable {
     case status, resources, resource, content, downloads, removals, pins, unpins, modes, prunes, verifications, settings
-    case revocations, links, explanation, events, keyring
+    case revocations, links, explanation, events
+    case keys, rotations, rewraps, retirements, keyring
     case openAPI = "openapi.json"
 
     /// The path on the service.
@@ -10,9 +11,10 @@ enum APIRoute: String, CaseIterable, Sendable {
     /// The methods that it answers to, HEAD beside each GET whose answer has an end.
     var methods: [String] {
         switch self {
-        case .status, .resources, .openAPI: ["GET", "HEAD"]
+        case .status, .resources, .keys, .openAPI: ["GET", "HEAD"]
         case .resource, .content, .explanation: ["GET", "HEAD", "POST"]
         case .removals, .pins, .unpins, .modes, .prunes, .verifications, .links, .revocations: ["POST"]
+        case .rotations, .rewraps, .retirements: ["POST"]
         case .downloads: ["GET", "HEAD", "POST", "DELETE"]
         case .settings: ["GET", "HEAD", "PATCH"]
         case .keyring: ["GET", "HEAD", "POST"]

@@ -47,6 +47,26 @@ extension APIRoute {
                     body: "KeyringOrder",
                     answers: [.json("Nothing", "It is done."), .badRequest, .conflict, .storageFailed]),
             ]
+        case .keys: [.get("How the keys stand: each generation, and what needs it.", answers: [Self.keyState])]
+        case .rotations:
+            [
+                .post(
+                    "Makes a new generation of keys, which new resources use; with root a new root key and token key too; "
+                        + "with locator all resource ids anew instead.", body: "RotationOrder",
+                    answers: [Self.keyState, .badRequest, .conflict, .storageFailed])
+            ]
+        case .rewraps:
+            [
+                .post(
+                    "Wraps every resource key anew under the current generation, and tells how far it is, a line of "
+                        + "JSON for each step.", answers: [.lines])
+            ]
+        case .retirements:
+            [
+                .post(
+                    "Destroys a generation of keys that nothing needs.", body: "RetirementOrder",
+                    answers: [Self.keyState, .badRequest, .conflict, .storageFailed])
+            ]
         case .settings:
             [
                 .get("The settings of the vault.", answers: [.json("Settings", "The settings.")]),
@@ -75,6 +95,8 @@ extension APIRoute {
         case .openAPI: [.get("This document.", answers: [.json("Description", "OpenAPI 3.1.")])]
         }
     }
+
+    private static let keyState = APIOperation.Answer.json("Keys", "How the keys stand now.")
 
     private static let done: [APIOperation.Answer] = [
         .json("Nothing", "It is done."), .badRequest, .unknown, .storageFailed,
@@ -141,6 +163,7 @@ extension APIOperation {
 
 extension APIOperation.Answer {
     fileprivate static let badRequest = problem(400, "The query or the body cannot be used.")
+    fileprivate static let conflict = problem(409, "Something needs it, or another act works on the keys.")
     fileprivate static let unknown = problem(404, "There is none, or the token is not the right one.")
     /// Every route is hidden from who has no token, and any may come to grief.
     fileprivate static let common = [
@@ -148,7 +171,6 @@ extension APIOperation.Answer {
         problem(415, "The body does not say that it is JSON."), problem(500, "The store or the index failed."),
         problem(503, "The service ends."),
     ]
-    fileprivate static let conflict = problem(409, "Another act works on the keys, or they have changed meanwhile.")
     fileprivate static let storageFailed = problem(507, "The disk is full.")
     fileprivate static let lines = APIOperation.Answer(
         status: 200, description: "A line of JSON for each step, the last with done or problem.",

@@ -71,6 +71,16 @@ enum APISchemas {
         "Prune": object([
             "resources": count, "segments": count, "bytes": ref("Bytes"), "used": ref("Bytes"),
         ]),
+        "Keys": object([
+            "current": whole(from: 1), "act": orNull(text), "locatorChanging": truth,
+            "generations": [
+                "type": "array",
+                "items": object([
+                    "number": whole(from: 1), "created": count, "backups": count, "resources": count,
+                    "bytes": ref("Bytes"), "state": ["enum": ["current", "active", "retiring", "retired"]],
+                ]),
+            ],
+        ]),
         "Link": object(["path": ["type": "string", "pattern": "^/media/"], "expires": ["type": "integer"]]),
         "Settings": object([
             "maxSize": ref("Bytes"), "maxAge": count, "minFree": ref("Bytes"),
@@ -155,6 +165,18 @@ enum APISchemas {
                         ], optional: ["salt", "opsLimit", "memLimit"])),
                 "proof": ["type": "string", "description": "That whoever orders it has the root key."],
             ], optional: ["number", "slot"]),
+        "RotationOrder": object(
+            [
+                "root": orNull(truth), "locator": orNull(truth), "dropSlots": orNull(truth),
+                "slots": orNull([
+                    "type": "array",
+                    "items": object(
+                        ["method": ["enum": ["key-file", "passphrase"]], "path": text, "loose": orNull(truth)],
+                        optional: ["loose"]),
+                    "description": "Files that the service reads. Only for the control socket.",
+                ]),
+            ], optional: ["root", "locator", "dropSlots", "slots"]),
+        "RetirementOrder": object(["generation": whole(from: 1)]),
         "Limits": object(
             ["maxSize": orNull(limit), "maxAge": orNull(limit), "minFree": orNull(limit)],
             optional: ["maxSize", "maxAge", "minFree"]),
@@ -176,6 +198,7 @@ enum APISchemas {
         "type": "integer", "format": "int64", "minimum": .number(.min), "maximum": .number(.max),
         "description": "What lies out of bounds is brought within them.",
     ]
+    private static func whole(from least: Int64) -> JSONTree { ["type": "integer", "minimum": .number(least)] }
     private static let positive: JSONTree = [
         "type": "integer", "format": "int64", "minimum": 1, "maximum": .number(.max),
     ]

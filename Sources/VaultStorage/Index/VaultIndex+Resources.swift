@@ -134,7 +134,7 @@ extension VaultIndex {
         SealedDocument.associatedData("resource", "metadata", id.bytes)
     }
 
-    private static func infoData(_ resource: ResourceID, _ id: RepresentationID) -> [UInt8] {
+    static func infoData(_ resource: ResourceID, _ id: RepresentationID) -> [UInt8] {
         SealedDocument.associatedData("representation", "info", resource.bytes, id.bytes)
     }
 
