@@ -91,6 +91,49 @@ struct SlotCommandTests {
         _ = service
     }
 
+    @Test("With --revoke a copied keyring opens nothing of the folder any more", arguments: [true, false])
+    func revoked(isServed: Bool) async throws {
+        try #require(try await lab.run("keys", "slot", "add", "--new-key-file", path("second")).status == 0)
+        let copied = ["MEDIAVAULT_KEYRING": path("copied.json")]
+        try FileManager.default.copyItem(atPath: path("keyring.json"), toPath: path("copied.json"))
+        let service = try await serve(isServed)
+        let removed = try await lab.run("keys", "slot", "remove", "2", "--revoke")
+        #expect(removed.status == 0, "\(removed.errors)")
+        #expect(removed.errors.contains { $0.contains("a new root key is made") })
+        let changed = try await lab.run("keys", "change-passphrase", "--revoke", "--new-passphrase-file", path("new"))
+        #expect(changed.status == 0, "\(changed.errors)")
+        let new = ["MEDIAVAULT_KEY_FILE": "", "MEDIAVAULT_PASSPHRASE_FILE": path("new")]
+        let state = try await lab.run("keys", "list", "--json", setting: new).text
+        #expect(state.contains(#""current":3"#) && state.components(separatedBy: #""state":"retired""#).count == 3)
+        if let service {
+            service.signal(SIGTERM)
+            #expect(await service.result.status == 0)
+        }
+        #expect(try await opens(new))
+        for key in ["key", "second"] {
+            #expect(try await !opens(copied.merging(["MEDIAVAULT_KEY_FILE": path(key)]) { $1 }), "\(key)")
+        }
+    }
+
+    @Test("A revocation that would lock others out, or cannot be, changes no root key")
+    func revocationRefused() async throws {
+        let add = ["keys", "slot", "add", "--new-key-file"]
+        for name in ["second", "third"] { #expect(try await lab.start(add + [path(name)]).result.status == 0) }
+        let own = try await lab.run("keys", "slot", "remove", "1", "--revoke")
+        #expect(own.status == 2 && own.error?.contains("opens the keyring here") == true)
+        let alone = try await lab.run("keys", "slot", "remove", "3", "--drop-slots")
+        #expect(alone.status == 2)
+        #expect(try await listing().slots.count == 3)
+        let locked = try await lab.run("keys", "slot", "remove", "3", "--revoke")
+        #expect(locked.status == 2 && locked.error?.contains("2 (key-file") == true, "\(locked.errors)")
+        let kept = try await lab.run(
+            "keys", "change-passphrase", "--revoke", "--new-key-file", path("fresh"), "--slot-key-file", path("second"))
+        #expect(kept.status == 0, "\(kept.errors)")
+        #expect(try await opens(["MEDIAVAULT_KEY_FILE": path("second")]))
+        #expect(try await opens(["MEDIAVAULT_KEY_FILE": path("fresh")]))
+        #expect(try await !opens(["MEDIAVAULT_KEY_FILE": path("key")]))
+    }
+
     @Test("A credential of the unit opens the vault: named, and by its usual name")
     func credential() async throws {
         try lab.folder.write([UInt8](repeating: 4, count: 32), to: "mediavault.key", mode: 0o440)

@@ -18,19 +18,7 @@ struct RotateCommand: AsyncParsableCommand {
     @Flag(help: "Make a new root key and token key, too.")
     var root = false
 
-    @Option(
-        help: ArgumentHelp(
-            "With --root: a key file that opens another slot, which stays. May be given often.", valueName: "file"))
-    var slotKeyFile: [String] = []
-
-    @Option(
-        help: ArgumentHelp(
-            "With --root: a passphrase file that opens another slot, which stays. May be given often.",
-            valueName: "file"))
-    var slotPassphraseFile: [String] = []
-
-    @Flag(help: "With --root: drop the slots that nothing given here opens.")
-    var dropSlots = false
+    @OptionGroup var kept: KeptSlots
 
     @Flag(help: "Compute the ids of all titles anew, under a new key.")
     var locator = false
@@ -46,7 +34,7 @@ struct RotateCommand: AsyncParsableCommand {
         guard !root || !locator else {
             throw ValidationError("--root and --locator are two acts; run one after the other")
         }
-        guard root || slotKeyFile.isEmpty && slotPassphraseFile.isEmpty && !dropSlots else {
+        guard root || kept.isEmpty else {
             throw ValidationError("--slot-key-file, --slot-passphrase-file and --drop-slots belong to --root")
         }
     }
@@ -55,7 +43,7 @@ struct RotateCommand: AsyncParsableCommand {
         let finder = try await access.finder(waiting)
         let act: KeyAct = root ? .rotateRoot : locator ? .rotateLocator : .rotate
         let unlocks = root ? try await unlocks(finder.opener) : []
-        let dropSlots = dropSlots
+        let dropSlots = kept.dropSlots
         let document = try await Interruption.cancelling("keys list tells whether it was done") {
             try await finder.act { vault in
                 switch act {
@@ -73,13 +61,7 @@ struct RotateCommand: AsyncParsableCommand {
 
     /// What opens the slots that stay.
     private func unlocks(_ opener: VaultOpener?) async throws -> [Unlock] {
-        let directory = Surroundings.current.workingDirectory
-        let isLoose = access.unlocking.allowLooseKeyFile
-        return [try await own(opener)]
-            + slotKeyFile.map { .keyFile(path: AbsolutePath.of($0, from: directory), allowLoose: isLoose) }
-            + slotPassphraseFile.map {
-                .passphraseFile(path: AbsolutePath.of($0, from: directory), allowLoose: isLoose)
-            }
+        [try await own(opener)] + kept.unlocks(allowLoose: access.unlocking.allowLooseKeyFile)
     }
 
     private func own(_ opener: VaultOpener?) async throws -> Unlock {

@@ -1,14 +1,13 @@
 import Foundation
-import GRDB
 import OriginTestSupport
 import Synchronization
 import Testing
-@testable import VaultCrypto
+import VaultCrypto
 import VaultModel
+import VaultStorage
 import VaultTestSupport
 
 @testable import MediaVault
-@testable import VaultStorage
 
 @Suite("Backing the keyring up and restoring it", .timeLimit(.minutes(5)))
 struct KeyringRestoreTests {
@@ -141,10 +140,10 @@ struct KeyringRestoreTests {
     @Test("A backup from before a retire is warned of, needs force, and does not bring the key back")
     func retired() async throws {
         let vault = try await fixture.open()
-        try addGeneration(vault)
+        _ = try await vault.rotateKeys()
         _ = try await fixture.read(vault)
         try await vault.backUpKeyring(to: backup, for: SlotWay(drawer))
-        try retire(1, vault)
+        _ = try await vault.retireGeneration(1)
         await vault.close()
         let error = try await refusal()
         #expect(error.code == .olderKeyring && error.message.contains("generation 1, which was retired"))
@@ -158,7 +157,7 @@ struct KeyringRestoreTests {
     @Test("A backup from before a rotation opens some titles, and needs force to do without the others")
     func lacking() async throws {
         try await backedUp { vault in
-            try addGeneration(vault)
+            _ = try await vault.rotateKeys()
             let other = fixture.origin.url("/other.mp4")
             for try await _ in try await vault.read(other) {}
         }
@@ -173,8 +172,8 @@ struct KeyringRestoreTests {
     func useless() async throws {
         let vault = try await fixture.open()
         try await vault.backUpKeyring(to: backup, for: SlotWay(drawer))
-        try addGeneration(vault)
-        try retire(1, vault)
+        _ = try await vault.rotateKeys()
+        _ = try await vault.retireGeneration(1)
         _ = try await fixture.read(vault)
         await vault.close()
         #expect(try await refusal(force: true).code == .olderKeyring)
@@ -229,39 +228,5 @@ struct KeyringRestoreTests {
             #expect(counted == [2] || left == allowed.last, "cut \(number)")
         }
         #expect(Set(allowed).count == 4)
-    }
-
-    // MARK: Generations by hand
-
-    /// Makes a generation the current one, in keyring and index.
-    private func addGeneration(_ vault: Vault) throws {
-        try change(vault) { edit in
-            let number = edit.document.current + 1
-            edit.document.generations.append(
-                .init(
-                    number: number, created: 0, key: try edit.seal(Fresh.key("test"), .generation, number), backups: 0))
-            edit.document.current = number
-        }
-        try vault.store.index.database.write { [number = vault.store.keyring.currentGeneration] db in
-            try db.execute(sql: "INSERT OR IGNORE INTO generation VALUES (?, 'active')", arguments: [number])
-        }
-    }
-
-    /// Takes a generation's row and key away.
-    private func retire(_ number: Int, _ vault: Vault) throws {
-        try vault.store.index.database.write { db in
-            try db.execute(sql: "DELETE FROM generation WHERE number = ?", arguments: [number])
-        }
-        try change(vault) { edit in
-            for index in edit.document.generations.indices where edit.document.generations[index].number == number {
-                edit.document.generations[index].key = nil
-            }
-        }
-    }
-
-    private func change(_ vault: Vault, _ edit: (inout KeyringEdit) throws -> Void) throws {
-        try vault.store.keyring.change(
-            reading: { try KeyringFile.read(keyring) }, writing: { try KeyringFile.write($0, to: keyring) }, edit)
-        try vault.store.index.rememberKeyring()
     }
 }

@@ -18,18 +18,24 @@ struct ChangePassphraseCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "New way") var new: NewWayOptions
 
+    @OptionGroup(title: "Old way") var revoking: RevokeOptions
+
     @OptionGroup var access: VaultAccess
 
     @OptionGroup var waiting: WaitOption
 
     func run() async throws {
         let changer = try await KeyringChanger(access, waiting)
-        let way = try await new.way(label: label, allowLoose: access.unlocking.allowLooseKeyFile)
+        let isLoose = access.unlocking.allowLooseKeyFile
+        let way = try await new.way(label: label, allowLoose: isLoose)
+        let isOwn = slot == nil || slot == changer.orders.unlockedSlot
+        let revocation = revoking.revocation(
+            unlocks: isOwn ? [way.unlock] : [way.unlock, changer.unlock], allowLoose: isLoose)
         let order = try await changer.orders.replacing(slot, with: way)
-        try await changer.carryOut(order)
+        try await changer.carryOut(order, then: revocation)
         await Terminal.shared.say(
             "slot \(slot ?? changer.orders.unlockedSlot) opens with what is new, and with nothing else; "
                 + "back the keyring up again")
-        await KeyringChanger.warn(of: "what opened it before")
+        await KeyringChanger.tell(of: "what opened it before", revocation)
     }
 }

@@ -12,14 +12,23 @@ struct SlotRemoveCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The slot's number, as keys slot list shows it.", valueName: "number"))
     var number: Int
 
+    @OptionGroup(title: "Old way") var revoking: RevokeOptions
+
     @OptionGroup var access: VaultAccess
 
     @OptionGroup var waiting: WaitOption
 
     func run() async throws {
         let changer = try await KeyringChanger(access, waiting)
-        try await changer.carryOut(try await changer.orders.removing(number))
+        let revocation = revoking.revocation(
+            unlocks: [changer.unlock], allowLoose: access.unlocking.allowLooseKeyFile)
+        guard revocation == nil || number != changer.orders.unlockedSlot else {
+            throw UsageError(
+                "slot \(number) is what opens the keyring here, and a new root key is sealed for one that stays; "
+                    + "unlock it with that one")
+        }
+        try await changer.carryOut(try await changer.orders.removing(number), then: revocation)
         await Terminal.shared.say("slot \(number) is gone; back the keyring up again")
-        await KeyringChanger.warn(of: "what opened it")
+        await KeyringChanger.tell(of: "what opened it", revocation)
     }
 }
