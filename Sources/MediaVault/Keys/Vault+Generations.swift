@@ -63,11 +63,14 @@ extension Vault {
         }
     }
 
-    /// Goes on with the end of generations that the owner before this one had decided.
+    /// Goes on with the end of generations that the owner before this one had decided. Not before a command that was
+    /// given had its turn: it may be the one that finishes this.
     func finishRetiring() {
-        guard (try? store.isTurning()) == true else { return }
-        // What fails is finished by the next owner, or by keys retire: keys list tells that it is not.
-        _ = chores.begin { [self] in
+        _ = chores.begin { [weak self] in
+            guard let self else { return }
+            let store = store
+            guard (try? await pool.run { try store.isTurning() }) == true else { return }
+            // What fails is finished by the next owner, or by keys retire: keys list tells that it is not.
             _ = try? await changingKeys("retire") { store, place in try store.finishTurn(at: place) }
         }
     }

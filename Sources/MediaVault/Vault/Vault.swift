@@ -95,7 +95,6 @@ public final class Vault: Sendable {
         if options.access == .owner {
             await vault.guardRoom()
             vault.beginUpkeep()
-            try await vault.pool.run { vault.finishRetiring() }
         }
         return vault
     }
@@ -286,9 +285,12 @@ public final class Vault: Sendable {
 
     private func beginUpkeep() {
         let task = Task { [weak self] in
+            var isFirst = true
             while !Task.isCancelled {
                 try? await Task.sleep(for: .seconds(1))
                 guard let self, !Task.isCancelled else { return }
+                if isFirst { finishRetiring() }
+                isFirst = false
                 await self.keepUp(now: .now)
             }
         }

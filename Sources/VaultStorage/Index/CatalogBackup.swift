@@ -29,9 +29,11 @@ package enum CatalogBackup {
             try index.database.writeWithoutTransaction { db in
                 try db.execute(sql: "ATTACH DATABASE ? AS backup", arguments: [path])
                 defer { try? db.execute(sql: "DETACH DATABASE backup") }
+                // It is synced as a whole when it is whole, and thrown away when it is not.
                 try db.execute(
                     sql: """
-                        PRAGMA backup.journal_mode = DELETE;
+                        PRAGMA backup.journal_mode = OFF;
+                        PRAGMA backup.synchronous = OFF;
                         PRAGMA backup.application_id = \(IndexSchema.applicationID);
                         PRAGMA backup.user_version = \(IndexSchema.version);
                         """)
