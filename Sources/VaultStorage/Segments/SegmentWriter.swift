@@ -16,8 +16,8 @@ package struct SegmentWriter: ~Copyable {
     private var sealed: [UInt8]
     private var writeFailure: FileFailure?
     private var syncFailure: FileFailure?
-    /// The most blocks written to the file at a time.
-    private static let blocksInRun = 8
+    /// How many blocks are written to the file at a time. With more than one, a write that fails costs all of them.
+    var blocksInRun = 1
     /// Whether the file's name is durable: once is enough.
     var isNameDurable = false
 
@@ -51,7 +51,7 @@ package struct SegmentWriter: ~Copyable {
         var rest = bytes
         while !rest.isEmpty {
             if filling.isEmpty, rest.count >= segment.blockSize {
-                let whole = min(rest.count / segment.blockSize, Self.blocksInRun) * segment.blockSize
+                let whole = min(rest.count / segment.blockSize, blocksInRun) * segment.blockSize
                 try sealRun(rest.prefix(whole))
                 rest = rest.dropFirst(whole)
                 continue
