@@ -100,6 +100,10 @@ let package = Package(
             name: "reseal-held-title",
             dependencies: ["CSodium", "MediaVault", "VaultCrypto", "VaultModel", "VaultStorage", "VaultTestSupport"],
             path: "Tests/Benchmarks/Reseal", swiftSettings: settings),
+        .executableTarget(
+            name: "rewrap-keys",
+            dependencies: ["MediaVault", "VaultCrypto", "VaultModel", "VaultStorage"],
+            path: "Tests/Benchmarks/RewrapKeys", swiftSettings: settings),
         .testTarget(name: "VaultModelTests", dependencies: ["SeededRandom", "VaultModel"], swiftSettings: settings),
         .testTarget(
             name: "VaultManifestTests", dependencies: ["VaultManifest", "VaultModel"], swiftSettings: settings),

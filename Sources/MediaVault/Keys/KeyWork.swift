@@ -2,17 +2,17 @@ import Synchronization
 import VaultModel
 
 /// Lets one act at a time work on the keys of a vault.
-final class KeyWork: Sendable {
+package final class KeyWork: Sendable {
     private let running = Mutex<String?>(nil)
 
     /// The act that works now, by the name of its command; nil where none does.
-    var act: String? { running.withLock { $0 } }
+    package var act: String? { running.withLock { $0 } }
 
     /// Runs an act, unless another one works.
     ///
     /// - Parameter act: what others are told that runs: the name of its command, `rewrap`.
     /// - Throws: ``VaultError`` with code `busy` where another act works; what `body` throws.
-    func exclusively<Result>(_ act: String, _ body: () async throws -> Result) async throws -> Result {
+    package func exclusively<Result>(_ act: String, _ body: () async throws -> Result) async throws -> Result {
         let other = running.withLock { running in
             defer { running = running ?? act }
             return running

@@ -65,6 +65,12 @@ final class ResourceNames: Sendable {
         known.withLock { $0.principals = principals }
     }
 
+    /// Reads for whom resources were stored anew: they have other names.
+    func reload() async throws {
+        let principals = try await pool.run { [store] in try store.index.settings().principals }
+        known.withLock { $0.principals = principals }
+    }
+
     // MARK: Policy
 
     /// Whether manifests and redirects may lead to a host though it is private.

@@ -35,9 +35,11 @@ public final class Vault: Sendable {
     /// Receipts for what is done to the keys.
     let auditLog: AuditLog
     /// One act on the keys at a time.
-    let keyWork = KeyWork()
+    package let keyWork = KeyWork()
     /// Whether acts on the keys that were broken off have been gone on with.
     let hasResumed = Mutex(false)
+    /// Whether resource ids are being computed anew: nobody gets a loader.
+    let isRenaming = Mutex(false)
     let loaders = Mutex<[ResourceID: LoaderEntry]>([:])
     private let upkeep = Mutex<Task<Void, Never>?>(nil)
     private let isClosed = Mutex(false)
@@ -85,12 +87,7 @@ public final class Vault: Sendable {
     public static func open(
         _ place: VaultPlace, unlock: Unlock, options: VaultOptions = VaultOptions()
     ) async throws -> Vault {
-        let keyring = try await BlockingPool.shared.run {
-            guard VaultStore.exists(at: place.folder) else { throw VaultStore.absence(at: place.folder) }
-            let secret = try unlock.secret()
-            return try KeyringReader.unlock(KeyringFile.read(place.keyring), with: secret)
-        }
-        let store = try await openStore(place.folder, keyring, options)
+        let store = try await openStore(place, unlock, options)
         let vault = Vault(
             store: store, keyringFile: place.keyring, options: options,
             unlockRestsWithVault: UnlockPlace.rests(unlock.path, with: place.folder))
@@ -98,27 +95,9 @@ public final class Vault: Sendable {
         if options.access == .owner {
             await vault.guardRoom()
             vault.beginUpkeep()
+            try await vault.pool.run { vault.finishRetiring() }
         }
         return vault
-    }
-
-    /// Opens the store, again as long as another process owns it and the caller wants to wait.
-    private static func openStore(
-        _ folder: String, _ keyring: Keyring, _ options: VaultOptions
-    ) async throws -> VaultStore {
-        var tries = 0
-        while true {
-            do {
-                return try await BlockingPool.shared.run {
-                    try VaultStore.open(
-                        at: folder, keyring: keyring, access: options.access == .owner ? .owner : .reader,
-                        fileSystem: options.fileSystem, now: options.now)
-                }
-            } catch let refusal as VaultError where refusal.code == .owned {
-                guard try await options.whenOwned?(refusal, tries) == true else { throw refusal }
-                tries += 1
-            }
-        }
     }
 
     /// Ends all readers and fetches, seals and commits what came, and closes the index. Nothing happens the second time.
@@ -205,6 +184,9 @@ public final class Vault: Sendable {
             throw VaultError(.closed, "the vault was closed; open it again")
         }
         let loader = try loaders.withLock { loaders in
+            // An id that was computed before names nothing any more.
+            guard !isRenaming.withLock({ $0 }), try key.id(keyring: store.keyring, locator: store.index.locator) == id
+            else { throw Self.renaming }
             if let entry = loaders[id], entry.isRemoving { throw ResourceRecord.removed }
             var entry =
                 loaders[id].flatMap { $0.loader.isBroken ? nil : $0 }

@@ -3,5 +3,8 @@ import ArgumentParser
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys", abstract: "The life of the vault's keys.",
-        subcommands: [ResealCommand.self, RevokeLinksCommand.self, AuditCommand.self, DestroyCommand.self])
+        subcommands: [
+            KeysListCommand.self, RotateCommand.self, RewrapCommand.self, ResealCommand.self, RetireCommand.self,
+            RevokeLinksCommand.self, AuditCommand.self, DestroyCommand.self,
+        ])
 }

@@ -8,6 +8,8 @@ package final class Keyring: Sendable {
     package let unlockedBy: UnlockMethod
 
     private let opened: Mutex<KeyringKeys>
+    /// Reads the file again, where another process may write it.
+    private let followed = Mutex<(@Sendable () throws -> [UInt8])?>(nil)
     /// Held while the file is written anew.
     private let writing = Mutex(())
 
@@ -76,6 +78,23 @@ package final class Keyring: Sendable {
         }
     }
 
+    /// From now on takes over what the vault's owner, another process, writes: when a generation is missing here.
+    package func follow(reading read: @escaping @Sendable () throws -> [UInt8]) { followed.withLock { $0 = read } }
+
+    /// Reads a file that another process may have written anew.
+    ///
+    /// - Returns: whether it was, and its keys are here now; a new root key opens to those alone who unlock it.
+    private func catchUp() -> Bool {
+        guard let read = followed.withLock({ $0 }) else { return false }
+        let root = keys.rootKey
+        guard let document = try? KeyringReader.document(in: read(), authenticatedBy: root.secret),
+            document.vaultID == vaultID, document.revision > revision,
+            let newer = try? KeyringKeys(opening: document, rootKey: root)
+        else { return false }
+        opened.withLock { if $0.revision < newer.revision { $0 = newer } }
+        return true
+    }
+
     // MARK: Names
 
     /// The resource id `R` of a cache key under a locator; nil where the keyring has no such locator.
@@ -111,7 +130,8 @@ package final class Keyring: Sendable {
     package func unwrap(
         _ wrapped: [UInt8], resource: ResourceID, number: Int, generation: Int
     ) throws -> SharedKey? {
-        guard let wrapping = try wrappingKey(resource, generation),
+        let known = try wrappingKey(resource, generation)
+        guard let wrapping = try known ?? (catchUp() ? wrappingKey(resource, generation) : nil),
             let key = try SealedValue.openKey(
                 wrapped, key: wrapping.secret, associatedData: Self.wrapData(resource, number, generation))
         else { return nil }

@@ -69,6 +69,12 @@ struct APIResponder: Sendable {
         case .destructions:
             let order: DestructionOrder = try await asked.body()
             return try json(try await vault.destroy(vaultID: order.vault))
+        case .keys: return try json(try await vault.keys())
+        case .rotations: return try json(try await rotation(asked.body(), context))
+        case .rewraps: return events(context) { [vault] tell in try await vault.rewrap { tell($0) } }
+        case .retirements:
+            let order: RetirementOrder = try await asked.body()
+            return try json(try await vault.retire(order.generation))
         case .settings:
             return try json(
                 request.method == .patch ? try await vault.change(asked.body()) : try await vault.settings())

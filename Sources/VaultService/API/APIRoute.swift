@@ -3,6 +3,7 @@ enum APIRoute: String, CaseIterable, Sendable {
     case status, resources, resource, content, downloads, removals, pins, unpins, modes, prunes, verifications, settings
     case revocations, links, explanation, events
     case reseals, shreds, audit, destructions
+    case keys, rotations, rewraps, retirements
     case openAPI = "openapi.json"
 
     /// The path on the service.
@@ -11,10 +12,11 @@ enum APIRoute: String, CaseIterable, Sendable {
     /// The methods that it answers to, HEAD beside each GET whose answer has an end.
     var methods: [String] {
         switch self {
-        case .status, .resources, .audit, .openAPI: ["GET", "HEAD"]
+        case .status, .resources, .keys, .audit, .openAPI: ["GET", "HEAD"]
         case .reseals, .shreds, .destructions: ["POST"]
         case .resource, .content, .explanation: ["GET", "HEAD", "POST"]
         case .removals, .pins, .unpins, .modes, .prunes, .verifications, .links, .revocations: ["POST"]
+        case .rotations, .rewraps, .retirements: ["POST"]
         case .downloads: ["GET", "HEAD", "POST", "DELETE"]
         case .settings: ["GET", "HEAD", "PATCH"]
         case .events: ["GET"]

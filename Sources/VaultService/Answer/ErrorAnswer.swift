@@ -78,7 +78,7 @@ enum ErrorAnswer {
         case .notHeld, .unreachable, .integrity: (504, "Gateway Timeout")
         case .refused: refusal(error.originStatus)
         case .lied, .changed: (502, "Bad Gateway")
-        case .closed, .removed: (503, "Service Unavailable")
+        case .closed, .removed, .busy: (503, "Service Unavailable")
         default: (500, "Internal Server Error")
         }
     }

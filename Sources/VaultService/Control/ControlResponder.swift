@@ -9,6 +9,7 @@ struct ControlResponder: HTTPResponder {
     func respond(to request: Request, context: ServiceContext) async throws -> Response {
         let isHead = request.method == .head
         var context = context
+        context.isControl = true
         let open = context.begin("\(request.method)", api.metrics)
         var response = await answer(to: request, isHead, context)
         response.headers[.requestID] = "\(open.id)"

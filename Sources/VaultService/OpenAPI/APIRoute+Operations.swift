@@ -50,7 +50,7 @@ extension APIRoute {
             [
                 .post(
                     "Forgets resources for good: their keys, and what wrapped them.", body: "ShredOrder",
-                    answers: [.json("Shred", "What became of each."), .badRequest, .busy, .storageFailed])
+                    answers: [.json("Shred", "What became of each."), .badRequest, .conflict, .storageFailed])
             ]
         case .audit: [.get("The audit log, read and checked.", answers: [.json("Audit", "Receipts and faults.")])]
         case .destructions:
@@ -58,7 +58,27 @@ extension APIRoute {
                 .post(
                     "Makes the whole vault unreadable, for ever. The service answers no more questions about it.",
                     body: "DestructionOrder",
-                    answers: [.json("Destruction", "It is gone."), .badRequest, .busy, .storageFailed])
+                    answers: [.json("Destruction", "It is gone."), .badRequest, .conflict, .storageFailed])
+            ]
+        case .keys: [.get("How the keys stand: each generation, and what needs it.", answers: [Self.keyState])]
+        case .rotations:
+            [
+                .post(
+                    "Makes a new generation of keys, which new resources use; with root a new root key and token key too; "
+                        + "with locator all resource ids anew instead.", body: "RotationOrder",
+                    answers: [Self.keyState, .badRequest, .conflict, .storageFailed])
+            ]
+        case .rewraps:
+            [
+                .post(
+                    "Wraps every resource key anew under the current generation, and tells how far it is, a line of "
+                        + "JSON for each step.", answers: [.lines])
+            ]
+        case .retirements:
+            [
+                .post(
+                    "Destroys a generation of keys that nothing needs.", body: "RetirementOrder",
+                    answers: [Self.keyState, .badRequest, .conflict, .storageFailed])
             ]
         case .settings:
             [
@@ -88,6 +108,8 @@ extension APIRoute {
         case .openAPI: [.get("This document.", answers: [.json("Description", "OpenAPI 3.1.")])]
         }
     }
+
+    private static let keyState = APIOperation.Answer.json("Keys", "How the keys stand now.")
 
     private static let done: [APIOperation.Answer] = [
         .json("Nothing", "It is done."), .badRequest, .unknown, .storageFailed,
@@ -154,6 +176,7 @@ extension APIOperation {
 
 extension APIOperation.Answer {
     fileprivate static let badRequest = problem(400, "The query or the body cannot be used.")
+    fileprivate static let conflict = problem(409, "Something needs it, or another act works on the keys.")
     fileprivate static let unknown = problem(404, "There is none, or the token is not the right one.")
     /// Every route is hidden from who has no token, and any may come to grief.
     fileprivate static let common = [
@@ -161,7 +184,6 @@ extension APIOperation.Answer {
         problem(415, "The body does not say that it is JSON."), problem(500, "The store or the index failed."),
         problem(503, "The service ends."),
     ]
-    fileprivate static let busy = problem(409, "Another act works on the keys.")
     fileprivate static let storageFailed = problem(507, "The disk is full.")
     fileprivate static let lines = APIOperation.Answer(
         status: 200, description: "A line of JSON for each step, the last with done or problem.",

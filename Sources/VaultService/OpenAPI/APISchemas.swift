@@ -71,6 +71,16 @@ enum APISchemas {
         "Prune": object([
             "resources": count, "segments": count, "bytes": ref("Bytes"), "used": ref("Bytes"),
         ]),
+        "Keys": object([
+            "current": whole(from: 1), "act": orNull(text), "locatorChanging": truth,
+            "generations": [
+                "type": "array",
+                "items": object([
+                    "number": whole(from: 1), "created": count, "backups": count, "resources": count,
+                    "bytes": ref("Bytes"), "state": ["enum": ["current", "active", "retiring", "retired"]],
+                ]),
+            ],
+        ]),
         "Link": object(["path": ["type": "string", "pattern": "^/media/"], "expires": ["type": "integer"]]),
         "Settings": object([
             "maxSize": ref("Bytes"), "maxAge": count, "minFree": ref("Bytes"),
@@ -162,6 +172,18 @@ enum APISchemas {
                 "quick": orNull(["type": "boolean", "description": "Whether the generation is left as it is."]),
             ], optional: ["quick"]),
         "DestructionOrder": object(["vault": ["type": "string", "pattern": "^[0-9a-f]{32}$"]]),
+        "RotationOrder": object(
+            [
+                "root": orNull(truth), "locator": orNull(truth), "dropSlots": orNull(truth),
+                "slots": orNull([
+                    "type": "array",
+                    "items": object(
+                        ["method": ["enum": ["key-file", "passphrase"]], "path": text, "loose": orNull(truth)],
+                        optional: ["loose"]),
+                    "description": "Files that the service reads. Only for the control socket.",
+                ]),
+            ], optional: ["root", "locator", "dropSlots", "slots"]),
+        "RetirementOrder": object(["generation": whole(from: 1)]),
         "Limits": object(
             ["maxSize": orNull(limit), "maxAge": orNull(limit), "minFree": orNull(limit)],
             optional: ["maxSize", "maxAge", "minFree"]),
@@ -193,6 +215,7 @@ enum APISchemas {
         "type": "integer", "format": "int64", "minimum": .number(.min), "maximum": .number(.max),
         "description": "What lies out of bounds is brought within them.",
     ]
+    private static func whole(from least: Int64) -> JSONTree { ["type": "integer", "minimum": .number(least)] }
     private static let positive: JSONTree = [
         "type": "integer", "format": "int64", "minimum": 1, "maximum": .number(.max),
     ]

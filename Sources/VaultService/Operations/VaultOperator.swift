@@ -51,6 +51,26 @@ package protocol VaultOperator: Sendable {
     /// Revokes every playback address made so far, and the admin token.
     func revokeLinks() async throws
 
+    /// How the keys stand.
+    func keys() async throws -> KeysDocument
+
+    /// Makes a new generation, which new resources use; gives how the keys stand then.
+    func rotate() async throws -> KeysDocument
+
+    /// Makes a new root key, token key and generation, for the slots that these open; gives how the keys stand then.
+    ///
+    /// - Parameter droppingOtherSlots: whether slots that none of them opens go.
+    func rotateRoot(unlockedBy unlocks: [Unlock], droppingOtherSlots: Bool) async throws -> KeysDocument
+
+    /// Computes every resource id anew; gives how the keys stand then.
+    func changeLocator() async throws -> KeysDocument
+
+    /// Wraps every resource key anew under the current generation.
+    func rewrap(progress: (RewrapStep) async throws -> Void) async throws -> RewrapDocument
+
+    /// Destroys a generation that nothing needs; gives how the keys stand then.
+    func retire(_ generation: Int) async throws -> KeysDocument
+
     /// Gives resources new keys, all of them where none is named, and seals their segments anew.
     func reseal(
         _ references: [MediaReference], bytesPerSecond: Int64?, progress: (ResealStep) async throws -> Void

@@ -7,6 +7,8 @@ import VaultModel
 struct ServiceContext: InitializableFromSource {
     let channel: any Channel
     private(set) var request: OpenRequest?
+    /// Whether it came by the control socket, from the vault's own user.
+    var isControl = false
     private let source: Logger
 
     init(source: ApplicationRequestContextSource) {

@@ -4,4 +4,6 @@ package struct GenerationUse: Hashable, Sendable {
     package var resources = 0
     /// Plaintext bytes that lie sealed under those keys.
     package var bytes: Int64 = 0
+
+    package init() {}
 }

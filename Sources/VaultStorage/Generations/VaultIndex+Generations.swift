@@ -1,6 +1,7 @@
+import Foundation
 import GRDB
 import VaultCrypto
-import VaultModel
+package import VaultModel
 
 // The index's side of *Two files, one law*: the keyring leads when something is added, the index when something goes.
 extension VaultIndex {
@@ -48,6 +49,16 @@ extension VaultIndex {
                 )
             }
             try db.execute(sql: "DELETE FROM generation WHERE number = ?", arguments: [number])
+        }
+    }
+
+    /// Some resources that a generation wraps a key of.
+    package func resources(wrappedBy generation: Int, limit: Int) throws -> [ResourceID] {
+        try read { db in
+            try Data.fetchAll(
+                db, sql: "SELECT DISTINCT resource FROM resourceKey WHERE generation = ? ORDER BY resource LIMIT ?",
+                arguments: [generation, limit]
+            ).compactMap { ResourceID($0) }
         }
     }
 

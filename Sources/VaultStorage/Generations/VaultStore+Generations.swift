@@ -63,7 +63,7 @@ extension VaultStore {
     }
 
     /// Renews the backup and empties the log, whatever was written since.
-    private func eraseTraces(after what: String) throws {
+    func eraseTraces(after what: String) throws {
         counters.withLock { $0.mustTruncateLog = true }
         do {
             try eraseTraces()
@@ -86,17 +86,25 @@ extension VaultStore {
         return try finishTurn(at: place)
     }
 
-    /// Whether a turn of the generation was begun and not finished.
-    package func isTurning() throws -> Bool { try !index.generations().retiring.isEmpty }
+    /// Whether the end of a generation is decided, and not finished.
+    package func isTurning() throws -> Bool { try !retiringGenerations().isEmpty }
 
-    /// Finishes a turn of the generation that was begun.
+    /// The generations whose end is decided: the index says so, or has let go of them already.
+    package func retiringGenerations() throws -> [Int] {
+        let known = try index.generations()
+        return keyring.activeGenerations.filter { number in
+            number != keyring.currentGeneration && (known.retiring.contains(number) || !known.all.contains(number))
+        }
+    }
+
+    /// Finishes what ends generations and was begun: a turn, or the retirement of one.
     ///
     /// - Returns: as ``turnGeneration(at:)``.
     package func finishTurn(at place: KeyringPlace) throws -> [Int] {
         var rewrap = try rewrap()
         while try rewrap.step() {}
         try finishRewrap()
-        return try index.generations().retiring.filter { number in
+        return try retiringGenerations().filter { number in
             do {
                 try retire(number, at: place)
                 return false

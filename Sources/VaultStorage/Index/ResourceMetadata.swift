@@ -6,7 +6,7 @@ package struct ResourceMetadata: Sendable {
     /// The URL as the caller gave it.
     package var url: String
     /// What the resource's id is the hash of.
-    package let cacheKey: [UInt8]
+    package internal(set) var cacheKey: [UInt8]
     /// The representation that is read, once there is one.
     package var serving: RepresentationID?
     /// Seconds since 1970.

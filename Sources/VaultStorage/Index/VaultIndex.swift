@@ -11,13 +11,14 @@ package final class VaultIndex: Sendable {
     let database: DatabaseQueue
     let keyring: Keyring
     /// The locator that this vault's ids are made with.
-    package let locator: Int
+    package var locator: Int { locatorInUse.load(ordering: .acquiring) }
+    private let locatorInUse: Atomic<Int>
     private let isOpen = Atomic(true)
 
     private init(database: DatabaseQueue, keyring: Keyring, locator: Int) {
         self.database = database
         self.keyring = keyring
-        self.locator = locator
+        locatorInUse = Atomic(locator)
     }
 
     /// The cost of a statement that waits for another connection, in seconds.
@@ -115,6 +116,9 @@ package final class VaultIndex: Sendable {
         }
     }
 
+    /// Names resources by another locator from now on: the index does so durably.
+    func use(locator: Int) { locatorInUse.store(locator, ordering: .releasing) }
+
     /// Folds the log into the file and closes the connection.
     package func close() throws {
         isOpen.store(false, ordering: .relaxed)
@@ -190,10 +194,16 @@ package final class VaultIndex: Sendable {
     }
 
     func write(_ settings: VaultSettings, _ db: Database) throws {
-        guard let key = try keyring.indexKey(locator: locator) else { return }
-        let sealed = try SealedDocument.seal(
-            settings.object, key: key.secret, associatedData: Self.settingsData(keyring.vaultID))
+        let sealed = try seal(settings, locator: locator)
         try db.execute(sql: "UPDATE vault SET settings = ?", arguments: [sealed.data])
+    }
+
+    func seal(_ settings: VaultSettings, locator: Int) throws -> [UInt8] {
+        guard let key = try keyring.indexKey(locator: locator) else {
+            throw VaultError(.foreignKeyring, "the keyring lacks the key of this vault's settings; use the newer one")
+        }
+        return try SealedDocument.seal(
+            settings.object, key: key.secret, associatedData: Self.settingsData(keyring.vaultID))
     }
 
     func openSettings(_ sealed: Data) throws -> VaultSettings {

@@ -44,6 +44,12 @@ extension VaultSettings {
         ((try? members.strings("principals")) ?? []).compactMap { Base64.decode($0) }.filter { $0.count == 32 }
     }
 
+    /// Gives principals other names.
+    mutating func rename(principals: [[UInt8]: [UInt8]]) {
+        guard !self.principals.isEmpty else { return }
+        members["principals"] = .array(self.principals.map { .string(Base64.encode(principals[$0] ?? $0)) })
+    }
+
     /// Remembers a principal. One more than the most says that there are others, which are not remembered.
     package mutating func note(principal: [UInt8]) {
         var known = principals

@@ -35,7 +35,7 @@ struct APITests {
                 }
                 for (target, schema) in [
                     ("status", "Status"), ("resources", "Page"), ("settings", "Settings"), ("downloads", "Downloads"),
-                    ("openapi.json", "Description"), ("audit", "Audit"),
+                    ("keys", "Keys"), ("audit", "Audit"), ("openapi.json", "Description"),
                 ] { try fits(try await service.control("GET", "/api/v1/\(target)"), schema) }
                 for (target, schema) in [("resource", "Resource"), ("explanation", "Explanation")] {
                     let answer = try await service.control("GET", "/api/v1/\(target)\(named)")
@@ -49,6 +49,12 @@ struct APITests {
             try fits(
                 try await service.control("PATCH", "/api/v1/settings", body: #"{"ignoreQuery":{"*":["t"]}}"#),
                 "Settings")
+            for body in ["{}", #"{"locator":true}"#] {
+                try fits(try await service.control("POST", "/api/v1/rotations", body: body), "Keys")
+            }
+            try fits(
+                try await service.control("POST", "/api/v1/retirements", body: #"{"generation":1}"#), "Problem",
+                status: 409)
             try fits(try await service.control("POST", "/api/v1/removals", body: "{}"), "Problem", status: 400)
             for try await _ in service.vault.download(url) {}
             try fits(try await service.control("POST", "/api/v1/removals", body: order), "Removal")

@@ -123,11 +123,11 @@ struct GenerationTests {
         }
         #expect(try store.turnGeneration(at: vault.keyringPlace()) == [1])
         #expect(store.keyring.activeGenerations == [1, 2])
-        #expect(try store.isTurning())
+        #expect(try store.retiringGenerations() == [1])
         _ = try store.remove(broken)
         #expect(try store.finishTurn(at: vault.keyringPlace()) == [])
         #expect(store.keyring.activeGenerations == [2])
-        #expect(try !store.isTurning())
+        #expect(try store.retiringGenerations() == [])
     }
 
     @Test("What the keyring got and the index was not told is taken over; what the index let go of is not")

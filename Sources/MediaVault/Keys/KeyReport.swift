@@ -1,0 +1,37 @@
+import VaultCrypto
+import VaultStorage
+
+/// How the keys of a vault stand, and how far an act on them is that was not finished.
+public struct KeyReport: Hashable, Sendable {
+    /// Every generation that ever was, in ascending order.
+    public let generations: [GenerationReport]
+    /// The act that works on the keys now, by the name of its command; nil where none does, or another process's.
+    public let act: String?
+    /// Whether resource ids are being computed anew, and that was not finished: changing the locator again finishes it.
+    public let isLocatorChanging: Bool
+
+    /// The generation that new resources use.
+    public var current: Int { generations.last { $0.state == .current }?.number ?? 0 }
+
+    /// Generations whose keys still open something, other than the current one.
+    public var older: [GenerationReport] { generations.filter { $0.state == .active || $0.state == .retiring } }
+
+    /// Reads it. Blocks.
+    init(_ store: VaultStore, act: String?) throws {
+        let (retiring, use) = (try store.retiringGenerations(), try store.index.generationUse())
+        let keyring = store.keyring
+        generations = keyring.generationRecords.map { record in
+            let state = Self.state(
+                of: record, current: keyring.currentGeneration, isRetiring: retiring.contains(record.number))
+            return GenerationReport(record, state, use[record.number] ?? GenerationUse())
+        }
+        self.act = act
+        isLocatorChanging = keyring.locators != [store.index.locator]
+    }
+
+    private static func state(of record: GenerationRecord, current: Int, isRetiring: Bool) -> GenerationState {
+        if record.number == current { return .current }
+        if record.isRetired { return .retired }
+        return isRetiring ? .retiring : .active
+    }
+}

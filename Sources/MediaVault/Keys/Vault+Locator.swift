@@ -1,0 +1,76 @@
+import Synchronization
+import VaultCrypto
+import VaultModel
+import VaultStorage
+
+extension Vault {
+    /// Gives the vault a fresh locator key: every resource id is computed anew, and who knows the old key cannot tell any
+    /// more whether the vault has a given URL. What was broken off is finished.
+    ///
+    /// Readers and downloads end with code `removed`, and what is opened meanwhile is refused with code `busy`: afterwards
+    /// everything is found by its URL as before. Where resources are stored for single users, all playback addresses and
+    /// the admin token are void.
+    ///
+    /// - Returns: how the keys stand now.
+    /// - Throws: ``VaultError`` with code `integrity` where the settings do not open; `busy`, `owned`, `storage`,
+    ///   `diskFull`.
+    public func changeLocator() async throws -> KeyReport {
+        try requireKeyOwner()
+        let (store, place) = (store, keyringPlace)
+        return try await keyWork.exclusively(KeyAct.rotateLocator.rawValue) {
+            isRenaming.withLock { $0 = true }
+            defer { isRenaming.withLock { $0 = false } }
+            await endLoaders()
+            let report = try await pool.run {
+                _ = try store.changeLocator(at: place) { try Self.principals(in: store, from: $0, to: $1) }
+                return try KeyReport(store, act: nil)
+            }
+            try await names.reload()
+            return report
+        }
+    }
+
+    /// Ends all readers and fetches, and lets nothing write by an id that it has learned.
+    private func endLoaders() async {
+        let ended = loaders.withLock { loaders in
+            defer { loaders = [:] }
+            return loaders.values.map(\.loader)
+        }
+        for loader in ended { loader.end(with: Self.renamed) }
+        for loader in ended {
+            // A resource whose rows do not open has nothing to write either.
+            try? await loader.ready()
+            await loader.settle()
+            await loader.revalidator.stop()
+            try? await pool.run { loader.record.retire() }
+        }
+    }
+
+    private static let renamed = VaultError(
+        .removed, "the vault's resource ids are being computed anew; open it again in a moment")
+
+    /// What is refused while ids are computed anew.
+    static let renaming = VaultError(
+        .busy, "the vault's resource ids are being computed anew; try again in a moment")
+
+    /// The names that principals have under another locator. Whose credentials no resource keeps has the old one still.
+    private static func principals(
+        in store: VaultStore, from old: Int, to new: Int
+    ) throws -> [[UInt8]: [UInt8]] {
+        guard try !store.index.settings().principals.isEmpty else { return [:] }
+        var renamed: [[UInt8]: [UInt8]] = [:]
+        var last: ResourceID?
+        while true {
+            let page = try store.index.resources(after: last, limit: 64)
+            for case let metadata? in page.map(\.resource?.metadata) {
+                guard let principal = CacheKey(bytes: metadata.cacheKey).principal, renamed[principal] == nil,
+                    let fields = metadata.fields?.fields, let identity = Identity.bytes(of: fields),
+                    store.keyring.principal(identity, locator: old) == principal
+                else { continue }
+                renamed[principal] = store.keyring.principal(identity, locator: new)
+            }
+            guard let end = page.last else { return renamed }
+            last = end.id
+        }
+    }
+}

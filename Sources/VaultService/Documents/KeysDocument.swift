@@ -1,0 +1,45 @@
+package import MediaVault
+
+/// How the keys of a vault stand, as `/api/v1/keys` and `keys list --json` tell it.
+package struct KeysDocument: Codable, Hashable, Sendable {
+    package struct Generation: Codable, Hashable, Sendable {
+        package let number: Int
+        /// Seconds since 1970.
+        package let created: Int64
+        /// `current`, `active`, `retiring` or `retired`.
+        package let state: String
+        /// How many backup files of the keyring hold its key.
+        package let backups: Int
+        /// Resources that need it.
+        package let resources: Int
+        /// Plaintext bytes that lie sealed under the keys that it wraps.
+        package let bytes: Int64
+    }
+
+    /// The generation that new resources use.
+    package let current: Int
+    package let generations: [Generation]
+    /// The act that works on the keys now.
+    package let act: OrNull<String>
+    /// Whether resource ids are being computed anew, and that was not finished.
+    package let locatorChanging: Bool
+
+    package init(_ report: KeyReport) {
+        current = report.current
+        generations = report.generations.map { generation in
+            Generation(
+                number: generation.number, created: generation.created, state: generation.state.rawValue,
+                backups: generation.backups, resources: generation.resources, bytes: generation.bytes)
+        }
+        act = OrNull(report.act)
+        locatorChanging = report.isLocatorChanging
+    }
+
+    /// Generations other than the current one whose keys still open something.
+    package var older: [Generation] { generations.filter { $0.number != current && !$0.isRetired } }
+}
+
+extension KeysDocument.Generation {
+    /// Whether its key is destroyed.
+    package var isRetired: Bool { state == GenerationState.retired.rawValue }
+}

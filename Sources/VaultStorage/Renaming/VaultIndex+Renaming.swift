@@ -1,0 +1,107 @@
+import Foundation
+import GRDB
+import VaultCrypto
+import VaultModel
+
+extension VaultIndex {
+    /// Computes every resource id anew under another locator, and seals anew what is bound to the ids; one transaction.
+    ///
+    /// - Parameters:
+    ///   - locator: is in the keyring durably.
+    ///   - cacheKey: what a resource's id is to be the hash of, given what is known of it.
+    ///   - change: what else changes in the settings.
+    /// - Returns: how many resources do not open, and keep the id that they have.
+    /// - Throws: ``VaultError`` with code `integrity` where the settings do not open.
+    func rename(
+        under locator: Int, cacheKey: (ResourceMetadata) -> [UInt8], changing change: (inout VaultSettings) -> Void
+    ) throws -> Int {
+        let unopened = try write { db in
+            var unopened = 0
+            // All at once: those that are renamed would come up again.
+            for id in try Data.fetchAll(db, sql: "SELECT id FROM resource").compactMap({ ResourceID($0) })
+            where try !rename(id, under: locator, cacheKey, db) { unopened += 1 }
+            var settings = try openSettings(try Data.fetchOne(db, sql: "SELECT settings FROM vault") ?? Data())
+            change(&settings)
+            try db.execute(
+                sql: "UPDATE vault SET locator = ?, settings = ?",
+                arguments: [locator, try seal(settings, locator: locator).data])
+            return unopened
+        }
+        use(locator: locator)
+        return unopened
+    }
+
+    /// - Returns: whether it opens.
+    private func rename(
+        _ id: ResourceID, under locator: Int, _ cacheKey: (ResourceMetadata) -> [UInt8], _ db: Database
+    ) throws -> Bool {
+        guard var opened = try opened(id, db) else { return false }
+        opened.metadata.cacheKey = cacheKey(opened.metadata)
+        guard let newID = keyring.resourceID(cacheKey: opened.metadata.cacheKey, locator: locator) else {
+            throw VaultError(.foreignKeyring, "the keyring lacks the key that is to name this vault's resources")
+        }
+        let metadata = try SealedDocument.seal(
+            opened.metadata.object, key: opened.metadataKey.secret, associatedData: Self.metadataData(newID))
+        // What names the resource follows by the references of the schema.
+        try db.execute(
+            sql: "UPDATE resource SET id = ?, metadata = ? WHERE id = ?",
+            arguments: [newID.data, metadata.data, id.data])
+        for (number, generation, key) in opened.keys {
+            guard let wrapped = try keyring.wrap(key.secret, resource: newID, number: number, generation: generation)
+            else { throw IndexError.damaged }
+            try db.execute(
+                sql: "UPDATE resourceKey SET wrapped = ? WHERE resource = ? AND number = ?",
+                arguments: [wrapped.data, newID.data, number])
+        }
+        try sealInfos(of: id, as: newID, opened.metadataKey.secret, db)
+        return true
+    }
+
+    /// What is sealed for a resource under its id: its keys with their number and generation, and its metadata.
+    private typealias Opened = (
+        keys: [(Int, Int, SharedKey)], metadataKey: SharedKey, metadata: ResourceMetadata
+    )
+
+    /// Nil where something does not open.
+    private func opened(_ id: ResourceID, _ db: Database) throws -> Opened? {
+        let row = try Row.fetchOne(db, sql: "SELECT key, metadata FROM resource WHERE id = ?", arguments: [id.data])
+        guard let row else { return nil }
+        let current: Int = try row.column("key")
+        var keys: [(Int, Int, SharedKey)] = []
+        var metadataKey: SharedKey?
+        let keyRows = try Row.fetchAll(db, sql: "SELECT * FROM resourceKey WHERE resource = ?", arguments: [id.data])
+        for keyRow in keyRows {
+            let (number, generation): (Int, Int) = (try keyRow.column("number"), try keyRow.column("generation"))
+            let wrapped = Array(try keyRow.column("wrapped") as Data)
+            guard let key = try keyring.unwrap(wrapped, resource: id, number: number, generation: generation) else {
+                return nil
+            }
+            keys.append((number, generation, key))
+            if number == current { metadataKey = SharedKey(try KeyDerivation.key(from: key.secret, .metadata)) }
+        }
+        guard let metadataKey,
+            let object = SealedDocument.open(
+                Array(try row.column("metadata") as Data), key: metadataKey.secret,
+                associatedData: Self.metadataData(id)),
+            let metadata = ResourceMetadata(object)
+        else { return nil }
+        return (keys, metadataKey, metadata)
+    }
+
+    /// Seals what is known of a resource's representations anew; what does not open stays as it is.
+    private func sealInfos(
+        of id: ResourceID, as newID: ResourceID, _ key: borrowing SecretKey, _ db: Database
+    ) throws {
+        let rows = try Row.fetchAll(
+            db, sql: "SELECT id, info FROM representation WHERE resource = ?", arguments: [newID.data])
+        for row in rows {
+            guard let representation = RepresentationID(try row.column("id")),
+                let info = SealedDocument.open(
+                    Array(try row.column("info") as Data), key: key, associatedData: Self.infoData(id, representation))
+            else { continue }
+            let sealed = try SealedDocument.seal(info, key: key, associatedData: Self.infoData(newID, representation))
+            try db.execute(
+                sql: "UPDATE representation SET info = ? WHERE id = ?", arguments: [sealed.data, representation.data])
+        }
+    }
+}

@@ -1,0 +1,211 @@
+"""The life of the keys: by command, while films play, and whenever the service is killed."""
+
+import contextlib
+import http.client
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import threading
+
+from harness import client
+from harness.case import ROOT, SEED, VaultCase
+from harness.control import KEYLESS
+
+READER = os.path.join(ROOT, "Tests", "IndependentReader")
+sys.path.insert(0, READER)
+
+from vaultformat import database, derivation, errors, keyring, sealed, unlock  # noqa: E402
+
+FILM = "moov-first.mp4"
+KILLS = 20
+
+
+def read_vault(vault, key_ring=None):
+    """What the reader that was written from the format document alone says: its exit code, and its report."""
+    done = subprocess.run(
+        [sys.executable, os.path.join(READER, "read_vault.py"), vault.folder, key_ring or vault.keyring,
+         "--key-file", vault.key], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    return done.returncode, json.loads(done.stdout) if done.returncode == 0 else done.stdout + done.stderr
+
+
+def generations(vault, path):
+    """The generation keys of a keyring, by the independent reader."""
+    with open(path, "rb") as file, open(vault.key, "rb") as key:
+        return keyring.unlock_keys(keyring.read(file.read()), unlock.key_file(key.read())).generations
+
+
+def opened(rows, keys):
+    """How many wrapped keys open with these generation keys."""
+    count = 0
+    for row in rows:
+        with contextlib.suppress(errors.Unopenable, KeyError):
+            wrapping = derivation.wrapping_key(keys[row["generation"]], row["resource"])
+            associated = sealed.wrapped_associated(row["resource"], row["number"], row["generation"])
+            sealed.open_value(wrapping, associated, row["wrapped"])
+            count += 1
+    return count
+
+
+def wrapped_keys(folder):
+    return database.read_index(os.path.join(folder, "index.sqlite")).resourceKey
+
+
+def found(folder, needles):
+    """Which of these bytes stand in a file of the folder, its log and its backup."""
+    there = set()
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(parent, name)
+            if os.path.isfile(path):
+                with open(path, "rb") as file:
+                    content = file.read()
+                there |= {needle for needle in needles if needle in content}
+    return there
+
+
+class Keys(VaultCase):
+    @classmethod
+    def prepare(cls):
+        cls.origin = cls.new_origin()
+        for name in (FILM, "tone.mp3"):
+            cls.media.path(name)
+
+    def keys(self, vault):
+        return json.loads(vault.result("keys", "list", "--json", **KEYLESS))
+
+    def assert_read(self, vault, *names):
+        """The independent reader opens the vault, and it holds these media whole."""
+        code, report = read_vault(vault)
+        self.assertEqual(code, 0, report)
+        self.assertEqual(report["damage"], [])
+        digests = {item["url"]: item["sha256"] for item in report["resources"]}
+        for name in names:
+            self.assertEqual(digests[self.origin.url(name)], [self.media.sha256(name)])
+
+    def filled(self):
+        vault = self.served_vault()
+        vault.result("fetch", self.origin.url(FILM), self.origin.url("tone.mp3"), **KEYLESS)
+        return vault
+
+    def test_life(self):
+        """rotate, rewrap and retire while the service streams: an independent reader opens the vault before and after
+        each, and the retired generation opens nothing; no key that it wrapped stands in the folder"""
+        vault = self.filled()
+        old = os.path.join(vault.base, "old")
+        os.makedirs(old)
+        shutil.copy(vault.keyring, old)
+        self.assert_read(vault, FILM, "tone.mp3")
+        before = wrapped_keys(vault.folder)
+        retired = generations(vault, vault.keyring)
+        with client.Stream(vault.address(self.origin.url(FILM))) as player:
+            content = player.read(100_000)
+            told = vault.run("keys", "rotate", **KEYLESS)
+            self.assertEqual(told.returncode, 0, told.stderr)
+            self.assertIn(b"not done: what is stored already stays", told.stderr)
+            self.assert_read(vault, FILM)
+            refused = vault.run("keys", "retire", "1", **KEYLESS)
+            self.assertEqual(refused.returncode, 1)
+            self.assertIn(b"keys rewrap", refused.stderr)
+            vault.result("keys", "rewrap", **KEYLESS)
+            self.assert_read(vault, FILM)
+            vault.result("keys", "retire", "1", **KEYLESS)
+            while part := player.read(1 << 20):
+                content += part
+        self.assertTrue(content == self.media.bytes(FILM, 0, self.media.size(FILM)), "the bytes differ")
+        self.assert_read(vault, FILM, "tone.mp3")
+        self.assertEqual([item["state"] for item in self.keys(vault)["generations"]], ["retired", "current"])
+        # What a copy from before opens is opened by the old keyring alone; of today's rows it opens none.
+        self.assertEqual(opened(before, retired), len(before))
+        self.assertEqual(opened(before, generations(vault, vault.keyring)), 0)
+        self.assertEqual(opened(wrapped_keys(vault.folder), retired), 0)
+        self.assertNotEqual(read_vault(vault, os.path.join(old, "keyring.json"))[0], 0)
+        needles = {bytes(row["wrapped"]) for row in before}
+        self.assertEqual(found(vault.folder, needles), set())
+        vault.stop()
+        self.assertEqual(found(vault.folder, needles), set())
+
+    def test_root_and_locator(self):
+        """rotate --root and --locator: an independent reader opens the vault after each, old addresses are void, and
+        everything is found by its URL"""
+        vault = self.filled()
+        url = self.origin.url(FILM)
+        address = vault.address(url)
+        typed = vault.run("keys", "rotate", "--root", MEDIAVAULT_KEY_FILE=None)
+        self.assertEqual(typed.returncode, 2, typed.stderr)
+        self.assertIn(b"--key-file", typed.stderr)
+        vault.result("keys", "rotate", "--root")
+        self.assert_read(vault, FILM)
+        self.assertEqual(client.get(address).status, 404)
+        self.assert_whole(vault.address(url), FILM)
+        ids = {bytes(row["resource"]) for row in wrapped_keys(vault.folder)}
+        vault.result("keys", "rotate", "--locator", **KEYLESS)
+        self.assert_read(vault, FILM, "tone.mp3")
+        self.assertFalse(ids & {bytes(row["resource"]) for row in wrapped_keys(vault.folder)})
+        self.assertEqual(found(vault.folder, ids), set())
+        self.assert_whole(vault.address(url), FILM)
+        self.assertEqual(vault.bytes_fetched(), self.media.size(FILM) + self.media.size("tone.mp3"))
+
+    def test_rebuild(self):
+        """index.sqlite deleted after each act: index rebuild brings back everything that was held"""
+        vault = self.filled()
+        vault.stop()
+        for act in (["rotate"], ["rewrap"], ["retire", "1"], ["rotate", "--root"], ["rotate", "--locator"]):
+            vault.result("keys", *act)
+            for suffix in ("", "-wal", "-shm"):
+                with contextlib.suppress(FileNotFoundError):
+                    os.remove(os.path.join(vault.folder, "index.sqlite" + suffix))
+            vault.result("index", "rebuild")
+            self.assert_read(vault, FILM, "tone.mp3")
+
+    def test_killed(self):
+        """The service killed at random moments of rewrap and retire, a reader playing: every resource readable, no wrong
+        byte, and the act is finished by the next"""
+        vault, url = self.filled(), self.origin.url(FILM)
+        dice = random.Random(SEED)
+        wrong, plays, over = [], [0], threading.Event()
+        size = self.media.size(FILM)
+
+        def play():
+            while not over.is_set():
+                with contextlib.suppress(OSError, http.client.HTTPException):
+                    first = dice.randrange(size - 1)
+                    end = min(size, first + 300_000)
+                    answer = client.get(address, f"bytes={first}-{end - 1}")
+                    if answer.status != 206:
+                        wrong.append(f"status {answer.status}")
+                    elif answer.body != self.media.bytes(FILM, first, first + len(answer.body)):
+                        wrong.append(f"bytes {first}-{end}")
+                    plays[0] += 1
+
+        address = vault.address(url, "--expires", "24h")
+        player = threading.Thread(target=play)
+        player.start()
+        try:
+            for _ in range(KILLS):
+                older = vault.run("keys", "rotate", "--json", **KEYLESS)
+                self.assertEqual(older.returncode, 0, older.stderr)
+                acts = [["rewrap"]] + [
+                    ["retire", str(item["number"])] for item in json.loads(older.stdout)["generations"]
+                    if item["state"] in ("active", "retiring")]
+                killer = threading.Timer(dice.uniform(0, 0.06), vault.service.process.kill)
+                killer.start()
+                for act in acts:
+                    vault.run("keys", *act)
+                killer.join()
+                vault.service.process.wait()
+                vault.serve()
+                for act in acts:
+                    vault.result("keys", *act, **KEYLESS)
+                self.assert_whole(vault.address(url), FILM)
+        finally:
+            over.set()
+            player.join()
+        self.assertEqual(wrong, [])
+        self.figure("kills in rewrap and retire, answers checked meanwhile", plays[0], "> 0, 0 wrong")
+        self.assertGreater(plays[0], 0)
+        self.assert_read(vault, FILM, "tone.mp3")
+        states = [item["state"] for item in self.keys(vault)["generations"]]
+        self.assertEqual(states, ["retired"] * KILLS + ["current"])

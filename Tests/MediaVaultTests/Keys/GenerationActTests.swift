@@ -1,0 +1,171 @@
+import Foundation
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@testable import MediaVault
+@testable import VaultStorage
+
+@Suite("Rotate, rewrap and retire through the library", .timeLimit(.minutes(5)))
+struct GenerationActTests {
+    private let length: Int64 = 300_000
+
+    private func filled() async throws -> (VaultFixture, Vault) {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        let vault = try await fixture.open()
+        for try await _ in vault.download(fixture.url) {}
+        return (fixture, vault)
+    }
+
+    private func rewrap(_ vault: Vault) async throws -> [RewrapProgress] {
+        var steps: [RewrapProgress] = []
+        for try await step in vault.rewrapKeys() { steps.append(step) }
+        return steps
+    }
+
+    @Test("The report says truthfully what needs which generation, before and after each act")
+    func reports() async throws {
+        let (fixture, vault) = try await filled()
+        var report = try await vault.keyReport()
+        #expect(report.current == 1 && report.older == [] && report.act == nil && !report.isLocatorChanging)
+        #expect(report.generations.map(\.resources) == [1] && report.generations.map(\.bytes) == [length])
+        report = try await vault.rotateKeys()
+        #expect(report.generations.map(\.state) == [.active, .current])
+        #expect(report.generations.map(\.resources) == [1, 0] && report.older.map(\.bytes) == [length])
+        let needed = await #expect(throws: VaultError.self) { try await vault.retireGeneration(1) }
+        #expect(needed?.code == .inUse && needed?.message.contains("generation 1") == true)
+        #expect(needed?.message.contains(fixture.url.description) == true)
+        let last = try #require(try await rewrap(vault).last)
+        #expect(last.report == RewrapReport(generation: 2, keys: 1, unopened: 0))
+        report = try await vault.retireGeneration(1)
+        #expect(report.generations.map(\.state) == [.retired, .current])
+        #expect(report.generations.map(\.resources) == [0, 1] && report.older == [])
+        // Again is no error: it is gone.
+        #expect(try await vault.retireGeneration(1) == report)
+        let reader = try await fixture.open(.reader)
+        #expect(try await reader.keyReport() == report)
+        #expect(try await fixture.read(reader) == 0..<length)
+        await reader.close()
+        await vault.close()
+    }
+
+    @Test(
+        "A reader that began before the generation turned plays to its end, and new ones begin",
+        arguments: [false, true])
+    func playsOn(_ isOfNewRoot: Bool) async throws {
+        let (fixture, vault) = try await filled()
+        let reader = try await vault.read(fixture.url)
+        var position = Int64(try #require(try await reader.next()).count)
+        if isOfNewRoot {
+            _ = try await vault.rotateRoot(unlockedBy: [fixture.unlock])
+        } else {
+            _ = try await vault.rotateKeys()
+        }
+        _ = try await rewrap(vault)
+        _ = try await vault.retireGeneration(1)
+        while let bytes = try await reader.next() {
+            #expect(fixture.media.matches(bytes, at: position))
+            position += Int64(bytes.count)
+        }
+        #expect(position == length)
+        #expect(try await fixture.read(vault) == 0..<length)
+        await vault.close()
+        let again = try await fixture.open(mode: .offline)
+        #expect(try await fixture.read(again) == 0..<length)
+        await again.close()
+    }
+
+    @Test("A process that only reads, and was there before, opens what the owner has rewrapped meanwhile")
+    func readsOn() async throws {
+        let (fixture, vault) = try await filled()
+        let reader = try await fixture.open(.reader)
+        _ = try await vault.rotateKeys()
+        _ = try await rewrap(vault)
+        _ = try await vault.retireGeneration(1)
+        #expect(try await reader.summary(of: fixture.url)?.generation == 2)
+        #expect(try await fixture.read(reader) == 0..<length)
+        await reader.close()
+        await vault.close()
+    }
+
+    @Test("A second act is told which one works on the keys, and only the owner may act")
+    func secondAct() async throws {
+        let (fixture, vault) = try await filled()
+        try await vault.keyWork.exclusively("reseal") {
+            let errors = await [
+                #expect(throws: VaultError.self) { try await vault.rotateKeys() },
+                #expect(throws: VaultError.self) { try await vault.retireGeneration(1) },
+                #expect(throws: VaultError.self) { try await rewrap(vault) },
+                #expect(throws: VaultError.self) { try await vault.changeLocator() },
+            ]
+            #expect(errors.allSatisfy { $0?.code == .busy && $0?.message.contains("keys reseal") == true })
+            let act = try await vault.keyReport().act
+            #expect(act == "reseal")
+        }
+        let reader = try await fixture.open(.reader)
+        let refused = await [
+            #expect(throws: VaultError.self) { try await reader.rotateKeys() },
+            #expect(throws: VaultError.self) { try await rewrap(reader) },
+            #expect(throws: VaultError.self) { try await reader.changeLocator() },
+        ]
+        #expect(refused.allSatisfy { $0?.code == .owned })
+        await reader.close()
+        await vault.close()
+    }
+
+    @Test("A generation that is not there, and the current one, are not retired")
+    func notThere() async throws {
+        let (_, vault) = try await filled()
+        let current = await #expect(throws: VaultError.self) { try await vault.retireGeneration(1) }
+        let unknown = await #expect(throws: VaultError.self) { try await vault.retireGeneration(7) }
+        #expect(current?.code == .inUse && current?.message.contains("keys rotate") == true)
+        #expect(unknown?.code == .invalidArgument && unknown?.message.contains("keys list") == true)
+        await vault.close()
+    }
+
+    @Test("With a new root key the old keyring opens nothing new, old addresses are void, and a foreign key is refused")
+    func newRoot() async throws {
+        let (fixture, vault) = try await filled()
+        let old = try Data(contentsOf: URL(filePath: fixture.place.keyring))
+        let path = vault.tokens.playbackPath(for: fixture.url, expires: 4_000_000_000)
+        let stranger = fixture.place.folder + "/../keys/stranger"
+        try Data(repeating: 3, count: 32).write(to: URL(filePath: stranger))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: stranger)
+        let refused = await #expect(throws: VaultError.self) {
+            try await vault.rotateRoot(unlockedBy: [fixture.unlock, .keyFile(path: stranger)])
+        }
+        #expect(refused?.code == .wrongKey)
+        #expect(try Data(contentsOf: URL(filePath: fixture.place.keyring)) == old)
+        let report = try await vault.rotateRoot(unlockedBy: [fixture.unlock])
+        #expect(report.current == 2 && vault.tokens.reference(ofTarget: path, now: 0) == nil)
+        await vault.close()
+        try old.write(to: URL(filePath: fixture.place.keyring))
+        let older = await #expect(throws: VaultError.self) { try await fixture.open() }
+        #expect(older?.code == .olderKeyring)
+    }
+
+    @Test("The end of a generation that was decided is finished by the next owner by itself")
+    func finished() async throws {
+        let (fixture, vault) = try await filled()
+        _ = try await vault.rotateKeys()
+        try vault.store.index.beginRetiring([1])
+        await vault.close()
+        let again = try await fixture.open(mode: .offline)
+        // The act works beside us, or is over: asked for again it waits for nobody, and so we ask until it is.
+        while try await again.keyReport().generations[0].state != .retired { await Task.yield() }
+        #expect(try await again.keyReport().generations.map(\.resources) == [0, 1])
+        #expect(try await fixture.read(again) == 0..<length)
+        await again.close()
+    }
+
+    @Test("What the acts say of themselves is what the article on keys says")
+    func words() throws {
+        let article = try String(
+            contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(
+                path: "../../../Sources/MediaVault/MediaVault.docc/Keys.md"), encoding: .utf8)
+        for act in KeyAct.allCases {
+            let row = try #require(article.split(separator: "\n").first { $0.hasPrefix("| `keys \(act.rawValue)") })
+            #expect(row.hasSuffix("| \(act.cutsOff) | \(act.leaves) |"), "\(act)")
+        }
+    }
+}

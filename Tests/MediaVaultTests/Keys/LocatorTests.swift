@@ -1,0 +1,74 @@
+import Foundation
+import OriginTestSupport
+import Testing
+import VaultCrypto
+import VaultModel
+
+@testable import MediaVault
+@testable import VaultStorage
+
+@Suite("A fresh locator: every resource id is computed anew", .timeLimit(.minutes(5)))
+struct LocatorTests {
+    private let length: Int64 = 300_000
+
+    @Test("Everything is found by its URL as before, ids are others, and the old key is gone from the keyring")
+    func changed() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        let vault = try await fixture.open()
+        #expect(try await fixture.read(vault) == 0..<length)
+        let (id, keyring) = (try await vault.name(MediaReference(fixture.url)).id, vault.store.keyring)
+        let reader = try await vault.read(fixture.url)
+        _ = try await reader.next()
+        let report = try await vault.changeLocator()
+        #expect(!report.isLocatorChanging && keyring.locators == [2] && vault.store.index.locator == 2)
+        // What played ends with a sentence, never with wrong bytes.
+        let ended = await #expect(throws: VaultError.self) { while try await reader.next() != nil {} }
+        #expect(ended?.code == .removed)
+        let newID = try await vault.name(MediaReference(fixture.url)).id
+        #expect(newID != id && keyring.resourceID(cacheKey: [], locator: 1) == nil)
+        #expect(try await vault.summary(of: fixture.url)?.isComplete == true)
+        #expect(try await fixture.read(vault) == 0..<length)
+        await vault.close()
+        let again = try await fixture.open(mode: .offline)
+        #expect(try await fixture.read(again) == 0..<length)
+        for try await step in again.verify() where step.report != nil { #expect(step.report?.isSound == true) }
+        await again.close()
+        #expect(fixture.bytesSent == length)
+    }
+
+    @Test("What was stored for single users is theirs still, and addresses made before are void")
+    func principals() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        let vault = try await fixture.open()
+        let mine = MediaReference(fixture.url, fields: HeaderFields(["Authorization": "Bearer one"]))
+        #expect(try await fixture.bytes(vault, mine) == length)
+        let path = try vault.tokens.playbackPath(for: mine, expires: 4_000_000_000)
+        _ = try await vault.changeLocator()
+        #expect(vault.tokens.reference(ofTarget: path, now: 0) == nil)
+        for reference in [mine, MediaReference(fixture.url)] {
+            #expect(try await vault.summary(of: reference)?.isComplete == true)
+            #expect(try await fixture.bytes(vault, reference) == length)
+        }
+        await vault.close()
+        #expect(fixture.bytesSent == length)
+    }
+
+    @Test("Broken off after the keyring or after the index, it is finished by the next", arguments: [false, true])
+    func brokenOff(_ isIndexDone: Bool) async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        var vault = try await fixture.open()
+        #expect(try await fixture.read(vault) == 0..<length)
+        let (store, place) = (vault.store, KeyringPlace(fixture.place.keyring))
+        _ = try store.changeKeyring(at: place) { try $0.addLocator() }
+        if isIndexDone { #expect(try store.index.rename(under: 2, cacheKey: { $0.cacheKey }, changing: { _ in }) == 0) }
+        await vault.close()
+        vault = try await fixture.open()
+        #expect(try await vault.keyReport().isLocatorChanging)
+        #expect(try await fixture.read(vault) == 0..<length)
+        #expect(try await !vault.changeLocator().isLocatorChanging)
+        #expect(vault.store.keyring.locators == [2] && vault.store.index.locator == 2)
+        #expect(try await fixture.read(vault) == 0..<length)
+        await vault.close()
+        #expect(fixture.bytesSent == length)
+    }
+}

@@ -1,0 +1,91 @@
+import Testing
+import VaultModel
+
+@testable import VaultCrypto
+
+@Suite("A new root key")
+struct RootTests {
+    private final class Box { var bytes: [UInt8] = [] }
+
+    private func secret(_ bytes: [UInt8] = KeyringFixture.keyBytes) throws -> SharedSecret {
+        SharedSecret(.key(try SecretKey(bytes)))
+    }
+
+    private func renewed(
+        _ fixture: KeyringFixture, _ secrets: [SharedSecret], droppingOthers: Bool = false
+    ) throws -> (Keyring, KeyringFixture) {
+        let (keyring, written) = (try fixture.unlock(), Box())
+        _ = try keyring.change(reading: { fixture.file }, writing: { written.bytes = $0 }) {
+            try $0.renewRoot(openedBy: secrets, droppingOthers: droppingOthers, now: 1)
+        }
+        return (keyring, KeyringFixture(file: written.bytes))
+    }
+
+    /// The fixture with a second slot, which a key of nines opens.
+    private func twoSlots() throws -> KeyringFixture {
+        try KeyringFixture().rewritten { document, root in
+            var slot = document.slots[0]
+            (slot.number, slot.label) = (2, "second")
+            slot.rootKey = try SealedValue.seal(
+                root, key: SecretKey(nines),
+                associatedData: KeyringDocument.associatedData(.slot, vaultID: document.vaultID, number: 2))
+            document.slots.append(slot)
+        }
+    }
+
+    private let nines = Array(repeating: UInt8(9), count: 32)
+
+    @Test("What the keyring held opens as before under it; tokens are others, and a generation is added")
+    func kept() throws {
+        let fixture = try KeyringFixture()
+        let before = try fixture.unlock()
+        let (keyring, file) = try renewed(fixture, [secret()])
+        for after in [keyring, try file.unlock()] {
+            #expect(after.currentGeneration == 2 && after.activeGenerations == [1, 2] && after.revision == 2)
+            #expect(after.resourceID(cacheKey: [1], locator: 1) == before.resourceID(cacheKey: [1], locator: 1))
+            #expect(after.token(.admin, [1]) != before.token(.admin, [1]))
+        }
+        #expect(try file.unlock().token(.admin, [1]) == keyring.token(.admin, [1]))
+    }
+
+    @Test("The old root key opens nothing of the new file")
+    func oldRoot() throws {
+        let fixture = try KeyringFixture()
+        let (_, file) = try renewed(fixture, [secret()])
+        let old = try fixture.rootKey()
+        let document = try KeyringDocument(reading: file.object)
+        #expect(throws: VaultError.self) { try KeyringReader.document(in: file.file, authenticatedBy: old) }
+        let sealed: [([UInt8], KeyringDocument.Role, Int64)] =
+            [(document.tokenKey, .token, 0), (document.receiptKey, .receipt, 0)]
+            + document.locators.map { ($0.key, .locator, $0.number) }
+            + document.generations.compactMap { one in one.key.map { ($0, .generation, one.number) } }
+        #expect(sealed.count == 5)
+        for (bytes, role, number) in sealed {
+            let data = KeyringDocument.associatedData(role, vaultID: document.vaultID, number: number)
+            #expect(try SealedValue.openKey(bytes, key: old, associatedData: data) == nil)
+        }
+    }
+
+    @Test("Slots whose key is given stay; another is named, and goes only when told to")
+    func slots() throws {
+        let fixture = try twoSlots()
+        let refused = #expect(throws: VaultError.self) { try renewed(fixture, [secret()]) }
+        #expect(refused?.code == .invalidArgument && refused?.message.contains("2 (second, key-file)") == true)
+        let (_, both) = try renewed(fixture, [secret(), secret(nines)])
+        #expect(both.trouble() == nil && both.trouble(key: nines) == nil)
+        let (_, one) = try renewed(fixture, [secret()], droppingOthers: true)
+        #expect(one.trouble() == nil && one.trouble(key: nines) == .wrongKey)
+        #expect(try KeyringDocument(reading: one.object).slots.map(\.number) == [1])
+    }
+
+    @Test("A key that opens no slot is refused, and so is none at all")
+    func strangers() throws {
+        let fixture = try KeyringFixture()
+        for secrets in [[], [try secret(nines)], [try secret(), try secret(nines)]] {
+            let error = #expect(throws: VaultError.self) {
+                try renewed(fixture, secrets, droppingOthers: true)
+            }
+            #expect(error?.code == .wrongKey)
+        }
+    }
+}
