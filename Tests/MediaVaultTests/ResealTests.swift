@@ -58,7 +58,7 @@ struct ResealTests {
     func resumed() async throws {
         let (fixture, vault) = try await filled()
         let first = Task {
-            for try await step in vault.reseal(bytesPerSecond: 4_000_000) where step.bytes > 0 { break }
+            for try await step in vault.reseal(bytesPerSecond: 400_000) where step.bytes > 0 { break }
         }
         try await first.value
         #expect(try await fixture.read(vault) == 0..<20_000_000)

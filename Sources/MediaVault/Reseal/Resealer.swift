@@ -13,6 +13,8 @@ struct Resealer {
     private var bytesTotal: Int64 = 0
     private var resourcesTotal = 0
     private var lastTold: ContinuousClock.Instant?
+    /// How many segments are sealed at a time: one while another waits for the disk.
+    private var width = 2
     /// Segments that cannot be read now.
     private var unreadable: Set<SegmentID> = []
 
@@ -124,44 +126,57 @@ struct Resealer {
             let ready = tasks.filter {
                 !$0.isOpen && !known.contains($0.segment.id) && loader.hasTakenOver($0.segment)
             }
-            for task in ready { try await seal(task, of: loader) }
+            try await seal(ready, of: loader)
             guard ready.isEmpty else { continue }
             if tasks.contains(where: { $0.isOpen || !known.contains($0.segment.id) }) { return .growing }
             return try await blocking { _ in try record.finishReseal() } ? .done : .stuck
         }
     }
 
-    private mutating func seal(_ task: ResealTask, of loader: ResourceLoader) async throws {
-        let record = loader.record
-        do {
-            try await givingRoom { [self] in
-                guard let new = try await blocking({ _ in try record.reseal(task) }) else { return }
-                loader.exchange(task.segment, for: new)
-                try await blocking { $0.removeResealed(task.segment, for: new) }
+    /// Seals segments anew, some at a time. Where there is room for one alone, one at a time.
+    private mutating func seal(_ tasks: [ResealTask], of loader: ResourceLoader) async throws {
+        let resealer = SegmentResealer(loader: loader)
+        var waiting = tasks[...]
+        var refused: [ResealTask] = []
+        try await withThrowingTaskGroup(of: (ResealTask, SegmentResealer.Outcome).self) { group in
+            var running = 0
+            while true {
+                while running < width, let task = waiting.popFirst() {
+                    group.addTask { (task, await resealer.seal(task)) }
+                    running += 1
+                }
+                guard running > 0, let (task, outcome) = try await group.next() else { return }
+                running -= 1
+                if case .full = outcome {
+                    (refused, width) = (refused + [task], 1)
+                } else {
+                    try await note(outcome, of: task)
+                }
             }
+        }
+        for task in refused { try await note(try await sealAlone(task, resealer), of: task) }
+    }
+
+    /// Seals a segment anew that there was no room for while another was at work; in the end something goes for it.
+    private func sealAlone(_ task: ResealTask, _ resealer: SegmentResealer) async throws -> SegmentResealer.Outcome {
+        let outcome = await resealer.seal(task)
+        guard case .full = outcome, try await blocking({ $0.makeDiskRoom() }) else { return outcome }
+        return await resealer.seal(task)
+    }
+
+    private mutating func note(_ outcome: SegmentResealer.Outcome, of task: ResealTask) async throws {
+        switch outcome {
+        case .sealed:
             report.segments += 1
             report.bytes += task.segment.length
-        } catch SegmentFailure.unreadable {
-            unreadable.insert(task.segment.id)
-        } catch let failure as SegmentFailure {
-            report.damage += 1
-            await loader.condemn(task.segment, for: failure)
-        } catch let error as VaultError where error.code == .changed {
-            // It was removed, or condemned: the next look at its rows says what is left.
-            return
+        case .unreadable: unreadable.insert(task.segment.id)
+        case .damaged: report.damage += 1
+        case .changed: break
+        case .full(let error): throw error
+        case .failed(let error): throw error
         }
         progress()
         if let delay = pace?.take(task.segment.length, now: .now) { try await Task.sleep(for: delay) }
-    }
-
-    /// Does it once more where the disk was full and something could go.
-    private func givingRoom(_ body: () async throws -> Void) async throws {
-        do {
-            try await body()
-        } catch let error as VaultError where error.code == .diskFull {
-            guard try await blocking({ $0.makeDiskRoom() }) else { throw error }
-            try await body()
-        }
     }
 
     /// Runs a call on the blocking pool.

@@ -117,9 +117,9 @@ extension VaultIndex {
         }
     }
 
-    /// Forgets condemned segments whose files are durably gone.
+    /// Forgets condemned segments whose files are durably gone. Were that lost, they would be removed once more.
     package func forgetDoomed(_ ids: [SegmentID]) throws {
-        try write { db in
+        try writeAhead { db in
             for id in ids { try db.execute(sql: "DELETE FROM doomed WHERE segment = ?", arguments: [id.data]) }
         }
     }

@@ -62,6 +62,8 @@ extension VaultStore {
     ) throws {
         guard let key = resource.keys[resource.keyNumber] else { throw IndexError.damaged }
         var writer = try SegmentWriter(new, resourceKey: key.secret, file: try segments.create(new.id))
+        // One that fails is given up as a whole.
+        writer.blocksInRun = 8
         var position = run.lowerBound
         while position < run.upperBound {
             let end = min(position + Self.resealChunk, run.upperBound)

@@ -18,6 +18,8 @@ package struct SegmentWriter: ~Copyable {
     private var handedOver: Int64 = 0
     private var writeFailure: FileFailure?
     private var syncFailure: FileFailure?
+    /// How many blocks are written to the file at a time. With more than one, a write that fails costs all of them.
+    var blocksInRun = 1
     /// Whether the file's name is durable: once is enough.
     var isNameDurable = false
 
@@ -54,8 +56,9 @@ package struct SegmentWriter: ~Copyable {
         var rest = bytes
         while !rest.isEmpty {
             if filling.isEmpty, rest.count >= segment.blockSize {
-                try sealBlock(rest.prefix(segment.blockSize))
-                rest = rest.dropFirst(segment.blockSize)
+                let whole = min(rest.count / segment.blockSize, blocksInRun) * segment.blockSize
+                try sealRun(rest.prefix(whole))
+                rest = rest.dropFirst(whole)
                 continue
             }
             let taken = rest.prefix(segment.blockSize - filling.count)
@@ -98,15 +101,28 @@ package struct SegmentWriter: ~Copyable {
             block.removeAll(keepingCapacity: true)
             swap(&block, &filling)
         }
-        try sealBlock(block[...])
+        try sealRun(block[...])
     }
 
-    private mutating func sealBlock(_ plaintext: ArraySlice<UInt8>) throws(FileFailure) {
+    /// Seals whole blocks, or the short last one, and writes them at once.
+    private mutating func sealRun(_ plaintext: ArraySlice<UInt8>) throws(FileFailure) {
         if let writeFailure { throw writeFailure }
         let offset = segment.fileOffset(ofBlock: sealer.nextBlock)
-        let size = plaintext.count + SegmentDescription.tagByteCount
+        let blocks = max(1, plaintext.count / segment.blockSize)
+        let size = plaintext.count + blocks * SegmentDescription.tagByteCount
+        if sealed.count < size { sealed = [UInt8](repeating: 0, count: size) }
         unsafe plaintext.withUnsafeBytes { plain in
-            unsafe sealed.withUnsafeMutableBytes { output in unsafe sealer.seal(plain, into: output) }
+            unsafe sealed.withUnsafeMutableBytes { output in
+                for block in 0..<blocks {
+                    let first = block * segment.blockSize
+                    let place = first + block * SegmentDescription.tagByteCount
+                    let end = min(first + segment.blockSize, plain.count)
+                    // Each block has its own part of both buffers.
+                    unsafe sealer.seal(
+                        UnsafeRawBufferPointer(rebasing: plain[first..<end]),
+                        into: UnsafeMutableRawBufferPointer(rebasing: output[place..<size]))
+                }
+            }
         }
         do throws(FileFailure) {
             try file.write(sealed[..<size], at: offset)
