@@ -96,6 +96,10 @@ let package = Package(
             name: "open-held-ranges",
             dependencies: ["CSodium", "MediaVault", "VaultCrypto", "VaultModel", "VaultStorage"],
             path: "Tests/Benchmarks/OpenHeldRanges", swiftSettings: settings),
+        .executableTarget(
+            name: "reseal-held-title",
+            dependencies: ["CSodium", "MediaVault", "VaultCrypto", "VaultModel", "VaultStorage", "VaultTestSupport"],
+            path: "Tests/Benchmarks/Reseal", swiftSettings: settings),
         .testTarget(name: "VaultModelTests", dependencies: ["SeededRandom", "VaultModel"], swiftSettings: settings),
         .testTarget(
             name: "VaultManifestTests", dependencies: ["VaultManifest", "VaultModel"], swiftSettings: settings),

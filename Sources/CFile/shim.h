@@ -17,6 +17,13 @@ static inline ssize_t cfile_read_from_memory(int descriptor, void *buffer, size_
         SYS_preadv2, descriptor, &place, 1UL, (unsigned long)offset,
         (unsigned long)((unsigned long long)offset >> 32), RWF_NOWAIT);
 }
+
+/// Has the kernel begin to write `count` bytes at `offset` to the disk, and does not wait for that. A hint: its result
+/// means nothing (sync_file_range(2)).
+static inline void cfile_begin_writing(int descriptor, long long offset, long long count) {
+    // The flag's value, which is fixed: the C library shows its name with extensions alone.
+    (void)syscall(SYS_sync_file_range, descriptor, offset, count, 2UL);
+}
 #endif
 
 #endif

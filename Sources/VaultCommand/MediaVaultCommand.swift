@@ -24,7 +24,7 @@ struct MediaVaultCommand: AsyncParsableCommand {
             InitCommand.self, FetchCommand.self, CatCommand.self, ListCommand.self, InfoCommand.self,
             ExplainCommand.self,
             StatusCommand.self, ServeCommand.self, URLCommand.self, TokenCommand.self, RemoveCommand.self,
-            PinCommand.self,
+            ShredCommand.self, PinCommand.self,
             UnpinCommand.self, ModeCommand.self, PruneCommand.self, ExportCommand.self, VerifyCommand.self,
             IndexCommand.self, ConfigCommand.self, KeysCommand.self,
         ])

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Opens a real vault from the format document alone and says what it holds.
 
-    read_vault.py VAULT KEYRING (--key-file F | --passphrase-file F) [--list] [--extract NAME OUT]
+    read_vault.py VAULT KEYRING (--key-file F | --passphrase-file F | --key-command C | --credential F)
+                  [--list] [--extract NAME OUT]
 
 Prints one JSON object: `vault`, `resources` (with the held ranges and the SHA-256 of each one's plaintext), `damage`
 (each way in which the vault is not as the format says, one sentence each) and `notices` (missing segment folders,
@@ -15,6 +16,7 @@ import argparse
 import base64
 import json
 import os
+import subprocess
 import sys
 
 from vaultformat import cache_key, database, derivation, keyring, unlock
@@ -24,10 +26,13 @@ from vaultformat.verification import unknown_files, verify
 
 
 def unlock_key(options):
-    path = options.key_file or options.passphrase_file
+    if options.key_command:
+        return unlock.command_output(subprocess.run(["/bin/sh", "-c", options.key_command], stdout=subprocess.PIPE,
+                                                    check=True).stdout)
+    path = options.key_file or options.credential or options.passphrase_file
     with open(path, "rb") as file:
         data = file.read()
-    return unlock.key_file(data) if options.key_file else unlock.Passphrase.from_file(data)
+    return unlock.Passphrase.from_file(data) if options.passphrase_file else unlock.key_file(data)
 
 
 def open_vault(options):
@@ -130,6 +135,8 @@ def parse_arguments(arguments):
     way = parser.add_mutually_exclusive_group(required=True)
     way.add_argument("--key-file")
     way.add_argument("--passphrase-file")
+    way.add_argument("--key-command")
+    way.add_argument("--credential")
     parser.add_argument("--list", action="store_true", help="print what is held (the default)")
     parser.add_argument("--extract", nargs=2, metavar=("NAME", "OUT"))
     return parser.parse_args(arguments)

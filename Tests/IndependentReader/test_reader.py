@@ -35,9 +35,9 @@ class GoldenVault(unittest.TestCase):
 
     def read(self, *options, way=("--key-file", "key")):
         """Exit code and what was printed."""
-        out = io.StringIO()
+        out, secret = io.StringIO(), way[1] if way[0] == "--key-command" else self.path(way[1])
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
-            code = read_vault.main([self.vault, self.path("keyring.json"), way[0], self.path(way[1]), *options])
+            code = read_vault.main([self.vault, self.path("keyring.json"), way[0], secret, *options])
         return code, json.loads(out.getvalue()) if out.getvalue() else None
 
     def resource(self, name):
@@ -67,7 +67,8 @@ class GoldenVault(unittest.TestCase):
         return {item["url"]: item for item in printed["resources"]}
 
     def test_everything_expected_is_read_and_nothing_else(self):
-        for way in (("--key-file", "key"), ("--passphrase-file", "passphrase")):
+        command = ("--key-command", f"cat {self.path('key')}")
+        for way in (("--key-file", "key"), ("--passphrase-file", "passphrase"), ("--credential", "key"), command):
             code, printed = self.read(way=way)
             self.assertEqual((code, printed["damage"]), (0, []))
             found = {item["id"]: item for item in printed["resources"]}

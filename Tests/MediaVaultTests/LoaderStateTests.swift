@@ -176,4 +176,46 @@ struct LoaderStateTests {
             return
         }
     }
+
+    @Test("What is held and fresh is opened without a question; what is anything else is not (C1, L14)")
+    func held() {
+        func opened(
+            _ requested: RequestedRange, held: Int64 = 100, length: Int64? = 100, supportsRanges: Bool = true,
+            age: Int64 = 0, _ change: (inout LoaderState) -> Void = { _ in }
+        ) -> ByteRange? {
+            var state = LoaderState(mode: .online)
+            let information = ContentInformation(
+                length: length, type: nil, validators: Validators(), supportsRanges: supportsRanges)
+            _ = state.begin(information, Freshness(checked: 1000, lifetime: 10, isStrict: false), keeping: nil)
+            state.map.put(
+                SegmentDescription(
+                    id: Self.id(1), representation: Self.id(2), keyNumber: 1,
+                    blockSize: 4096, start: 0, length: held))
+            change(&state)
+            let before = state.readers.count
+            let found = state.addReaderOfHeld(requested, now: 1000 + age)
+            #expect(state.readers.count == before + (found == nil ? 0 : 1))
+            #expect(found.map { state.readers[$0.reader]?.position == $0.range.lowerBound } ?? true)
+            #expect(found?.representation == found.map { _ in Self.id(2) })
+            return found?.range
+        }
+        #expect(opened(.whole) == 0..<100 && opened(.from(40)) == 40..<100 && opened(.suffix(7)) == 93..<100)
+        #expect(opened(.closed(first: 10, last: 19)) == 10..<20 && opened(.closed(first: 90, last: 900)) == 90..<100)
+        #expect(opened(.from(100)) == nil, "no byte of it exists")
+        #expect(opened(.from(40), held: 99) == nil && opened(.closed(first: 0, last: 98), held: 99) == 0..<99)
+        #expect(opened(.from(0), age: 9) != nil && opened(.from(0), age: 10) == nil, "it is stale")
+        #expect(opened(.from(0), age: 10) { $0.isPinned = true } == 0..<100)
+        #expect(opened(.closed(first: 0, last: 9), length: nil) == nil, "nobody knows how long it is")
+        #expect(opened(.closed(first: 0, last: 9), held: 99, supportsRanges: false) == nil, "everything is given")
+        #expect(opened(.closed(first: 0, last: 9), supportsRanges: false) == 0..<10)
+        #expect(opened(.whole) { _ = $0.end(with: VaultError(.closed, "closed")) } == nil)
+        #expect(opened(.whole) { _ = $0.setMode(vault: .offline) } == 0..<100)
+    }
+
+    private static func id<Kind>(_ byte: UInt8) -> Identifier<Kind> {
+        guard let id = Identifier<Kind>(bytes: [UInt8](repeating: byte, count: Kind.byteCount)) else {
+            preconditionFailure("an id has as many bytes as its kind says")
+        }
+        return id
+    }
 }

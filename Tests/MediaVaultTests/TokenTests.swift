@@ -27,6 +27,14 @@ struct TokenTests {
         #expect(issuer.reference(ofTarget: path, now: now + 1) == nil, "it has expired")
     }
 
+    @Test("What an address was found to name holds until it expires")
+    func kept() async throws {
+        let issuer = try await issuer()
+        let path = issuer.playbackPath(for: try MediaURL("http://a.example/film.mp4"), expires: now + 5)
+        let found = try #require(issuer.admission(ofTarget: path, now: now))
+        #expect(issuer.isGood(found, now: now + 4) && !issuer.isGood(found, now: now + 5))
+    }
+
     @Test("An address opens the folder of its URL and what lies below, and nothing else")
     func scope() async throws {
         let issuer = try await issuer()

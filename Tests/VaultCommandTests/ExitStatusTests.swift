@@ -8,7 +8,7 @@ import Testing
         "Each code of the library has its documented exit code",
         arguments: [
             (.invalidURL, 2), (.invalidArgument, 2), (.unsatisfiableRange, 2),
-            (.noVault, 1), (.owned, 1), (.storage, 1), (.diskFull, 1), (.closed, 1),
+            (.noVault, 1), (.owned, 1), (.storage, 1), (.diskFull, 1), (.closed, 1), (.busy, 1), (.inUse, 1),
             (.wrongKey, 3), (.damagedKeyring, 3), (.tamperedKeyring, 3), (.foreignKeyring, 3), (.olderKeyring, 3),
             (.looseKeyFile, 3),
             (.integrity, 4),

@@ -71,12 +71,17 @@ import VaultService
         var keyFile: String?
         var passphraseFile: String?
         var keyCommand: String?
+        var credential: String?
         var variables: [String: String] = [:]
         /// Nil: a usage error.
-        var expected: UnlockOptions.Way?
+        var expected: UnlockWay?
 
-        var testDescription: String { "\(keyFile ?? "–") \(passphraseFile ?? "–") \(keyCommand ?? "–") \(variables)" }
+        var testDescription: String {
+            "\(keyFile ?? "–") \(passphraseFile ?? "–") \(keyCommand ?? "–") \(credential ?? "–") \(variables)"
+        }
     }
+
+    private static let credentials = ["CREDENTIALS_DIRECTORY": "/run/c"]
 
     private static let bothVariables = ["MEDIAVAULT_KEY_FILE": "/ek", "MEDIAVAULT_PASSPHRASE_FILE": "/ep"]
 
@@ -99,12 +104,24 @@ import VaultService
             UnlockCase(variables: ["MEDIAVAULT_KEY_COMMAND": "c"], expected: .keyCommand("c")),
             UnlockCase(keyFile: "/k", keyCommand: "c", expected: nil),
             UnlockCase(keyCommand: "", expected: nil),
+            UnlockCase(credential: "c", variables: credentials, expected: .credential("/run/c/c")),
+            UnlockCase(
+                variables: credentials.merging(["MEDIAVAULT_CREDENTIAL": "c"]) { $1 }, expected: .credential("/run/c/c")
+            ),
+            UnlockCase(variables: credentials, expected: .credential("/run/c/mediavault.key")),
+            UnlockCase(variables: credentials.merging(["MEDIAVAULT_KEY_FILE": "/k"]) { $1 }, expected: .keyFile("/k")),
+            UnlockCase(credential: "c", variables: bothVariables, expected: nil),
+            UnlockCase(keyFile: "/k", credential: "c", variables: credentials, expected: nil),
+            UnlockCase(credential: "../c", variables: credentials, expected: nil),
+            UnlockCase(credential: "..", variables: credentials, expected: nil),
+            UnlockCase(credential: "c", variables: ["CREDENTIALS_DIRECTORY": "relative"], expected: nil),
         ])
     func unlock(_ example: UnlockCase) {
         var options = UnlockOptions()
         options.keyFile = example.keyFile
         options.passphraseFile = example.passphraseFile
         options.keyCommand = example.keyCommand
+        options.credential = example.credential
         let surroundings = Self.surroundings(example.variables)
         if let expected = example.expected {
             #expect((try? options.way(in: surroundings)) == expected)

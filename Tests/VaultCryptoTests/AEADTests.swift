@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import SeededRandom
 import Testing
 import VaultModel
 
@@ -98,5 +99,24 @@ struct AEADTests {
         let opened = AEAD.open(
             Array(repeating: 0, count: count), nonce: Array(repeating: 0, count: 12), associatedData: [], key: key)
         #expect(opened == nil)
+    }
+
+    @Test("A part of a block is what the whole has there; nothing is written where any byte of the block is wrong")
+    func parts() throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed: seed)
+        let key = try SecretKey(repeating: 3)
+        let nonce = [UInt8](0..<12)
+        for _ in 0..<400 {
+            let plain = SeededGenerator.bytes(Int.random(in: 0...700, using: &random), seed: random.next())
+            let sealed = AEAD.seal(plain, nonce: nonce, associatedData: [], key: key)
+            let first = Int.random(in: 0...plain.count, using: &random)
+            let part = first..<Int.random(in: first...plain.count, using: &random)
+            #expect(AEAD.open(sealed, part: part, nonce: nonce, key: key) == Array(plain[part]), "seed \(seed)")
+            var changed = sealed
+            let place = Int.random(in: changed.indices, using: &random)
+            changed[place] ^= 1 << UInt8.random(in: 0...7, using: &random)
+            #expect(AEAD.open(changed, part: part, nonce: nonce, key: key) == nil, "seed \(seed)")
+        }
     }
 }

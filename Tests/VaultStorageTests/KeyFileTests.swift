@@ -84,6 +84,28 @@ struct KeyFileTests {
         #expect(readingError() == nil)
     }
 
+    @Test(
+        "A credential is read where the system has lent it: its access list's mask may stand for the group",
+        arguments: [(0o400, true), (0o440, true), (0o600, true), (0o404, false), (0o444, false), (0o420, false)])
+    func credential(mode: Int, isRight: Bool) throws {
+        try write([UInt8](repeating: 7, count: 32), mode: mode)
+        do {
+            _ = try KeyFile.readCredential(path)
+            #expect(isRight)
+        } catch let error as VaultError {
+            #expect(!isRight && error.code == .looseKeyFile && error.message.contains("credential"))
+        }
+    }
+
+    @Test("A credential of any other size, and one that is not there, are refused", arguments: [0, 31, 33, 64])
+    func credentialSize(size: Int) throws {
+        let missing = #expect(throws: VaultError.self) { _ = try KeyFile.readCredential(path) }
+        #expect(missing?.code == .wrongKey && missing?.message.contains(path) == true)
+        try write([UInt8](repeating: 7, count: size))
+        let error = #expect(throws: VaultError.self) { _ = try KeyFile.readCredential(path) }
+        #expect(error?.code == .looseKeyFile && error?.message.contains("32 bytes") == true)
+    }
+
     @Test("What is no plain file is refused, and nothing hangs", arguments: [true, false])
     func kinds(loose: Bool) throws {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)

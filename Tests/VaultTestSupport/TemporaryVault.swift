@@ -8,13 +8,27 @@ package final class TemporaryVault: Sendable {
     package let above: TemporaryFolder
     /// The vault's own folder.
     package let folder: String
+    /// The keyring's file, beside the vault's folder.
+    package let keyringFile: String
     package let keyring: Keyring
 
     package init() throws {
         above = try TemporaryFolder()
         folder = above.path + "/vault"
-        keyring = try TestKeyring.make()
+        keyringFile = above.path + "/keyring.json"
+        try KeyringFile.write(try TestKeyring.file(), to: keyringFile)
+        keyring = try Self.unlock(keyringFile)
         try VaultStore.create(at: folder, keyring: keyring)
+    }
+
+    /// Unlocks a keyring's file.
+    package static func unlock(_ path: String) throws -> Keyring {
+        try KeyringReader.unlock(KeyringFile.read(path), with: TestKeyring.secret())
+    }
+
+    /// Where the keyring is changed.
+    package func keyringPlace(fileSystem: any FileSystem = PosixFileSystem()) -> KeyringPlace {
+        KeyringPlace(keyringFile, fileSystem: fileSystem)
     }
 
     /// Opens the vault.

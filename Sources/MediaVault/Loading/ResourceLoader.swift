@@ -125,6 +125,9 @@ final class ResourceLoader: Sendable {
             && !revalidator.isRunning
     }
 
+    /// Whether something is being fetched, or what came is still being sealed.
+    var isFetching: Bool { guarded.withLock { !$0.state.fetches.isEmpty || !$0.tasks.isEmpty } }
+
     /// Whether the index could not be read: the next who asks begins with another loader.
     var isBroken: Bool { guarded.withLock { $0.isBroken } }
 

@@ -7,12 +7,12 @@ import VaultStorage
 final class ResourceRecord: Sendable {
     let id: ResourceID
     let key: CacheKey
-    private let store: VaultStore
+    let store: VaultStore
     /// Held while the store works.
-    private let stored = Mutex<StoredResource?>(nil)
+    let stored = Mutex<StoredResource?>(nil)
     /// The name of the representation that is read, the store's or one that it refused. Apart, so that asking never waits.
     private let name = Mutex<RepresentationID?>(nil)
-    private let isRetired = Mutex(false)
+    let isRetired = Mutex(false)
 
     init(id: ResourceID, key: CacheKey, store: VaultStore) {
         self.id = id
@@ -162,15 +162,24 @@ final class ResourceRecord: Sendable {
     func beginSegment(
         at start: Int64, of representation: RepresentationID, _ outlook: Outlook
     ) throws -> SegmentWriter {
+        do {
+            return try store.beginSegment(at: start, of: try resource(reading: representation), outlook)
+        } catch let error as VaultError where error.code == .changed {
+            // It may have got another key in that moment.
+            return try store.beginSegment(at: start, of: try resource(reading: representation), outlook)
+        }
+    }
+
+    private func resource(reading representation: RepresentationID) throws -> StoredResource {
         guard let resource = stored.withLock({ $0 }), resource.serving?.id == representation else {
             throw VaultError(.changed, "the content changed while it was stored; open it again")
         }
-        return try store.beginSegment(at: start, of: resource, outlook)
+        return resource
     }
 
     /// Opens a segment for reading.
     func reader(of segment: SegmentDescription) throws -> SegmentReader {
-        guard let resource = stored.withLock({ $0 }) else { throw SegmentFailure.missing }
+        guard let resource = stored.withLock({ $0 }), resource.mayHold(segment) else { throw SegmentFailure.missing }
         return try store.reader(of: segment, resource: resource)
     }
 }

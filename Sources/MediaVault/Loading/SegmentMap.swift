@@ -35,6 +35,18 @@ struct SegmentMap {
         return (segment, pieces[index].range)
     }
 
+    /// Whether all of a range can be opened; it is not empty.
+    func holds(_ range: ByteRange) -> Bool {
+        var position = range.lowerBound
+        var index = firstPiece(endingAfter: position)
+        while index < pieces.count, pieces[index].range.lowerBound <= position {
+            position = pieces[index].range.upperBound
+            if position >= range.upperBound { return true }
+            index += 1
+        }
+        return false
+    }
+
     /// Adds a segment, or takes over that it has grown.
     mutating func put(_ segment: SegmentDescription) {
         guard let known = segments.updateValue(segment, forKey: segment.id), known.length > 0 else {
@@ -68,6 +80,14 @@ struct SegmentMap {
     mutating func remove(_ id: SegmentID, isDamaged: Bool) {
         guard let segment = segments.removeValue(forKey: id) else { return }
         if isDamaged { damaged.insert(contentsOf: segment.range) }
+        rebuild()
+    }
+
+    /// Puts segments in the place of one; nothing happens where that one is none of these.
+    mutating func exchange(_ old: SegmentID, for new: [SegmentDescription]) {
+        guard segments.removeValue(forKey: old) != nil else { return }
+        badBlocks[old] = nil
+        for segment in new { segments[segment.id] = segment }
         rebuild()
     }
 

@@ -31,16 +31,26 @@ final class ResourceNames: Sendable {
 
     /// The id of a reference, which has been settled, and what it is the hash of.
     func name(_ reference: MediaReference) async throws -> (id: ResourceID, key: CacheKey) {
-        let (keyring, locator, known) = (store.keyring, store.index.locator, known.withLock { $0 })
-        let key = try CacheKey(reference, policy: known.policy, keyring: keyring, locator: locator)
-        let id = try key.id(keyring: keyring, locator: locator)
-        guard key.principal == nil, !known.principals.isEmpty, !known.isIncomplete else { return (id, key) }
+        let (keyring, locator, principals) = (store.keyring, store.index.locator, known.withLock { $0.principals })
+        if let name = try nameAtHand(reference) { return name }
+        let plain = try key(of: reference)
         return try await pool.run { [store] in
-            try Self.onlyOne(of: known.principals, having: key, in: store).map {
-                (try $0.id(keyring: keyring, locator: locator), $0)
-            }
-                ?? (id, key)
+            let key = try Self.onlyOne(of: principals, having: plain, in: store) ?? plain
+            return (try key.id(keyring: keyring, locator: locator), key)
         }
+    }
+
+    /// The same where the index need not be asked; nil where it must.
+    func nameAtHand(_ reference: MediaReference) throws -> (id: ResourceID, key: CacheKey)? {
+        let key = try key(of: reference)
+        let isPlain = known.withLock { $0.principals.isEmpty || $0.isIncomplete }
+        guard isPlain || key.principal != nil else { return nil }
+        return (try key.id(keyring: store.keyring, locator: store.index.locator), key)
+    }
+
+    private func key(of reference: MediaReference) throws -> CacheKey {
+        try CacheKey(
+            reference, policy: known.withLock { $0.policy }, keyring: store.keyring, locator: store.index.locator)
     }
 
     /// The key of a resource that a plain name means because it was stored for one principal alone, and not for nobody in

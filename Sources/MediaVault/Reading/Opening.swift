@@ -13,3 +13,13 @@ struct Opening {
     let source: MediaReader.Source
     let staleness: Staleness?
 }
+
+extension Opening {
+    /// Everything asked for is held.
+    init(_ held: LoaderState.Held) {
+        self.init(
+            reader: held.reader, information: held.information,
+            entityTag: EntityTag(strong: held.representation.hex), range: held.range, isWholeAnswer: false,
+            isShortened: false, isCutOff: false, source: .held, staleness: nil)
+    }
+}

@@ -15,6 +15,12 @@ extension ResourceLoader {
         throw MediaReader.changed(url, requested.firstByte ?? 0)
     }
 
+    /// Adds a reader for a request that can be answered with held bytes alone, fresh ones; nil for every other.
+    func openHeld(_ requested: RequestedRange) -> Opening? {
+        let now = store.now()
+        return change { ($0.addReaderOfHeld(requested, now: now).map(Opening.init), Effects()) }
+    }
+
     /// Nil where the representation changed meanwhile.
     private func attemptOpening(_ requested: RequestedRange) async throws -> Opening? {
         if needsLength(requested), look({ $0.information?.length }) == nil { try await learnLength() }

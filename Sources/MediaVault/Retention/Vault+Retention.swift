@@ -13,6 +13,17 @@ extension Vault {
     ///   but a copy of its sealed key may remain: that is tried again until it is gone.
     @discardableResult
     public func remove(_ reference: MediaReference) async throws -> Int64 {
+        try await takeAway(reference) { store, id in try store.remove(id) }
+    }
+
+    /// Ends all use of a resource, and has the store let go of it.
+    ///
+    /// - Parameter remove: takes it out of the store; blocks.
+    /// - Returns: the bytes of the files that are gone.
+    /// - Throws: ``VaultError`` with code `notHeld` where the vault knows nothing of it; what `remove` throws.
+    func takeAway(
+        _ reference: MediaReference, _ remove: @escaping @Sendable (VaultStore, ResourceID) throws -> Int64?
+    ) async throws -> Int64 {
         let (store, id) = (store, try await name(reference).id)
         guard try await pool.run({ try store.index.hasResource(id) }) else { throw Self.unknown(reference) }
         let (loader, lease) = try await use(reference)
@@ -28,7 +39,7 @@ extension Vault {
         let record = loader.record
         let bytes = try await pool.run {
             record.retire()
-            return try store.remove(id)
+            return try remove(store, id)
         }
         answers.forget(id)
         guard let bytes else { throw Self.unknown(reference) }
@@ -61,7 +72,7 @@ extension Vault {
         }
     }
 
-    private static func unknown(_ reference: MediaReference) -> VaultError {
+    static func unknown(_ reference: MediaReference) -> VaultError {
         VaultError(.notHeld, "the vault knows nothing of \(reference.url); fetch it first")
     }
 }

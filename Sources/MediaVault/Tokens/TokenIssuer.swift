@@ -68,6 +68,25 @@ public struct TokenIssuer: Sendable {
     ///   - target: the target as it came: `/media/<capability>/<scheme>/<authority>/<path>?<query>`.
     ///   - now: seconds since 1970.
     public func reference(ofTarget target: String, now: Int64) -> MediaReference? {
+        admission(ofTarget: target, now: now)?.reference
+    }
+
+    /// What a target was found to name, and for how long that holds.
+    package struct Admission: Sendable {
+        package let reference: MediaReference
+        fileprivate let expires: Int64
+        /// The keyring's, when it was found: who revokes addresses raises it.
+        fileprivate let revision: Int64
+    }
+
+    /// Whether what was found once holds still.
+    package func isGood(_ admission: Admission, now: Int64) -> Bool {
+        admission.expires > now && admission.revision == keyring.revision
+    }
+
+    /// The same as ``reference(ofTarget:now:)``, to be kept: finding out costs more than asking ``isGood(_:now:)``.
+    package func admission(ofTarget target: String, now: Int64) -> Admission? {
+        let revision = keyring.revision
         // Byte by byte: as characters a slash may be part of something larger, and it takes longer.
         let parts = target.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 5, omittingEmptySubsequences: false)
             .map(Substring.init)
@@ -86,7 +105,7 @@ public struct TokenIssuer: Sendable {
         var reference = MediaReference(url, contentID: capability.name?.contentID)
         reference.principal = capability.name?.principal
         reference.isDerived = capability.kind == .derived
-        return reference
+        return Admission(reference: reference, expires: capability.expiry, revision: revision)
     }
 
     /// What a reference means that was given this vault's own address for players in place of a URL: stored as it is, its

@@ -12,6 +12,9 @@ public enum Unlock: Sendable {
     case passphrase(Passphrase)
     /// A shell command that prints the key: 32 raw bytes, 64 hex digits or 44 base64 characters.
     case keyCommand(String)
+    /// A credential that the service manager lends this process: a file of exactly 32 raw bytes, by its absolute path in
+    /// `$CREDENTIALS_DIRECTORY`.
+    case credential(path: String)
 
     /// Reads the secret. Blocks.
     func secret() throws -> UnlockSecret {
@@ -20,6 +23,7 @@ public enum Unlock: Sendable {
         case .passphraseFile(let path, let allowLoose): try KeyFile.readPassphrase(path, allowLoose: allowLoose)
         case .passphrase(let passphrase): try passphrase.secret()
         case .keyCommand(let command): .key(try KeyCommand.key(command))
+        case .credential(let path): .key(try KeyFile.readCredential(path))
         }
     }
 
@@ -29,13 +33,14 @@ public enum Unlock: Sendable {
         case .keyFile: .keyFile
         case .passphraseFile, .passphrase: .passphrase
         case .keyCommand: .command
+        case .credential: .credential
         }
     }
 
     /// The file the secret rests in, where it rests in one.
     var path: String? {
         switch self {
-        case .keyFile(let path, _), .passphraseFile(let path, _): path
+        case .keyFile(let path, _), .passphraseFile(let path, _), .credential(let path): path
         case .passphrase, .keyCommand: nil
         }
     }

@@ -6,12 +6,17 @@ extension Vault {
     /// Makes what is missing of a vault: folders, key file, keyring, index. Nothing that exists is touched, and all of
     /// it must open in the end.
     ///
+    /// - Parameter strength: what a passphrase costs that unlocks a new keyring.
     /// - Throws: ``VaultError``, as ``open(_:unlock:options:)``; `noVault` where a vault is there and its keyring is not.
-    public static func initialize(_ place: VaultPlace, unlock: Unlock) async throws -> InitializationReport {
-        try await BlockingPool.shared.run { try make(place, unlock) }
+    public static func initialize(
+        _ place: VaultPlace, unlock: Unlock, strength: PassphraseStrength = .moderate
+    ) async throws -> InitializationReport {
+        try await BlockingPool.shared.run { try make(place, unlock, strength) }
     }
 
-    private static func make(_ place: VaultPlace, _ unlock: Unlock) throws -> InitializationReport {
+    private static func make(
+        _ place: VaultPlace, _ unlock: Unlock, _ strength: PassphraseStrength
+    ) throws -> InitializationReport {
         let files = PosixFileSystem()
         // Before anything is made: a new keyring would open nothing of a vault that only lost its index.
         guard !VaultStore.hasLostIndex(at: place.folder) else { throw VaultStore.absence(at: place.folder) }
@@ -24,10 +29,12 @@ extension Vault {
             )
         }
         for path in [place.keyring, place.folder + "/index"] { try makeFolders(above: path, files) }
-        let keyFileMade = try makeKeyFile(unlock, hasKeyring: hasKeyring, files)
+        // Only for a new keyring: for one that is there a new key file could not be the right one.
+        let keyFileMade = try !hasKeyring && makeKeyFile(unlock, files)
         let secret = try unlock.secret()
         if !hasKeyring {
-            let bytes = try KeyringMaker.make(with: secret, method: unlock.method, label: "first", now: WallClock.now())
+            let bytes = try KeyringMaker.make(
+                with: secret, method: unlock.method, label: "first", cost: strength.cost(), now: WallClock.now())
             try KeyringFile.write(bytes, to: place.keyring)
         }
         let keyring = try KeyringReader.unlock(KeyringFile.read(place.keyring), with: secret)
@@ -41,15 +48,16 @@ extension Vault {
             unlockRestsWithVault: UnlockPlace.rests(unlock.path, with: place.folder))
     }
 
-    /// A key file is made only for a new keyring: for one that is there it could not be the right one.
-    private static func makeKeyFile(_ unlock: Unlock, hasKeyring: Bool, _ files: PosixFileSystem) throws -> Bool {
-        guard case .keyFile(let path, _) = unlock, !hasKeyring, !files.exists(path) else { return false }
+    /// Makes the key file of a new way to unlock where there is none; whether it did.
+    @discardableResult
+    static func makeKeyFile(_ unlock: Unlock, _ files: PosixFileSystem) throws -> Bool {
+        guard case .keyFile(let path, _) = unlock, !files.exists(path) else { return false }
         try makeFolders(above: path, files)
         try KeyFile.make(path)
         return true
     }
 
-    private static func makeFolders(above path: String, _ files: PosixFileSystem) throws {
+    static func makeFolders(above path: String, _ files: PosixFileSystem) throws {
         var folder = ""
         for component in path.split(separator: "/").dropLast() {
             folder += "/" + component

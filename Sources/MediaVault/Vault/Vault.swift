@@ -32,6 +32,12 @@ public final class Vault: Sendable {
     private let ownListeners = OwnListeners()
     /// The keyring's file.
     let keyringFile: String
+    /// Receipts for what is done to the keys.
+    let auditLog: AuditLog
+    /// One act on the keys at a time.
+    let keyWork = KeyWork()
+    /// Whether acts on the keys that were broken off have been gone on with.
+    let hasResumed = Mutex(false)
     let loaders = Mutex<[ResourceID: LoaderEntry]>([:])
     private let upkeep = Mutex<Task<Void, Never>?>(nil)
     private let isClosed = Mutex(false)
@@ -49,6 +55,7 @@ public final class Vault: Sendable {
     private init(store: VaultStore, keyringFile: String, options: VaultOptions, unlockRestsWithVault: Bool) {
         self.store = store
         self.keyringFile = keyringFile
+        auditLog = AuditLog(of: store, keyringFile: keyringFile)
         self.unlockRestsWithVault = unlockRestsWithVault
         modeOfRun = options.access == .reader ? .offline : options.mode
         retry = options.retry
@@ -173,11 +180,23 @@ public final class Vault: Sendable {
     ///   `originStatus`), `lied`, `unsatisfiableRange` (with `length` where it is known), `integrity`, `closed`.
     public func read(_ reference: MediaReference, range: RequestedRange = .whole) async throws -> MediaReader {
         let (loader, lease) = try await use(reference)
-        let reader = MediaReader(try await loader.open(range), loader: loader, lease: lease)
+        return reader(try await loader.open(range), loader, lease)
+    }
+
+    /// The same where nothing has to be waited for, because all that is asked for is held and fresh, and somebody has
+    /// read of the resource lately; nil where that is not so, or anything is wrong.
+    package func readHeld(_ reference: MediaReference, range: RequestedRange) -> MediaReader? {
+        guard let (id, key) = try? names.nameAtHand(tokens.unwrapped(reference).settled()), loader(of: id) != nil,
+            let (loader, lease) = try? use(id, key, reference), let opening = loader.openHeld(range)
+        else { return nil }
+        return reader(opening, loader, lease)
+    }
+
+    private func reader(_ opening: Opening, _ loader: ResourceLoader, _ lease: LoaderLease) -> MediaReader {
         if loader.look({ $0.mode != .noStore }) {
             visits.withLock { $0.note(loader.record.id, hour: WallClock.now() / 3600) }
         }
-        return reader
+        return MediaReader(opening, loader: loader, lease: lease)
     }
 
     /// The loader of a resource: one for each, however many use it.
@@ -306,6 +325,7 @@ public final class Vault: Sendable {
             }
         }
         await keepRoom(now: now)
+        resumeKeyWork()
         let (store, visited) = (store, visits.withLock { $0.take() })
         do {
             try await pool.run {

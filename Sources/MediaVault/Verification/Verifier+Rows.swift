@@ -70,6 +70,10 @@ extension Verifier {
         report.segments += 1
         do {
             let (reader, size) = try await blocking { store in
+                // One that is sealed anew has got another key since it was read.
+                let resource =
+                    resource.keys[segment.keyNumber] == nil
+                    ? try store.index.resource(resource.id) ?? resource : resource
                 let reader = try store.reader(of: segment, resource: resource)
                 return (reader, try reader.fileSize())
             }

@@ -10,11 +10,16 @@ struct InitCommand: AsyncParsableCommand {
 
     @OptionGroup var access: VaultAccess
 
+    @Flag(help: "Make a new passphrase cost 1 GiB of memory and some seconds, in place of 256 MiB.")
+    var sensitive = false
+
     func run() async throws {
         let place = try access.place.place()
         let way = try access.unlocking.way()
         let isNew = !FileManager.default.fileExists(atPath: place.keyring)
-        let report = try await Vault.initialize(place, unlock: try await access.unlocking.unlock(isNew: isNew))
+        let report = try await Vault.initialize(
+            place, unlock: try await access.unlocking.unlock(isNew: isNew),
+            strength: PassphraseStrength(isSensitive: sensitive))
         var facts = [
             ("vault", place.folder + made(report.vaultMade)), ("keyring", place.keyring + made(report.keyringMade)),
         ]

@@ -18,6 +18,14 @@ struct ReferenceOptions: ParsableArguments {
         MediaReference(url, contentID: contentID, fields: try await fields(unlocking))
     }
 
+    /// What each of some URLs names with these options.
+    func references(_ urls: [String], _ unlocking: UnlockOptions) async throws -> [MediaReference] {
+        let urls = try urls.map { try MediaURL($0) }
+        try check(urls)
+        let fields = try await fields(unlocking)
+        return urls.map { MediaReference($0, contentID: contentID, fields: fields) }
+    }
+
     /// The request fields; none where no file is named.
     func fields(_ unlocking: UnlockOptions) async throws -> HeaderFields {
         switch headerFile {

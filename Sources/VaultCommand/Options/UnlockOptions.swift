@@ -19,40 +19,45 @@ struct UnlockOptions: ParsableArguments {
             valueName: "command"))
     var keyCommand: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "A credential of the service's unit that opens the keyring (MEDIAVAULT_CREDENTIAL; in a unit with credentials: mediavault.key).",
+            valueName: "name"))
+    var credential: String?
+
     @Flag(help: "Take a key or passphrase file that others can read, too.")
     var allowLooseKeyFile = false
 
-    /// A way to open the keyring.
-    enum Way: Hashable, Sendable {
-        case keyFile(String)
-        case passphraseFile(String)
-        case keyCommand(String)
-        /// Nothing was named: ask, where there is somebody to ask.
-        case prompt
-    }
-
     /// The way meant: what the options name, else what the environment names, else a prompt.
-    func way(in surroundings: Surroundings = .current) throws -> Way {
+    func way(in surroundings: Surroundings = .current) throws -> UnlockWay {
         let options = try Self.ways(
-            [("--key-file", keyFile), ("--passphrase-file", passphraseFile), ("--key-command", keyCommand)],
-            surroundings)
+            [
+                ("--key-file", keyFile), ("--passphrase-file", passphraseFile), ("--key-command", keyCommand),
+                ("--credential", credential),
+            ], surroundings)
         if let way = options { return way }
-        let variables = ["MEDIAVAULT_KEY_FILE", "MEDIAVAULT_PASSPHRASE_FILE", "MEDIAVAULT_KEY_COMMAND"]
-        return try Self.ways(variables.map { ($0, surroundings[$0]) }, surroundings) ?? .prompt
+        let variables = [
+            "MEDIAVAULT_KEY_FILE", "MEDIAVAULT_PASSPHRASE_FILE", "MEDIAVAULT_KEY_COMMAND", "MEDIAVAULT_CREDENTIAL",
+        ]
+        if let way = try Self.ways(variables.map { ($0, surroundings[$0]) }, surroundings) { return way }
+        return try surroundings[CredentialName.folderVariable] == nil
+            ? .prompt : .credential(CredentialName.standard.path(in: surroundings))
     }
 
-    /// The one way that is named among key file, passphrase file and key command, in this order; nil where none is.
-    private static func ways(_ named: [(name: String, value: String?)], _ surroundings: Surroundings) throws -> Way? {
+    /// The one way that is named among key file, passphrase file, key command and credential, in this order; nil where
+    /// none is.
+    static func ways(_ named: [(name: String, value: String?)], _ surroundings: Surroundings) throws -> UnlockWay? {
         let given = named.enumerated().compactMap { index, way in way.value.map { (index, way.name, $0) } }
         guard let (index, name, value) = given.first else { return nil }
         guard given.count == 1 else {
             throw UsageError("\(given.map(\.1).joined(separator: " and ")) are both given; give one")
         }
-        guard !value.isEmpty else { throw UsageError("\(name) is empty; name a file or a command") }
+        guard !value.isEmpty else { throw UsageError("\(name) is empty; name something that opens the keyring") }
         switch index {
         case 0: return .keyFile(AbsolutePath.of(value, from: surroundings.workingDirectory))
         case 1: return .passphraseFile(AbsolutePath.of(value, from: surroundings.workingDirectory))
-        default: return .keyCommand(value)
+        case 2: return .keyCommand(value)
+        default: return .credential(try CredentialName(value).path(in: surroundings))
         }
     }
 
@@ -60,11 +65,6 @@ struct UnlockOptions: ParsableArguments {
     ///
     /// - Parameter isNew: whether the passphrase is being chosen, and so is asked for twice.
     func unlock(isNew: Bool = false) async throws -> Unlock {
-        switch try way() {
-        case .keyFile(let path): return .keyFile(path: path, allowLoose: allowLooseKeyFile)
-        case .passphraseFile(let path): return .passphraseFile(path: path, allowLoose: allowLooseKeyFile)
-        case .keyCommand(let command): return .keyCommand(command)
-        case .prompt: return .passphrase(try await PassphrasePrompt.ask(isNew: isNew))
-        }
+        try await way().unlock(allowLoose: allowLooseKeyFile, asking: isNew ? .first : .old)
     }
 }

@@ -31,6 +31,11 @@ package enum Argon2id {
         package static func moderate() throws -> Cost {
             Cost(salt: try Fresh.bytes(saltByteCount, "salt"), opsLimit: 3, memLimit: 256 << 20)
         }
+
+        /// A fresh salt at libsodium's "sensitive" cost: 4 passes over 1 GiB, some seconds.
+        package static func sensitive() throws -> Cost {
+            Cost(salt: try Fresh.bytes(saltByteCount, "salt"), opsLimit: 4, memLimit: 1 << 30)
+        }
     }
 
     static func key(from passphrase: borrowing SecretBytes, _ cost: Cost) throws -> SecretKey {

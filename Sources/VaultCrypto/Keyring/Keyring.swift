@@ -6,32 +6,41 @@ package final class Keyring: Sendable {
     package let vaultID: VaultID
     /// How the slot that opened it is unlocked.
     package let unlockedBy: UnlockMethod
+    /// The number of that slot.
+    package let unlockedSlot: Int64
 
     private let opened: Mutex<KeyringKeys>
     /// Held while the file is written anew.
     private let writing = Mutex(())
 
     /// The keys as they are now; they may be others a moment later.
-    private var keys: KeyringKeys { opened.withLock { $0 } }
+    var keys: KeyringKeys { opened.withLock { $0 } }
 
     /// Grows with each write of the keyring file.
-    package var revision: Int64 { keys.revision }
+    package var revision: Int64 { opened.withLock { $0.revision } }
 
     /// The generation that new resources use.
-    package var currentGeneration: Int { keys.current }
+    package var currentGeneration: Int { opened.withLock { $0.current } }
 
     /// What every token is made with: raising it revokes them all.
-    package var tokenEpoch: Int64 { keys.tokenEpoch }
+    package var tokenEpoch: Int64 { opened.withLock { $0.tokenEpoch } }
 
     /// The generations that can still open something, in ascending order.
     package var activeGenerations: [Int] { keys.generations.keys.sorted() }
 
+    /// Every generation that ever was, in ascending order.
+    package var generationRecords: [GenerationRecord] { keys.records }
+
+    /// The numbers of the keys that name resources, in ascending order: one, or two while they are changed.
+    package var locators: [Int] { keys.locators.keys.sorted() }
+
     /// The locator that a new vault uses: the newest.
     package var newestLocator: Int { keys.locators.keys.max() ?? 0 }
 
-    init(document: KeyringDocument, rootKey: SharedKey, unlockedBy: UnlockMethod) throws {
+    init(document: KeyringDocument, rootKey: SharedKey, unlockedBy slot: KeyringDocument.Slot) throws {
         vaultID = document.vaultID
-        self.unlockedBy = unlockedBy
+        unlockedBy = slot.method
+        unlockedSlot = slot.number
         opened = Mutex(try KeyringKeys(opening: document, rootKey: rootKey))
     }
 
@@ -83,13 +92,13 @@ package final class Keyring: Sendable {
 
     /// The resource id `R` of a cache key under a locator; nil where the keyring has no such locator.
     package func resourceID(cacheKey: [UInt8], locator: Int) -> ResourceID? {
-        guard let key = keys.locators[locator] else { return nil }
+        guard let key = opened.withLock({ $0.locators[locator] }) else { return nil }
         return ResourceID(bytes: KeyDerivation.value(from: key.secret, .resource, cacheKey))
     }
 
     /// The part that an identity takes in a cache key, so that two users' bodies never share one.
     package func principal(_ identity: [UInt8], locator: Int) -> [UInt8]? {
-        keys.locators[locator].map { KeyDerivation.value(from: $0.secret, .principal, identity) }
+        opened.withLock { $0.locators[locator] }.map { KeyDerivation.value(from: $0.secret, .principal, identity) }
     }
 
     /// The key of the index's own sealed values (`vault.settings`).
@@ -122,7 +131,7 @@ package final class Keyring: Sendable {
     }
 
     private func wrappingKey(_ resource: ResourceID, _ generation: Int) throws -> SharedKey? {
-        try keys.generations[generation].map {
+        try opened.withLock { $0.generations[generation] }.map {
             SharedKey(try KeyDerivation.key(from: $0.secret, .wrap, resource.bytes))
         }
     }
@@ -137,7 +146,7 @@ package final class Keyring: Sendable {
 
     /// Authenticates a message under the token key: capabilities and the admin token.
     package func token(_ purpose: Purpose, _ message: [UInt8]) -> [UInt8] {
-        KeyDerivation.value(from: keys.tokenKey.secret, purpose, message)
+        KeyDerivation.value(from: opened.withLock { $0.tokenKey }.secret, purpose, message)
     }
 
     /// Revokes every token made so far, here and for whoever unlocks the file from now on. Blocks.

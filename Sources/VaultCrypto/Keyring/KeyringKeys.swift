@@ -4,19 +4,23 @@ struct KeyringKeys: Sendable {
     /// The generation that new resources use.
     let current: Int
     let tokenEpoch: Int64
-    let rootKey: SharedKey
-    let locators: [Int: SharedKey]
-    let tokenKey: SharedKey
+    /// The number of the last receipt.
+    let receiptSequence: Int64
+    private(set) var rootKey: SharedKey
+    private(set) var locators: [Int: SharedKey]
+    private(set) var tokenKey: SharedKey
     /// The seed of the key that signs receipts (Ed25519).
-    let receiptSeed: SharedKey
+    private(set) var receiptSeed: SharedKey
     /// The generations that are not retired.
-    let generations: [Int: SharedKey]
+    private(set) var generations: [Int: SharedKey]
+    /// What is said of every generation, in ascending order.
+    let records: [GenerationRecord]
 
     /// What is left of a keyring's keys once it was closed: none that opens or names anything. What still signs does so with
     /// a key that is nobody's.
     init(closing keys: KeyringKeys) throws {
         let nobodys = SharedKey(try Fresh.key("closed keyring"))
-        (revision, current, tokenEpoch) = (keys.revision, keys.current, keys.tokenEpoch)
+        self = keys
         (rootKey, tokenKey, receiptSeed) = (nobodys, nobodys, nobodys)
         (locators, generations) = ([:], [:])
     }
@@ -29,6 +33,7 @@ struct KeyringKeys: Sendable {
         revision = document.revision
         current = Int(document.current)
         tokenEpoch = document.tokenEpoch
+        receiptSequence = document.receiptSequence
         self.rootKey = rootKey
         var locators: [Int: SharedKey] = [:]
         for locator in document.locators {
@@ -43,5 +48,6 @@ struct KeyringKeys: Sendable {
             generations[Int(generation.number)] = try edit.open(key, .generation, generation.number)
         }
         self.generations = generations
+        records = document.generations.map(GenerationRecord.init).sorted { $0.number < $1.number }
     }
 }

@@ -15,24 +15,13 @@ package enum KeyringMaker {
     ) throws -> [UInt8] {
         let vaultID: VaultID = try Fresh.identifier("vault id")
         let rootKey = try Fresh.key("root key")
-        var slot = KeyringDocument.Slot(
-            number: 1, label: label, method: method, rootKey: [],
-            passphrase: method == .passphrase ? try cost ?? .moderate() : nil)
-        // A keyring that states another cost could not be read again.
-        guard slot.passphrase?.isPossible ?? true else {
-            throw VaultError(.invalidArgument, "a passphrase takes 1 to 64 passes over 8 MiB to 4 GiB of memory")
-        }
-        guard let unlockKey = try secret.unlockKey(for: slot) else {
-            throw VaultError(.invalidArgument, "a passphrase slot needs a passphrase, every other slot a key")
-        }
+        let slot = try KeyringDocument.Slot(
+            number: 1, label: label, method: method, sealing: rootKey, of: vaultID, for: secret, cost: cost)
         func seal(_ key: borrowing SecretKey, _ role: KeyringDocument.Role, _ number: Int64 = 0) throws -> [UInt8] {
             try SealedValue.seal(
                 key, key: rootKey,
                 associatedData: KeyringDocument.associatedData(role, vaultID: vaultID, number: number))
         }
-        slot.rootKey = try SealedValue.seal(
-            rootKey, key: unlockKey,
-            associatedData: KeyringDocument.associatedData(.slot, vaultID: vaultID, number: slot.number))
         let document = KeyringDocument(
             vaultID: vaultID, revision: 1, slots: [slot],
             locators: [.init(number: 1, key: try seal(Fresh.key("locator key"), .locator, 1))],

@@ -11,12 +11,12 @@ package enum KeyringReader {
     /// - Throws: ``VaultError`` with code `damagedKeyring`, `wrongKey` or `tamperedKeyring`.
     package static func unlock(_ file: [UInt8], with secret: borrowing UnlockSecret) throws -> Keyring {
         let (object, document) = try read(file)
-        var opened: (key: SharedKey, method: UnlockMethod)?
+        var opened: (key: SharedKey, slot: KeyringDocument.Slot)?
         for slot in document.slots where opened == nil {
             guard let unlockKey = try secret.unlockKey(for: slot) else { continue }
             let data = KeyringDocument.associatedData(.slot, vaultID: document.vaultID, number: slot.number)
             if let key = try SealedValue.openKey(slot.rootKey, key: unlockKey, associatedData: data) {
-                opened = (SharedKey(key), slot.method)
+                opened = (SharedKey(key), slot)
             }
         }
         guard let opened else {
@@ -24,8 +24,13 @@ package enum KeyringReader {
                 .wrongKey, "no slot of the keyring opens with this key or passphrase; give the one it was made with")
         }
         try authenticate(object, by: opened.key.secret)
-        return try Keyring(document: document, rootKey: opened.key, unlockedBy: opened.method)
+        return try Keyring(document: document, rootKey: opened.key, unlockedBy: opened.slot)
     }
+
+    /// What a keyring file says, as it says it: with no key at hand nobody knows whether it was changed.
+    ///
+    /// - Throws: ``VaultError`` with code `damagedKeyring`.
+    package static func unauthenticated(_ file: [UInt8]) throws -> KeyringDocument { try read(file).document }
 
     /// The vault that a keyring file says it belongs to, without unlocking it.
     package static func vaultID(of file: [UInt8]) throws -> VaultID { try read(file).document.vaultID }

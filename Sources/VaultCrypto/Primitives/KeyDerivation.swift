@@ -13,9 +13,12 @@ package struct Purpose: Sendable {
     package static let fresh = Purpose("mv.fresh")
     package static let capability = Purpose("mv.capability")
     package static let admin = Purpose("mv.admin")
+    package static let audit = Purpose("mv.audit")
+    package static let auditLine = Purpose("mv.audit.line")
     package static let keyring = Purpose("mv.keyring")
     package static let keyringMAC = Purpose("mv.keyring.mac")
     package static let keyringSum = Purpose("mv.keyring.sum")
+    package static let keyringOrder = Purpose("mv.order")
 
     fileprivate let personalisation: [UInt8]
 

@@ -45,6 +45,18 @@ package final class SegmentKey: Sendable {
         unsafe AEAD.open(sealed, into: output, nonce: Self.nonce(index), associatedData: [], key: secret)
     }
 
+    /// Opens a part of block `index`: `output` has as many bytes as `part`, offsets in the block's plaintext.
+    ///
+    /// - Returns: whether the tag, which is checked over all of the block, was right; where not, `output` holds nothing
+    ///   of it.
+    package func open(
+        _ sealed: UnsafeRawBufferPointer, block index: Int, part: Range<Int>,
+        into output: UnsafeMutableRawBufferPointer
+    ) -> Bool {
+        // The caller lends both buffers for this call.
+        unsafe AEAD.open(sealed, part: part, into: output, nonce: Self.nonce(index), key: secret)
+    }
+
     /// Seals block `index`. Only ``SegmentSealer`` calls this: a block index is sealed once.
     func seal(_ plaintext: UnsafeRawBufferPointer, block index: Int, into output: UnsafeMutableRawBufferPointer) {
         // The caller lends both buffers for this call.

@@ -12,6 +12,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
             case unreachable, refused, lied, changed
             case notHeld, unsatisfiableRange
             case closed, removed
+            case busy, inUse
         }
 
         private let name: Name
@@ -68,6 +69,10 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let closed = Code(name: .closed)
         /// The resource was removed while this was under way: open it again.
         public static let removed = Code(name: .removed)
+        /// Another act works on the keys of the vault: wait until it is done.
+        public static let busy = Code(name: .busy)
+        /// Something still needs what was to go: see the message for what.
+        public static let inUse = Code(name: .inUse)
 
         /// The code's name, as `--json` and logs show it.
         public var description: String { name.rawValue }

@@ -1,12 +1,7 @@
 /// Lower-case hexadecimal, one spelling for each value.
 package enum Hex {
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
-        var text = ""
-        for byte in bytes {
-            text.unicodeScalars.append(digit(byte >> 4))
-            text.unicodeScalars.append(digit(byte & 15))
-        }
-        return text
+        String(decoding: bytes.flatMap { [digit($0 >> 4), digit($0 & 15)] }, as: UTF8.self)
     }
 
     /// Reads lower-case hex; nil where a character is anything else or one is missing.
@@ -22,9 +17,7 @@ package enum Hex {
         return bytes
     }
 
-    private static func digit(_ value: UInt8) -> Unicode.Scalar {
-        Unicode.Scalar(value < 10 ? 0x30 + value : 0x57 + value)
-    }
+    private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
 
     private static func value(_ digit: UInt8) -> UInt8? {
         switch digit {

@@ -64,6 +64,20 @@ struct APIResponder: Sendable {
         case .locks:
             try await vault.lock()
             return try json(NothingDocument())
+        case .reseals: return try reseal(await asked.body(), context)
+        case .shreds:
+            let order: ShredOrder = try await asked.body()
+            return try json(try await vault.shred(order.references(), quick: order.quick ?? false))
+        case .audit: return try json(try await vault.audit())
+        case .destructions:
+            let order: DestructionOrder = try await asked.body()
+            return try json(try await vault.destroy(vaultID: order.vault))
+        case .keyring:
+            if request.method == .post {
+                try await vault.carryOut(asked.body())
+                return try json(NothingDocument())
+            }
+            return try json(try await vault.keyring())
         case .settings:
             return try json(
                 request.method == .patch ? try await vault.change(asked.body()) : try await vault.settings())
@@ -84,6 +98,14 @@ struct APIResponder: Sendable {
         // What cannot be is refused before the answer begins.
         try order.options.check(isOwner: true)
         return events(context) { [vault] tell in try await vault.verify(order.options) { tell($0) } }
+    }
+
+    /// What is sealed anew goes on beside players.
+    private func reseal(_ order: ResealingOrder, _ context: ServiceContext) throws -> Response {
+        let references = try order.references()
+        return events(context) { [vault] tell in
+            try await vault.reseal(references, bytesPerSecond: order.limitRate) { tell($0) }
+        }
     }
 
     private func resource(_ reference: MediaReference) async throws -> ResourceDocument {

@@ -6,6 +6,7 @@ struct AnswerPlan: Hashable, Sendable {
     let fields: HeaderFields
     /// The bytes that follow, or would follow were it not for HEAD; nil where that is not known.
     let length: Int64?
+    let cacheStatus: CacheStatus
 
     /// An answer with one range, or with everything.
     ///
@@ -34,6 +35,7 @@ struct AnswerPlan: Hashable, Sendable {
     ) {
         self.status = status
         self.length = length
+        cacheStatus = facts.cacheStatus
         var fields = HeaderFields()
         // What describes a body would, without one, describe what the client has (RFC 9110 §15.4.5).
         if let type {

@@ -33,6 +33,20 @@ enum CacheStatus: Hashable, Sendable {
         }
     }
 
+    /// How bytes were come by that the vault did not have: the names after `fwd=`.
+    enum Fill: String, Hashable, Sendable, CaseIterable { case miss, partial, stale, bypass }
+
+    /// How the bytes were come by; nil where the vault had them, and nobody else was asked.
+    var fill: Fill? {
+        switch self {
+        case .hit: nil
+        case .miss, .failed: .miss
+        case .partial: .partial
+        case .bypass: .bypass
+        case .stale(let reason): reason.isByMode ? nil : .stale
+        }
+    }
+
     init(_ source: MediaReader.Source, _ bypass: StoreRefusal?, _ staleness: Staleness? = nil) {
         self =
             switch (source, bypass, staleness) {

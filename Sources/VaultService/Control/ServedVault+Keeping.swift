@@ -40,6 +40,14 @@ extension ServedVault {
         let _: NothingDocument = try await document(ControlQuestion(.POST, .locks))
     }
 
+    package func keyring() async throws -> KeyringListing {
+        try await document(ControlQuestion(.GET, .keyring))
+    }
+
+    package func carryOut(_ order: KeyringOrder) async throws {
+        let _: NothingDocument = try await document(ControlQuestion(.POST, .keyring, body: order))
+    }
+
     package func settings() async throws -> SettingsDocument {
         try await document(ControlQuestion(.GET, .settings))
     }

@@ -16,15 +16,18 @@ package struct ConnectionLimits: Hashable, Sendable {
     package var firstHead: Duration = .seconds(20)
     /// How long the body of a request may take.
     package var body: Duration = .seconds(30)
+    /// How long a connection is kept on which nothing is asked.
+    package var idle: Duration = .seconds(60)
     /// What has stood still so long yields where no more connections can be had.
     package var yielding: Duration = .seconds(1)
 
     /// Whether a connection has to go, however many there are.
     func isOver(_ phase: Phase, for time: Duration) -> Bool {
         switch phase {
-        case .new: time >= firstHead
+        case .new: time >= min(firstHead, idle)
         case .receiving: time >= body
-        case .answering, .idle: false
+        case .idle: time >= idle
+        case .answering: false
         }
     }
 

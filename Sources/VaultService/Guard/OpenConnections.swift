@@ -46,14 +46,16 @@ final class OpenConnections: Service {
     // MARK: For the listener
 
     /// Speaks HTTP on connections that are looked after here.
-    func server(idleTimeout: Duration) -> HTTPServerBuilder {
+    ///
+    /// - Parameter held: answers what need not be waited for, where media is served.
+    func server(_ held: HeldResponder? = nil) -> HTTPServerBuilder {
         HTTPServerBuilder { [self] responder in
             LoopChannel(
                 base: HTTP1Channel(
                     responder: responder,
                     configuration: .init(
-                        additionalChannelHandlers: [ConnectionObserver(self), ConnectionOptionsInstaller()],
-                        idleTimeout: TimeAmount(idleTimeout))))
+                        additionalChannelHandlers: [ConnectionObserver(self)]
+                            + (held.map { [HeldAnswers($0)] } ?? []) + [ConnectionOptionsInstaller()])))
         }
     }
 

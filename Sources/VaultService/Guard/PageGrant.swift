@@ -13,17 +13,17 @@ struct PageGrant: Hashable, Sendable {
     private static let validity = "600"
 
     /// Lets the page read an answer, and show the media in it.
-    func mark(_ response: inout Response) {
-        set("Access-Control-Allow-Origin", origin, in: &response.headers)
-        set("Access-Control-Expose-Headers", Self.readable, in: &response.headers)
-        set("Cross-Origin-Resource-Policy", "cross-origin", in: &response.headers)
-        set("Vary", "Origin, Referer, Sec-Fetch-Site", in: &response.headers)
+    func mark(_ fields: inout HTTPFields) {
+        set("Access-Control-Allow-Origin", origin, in: &fields)
+        set("Access-Control-Expose-Headers", Self.readable, in: &fields)
+        set("Cross-Origin-Resource-Policy", "cross-origin", in: &fields)
+        set("Vary", "Origin, Referer, Sec-Fetch-Site", in: &fields)
     }
 
     /// The answer to the question that a browser asks before it sends fields of a page's.
     func preflight(of request: Request) -> Response {
         var response = Response(status: .noContent)
-        mark(&response)
+        mark(&response.headers)
         set("Access-Control-Allow-Methods", "GET, HEAD", in: &response.headers)
         set("Access-Control-Allow-Headers", Self.sendable, in: &response.headers)
         set("Access-Control-Max-Age", Self.validity, in: &response.headers)

@@ -1,5 +1,4 @@
 import HTTPTypes
-import Hummingbird
 import NIOCore
 import VaultModel
 
@@ -26,15 +25,15 @@ struct RequestGate: Sendable {
         pages = try PageCheck(allowing: configuration.allowedOrigins)
     }
 
-    func verdict(on request: Request, about route: Route, at listener: SocketAddress?) -> Verdict {
-        let names = request.head.hosts
+    func verdict(on request: HTTPRequest, about route: Route, at listener: SocketAddress?) -> Verdict {
+        let names = request.hosts
         // No page leads to a socket file, so that any one name will do there.
         switch hosts.verdict(on: names, port: listener?.pathname == nil ? listener?.port ?? 0 : nil) {
         case .malformed: return .refused(ErrorAnswer.malformedHost)
         case .foreign: return .refused(ErrorAnswer.foreignHost)
         case .allowed: break
         }
-        let fields = request.headers
+        let fields = request.headerFields
         switch pages.verdict(
             origin: fields[values: .origin], site: HTTPField.Name.secFetchSite.flatMap { fields[$0] },
             referer: fields[.referer], own: "\(isSecure ? "https" : "http")://\((names.first ?? "").lowercased())")
@@ -65,18 +64,16 @@ extension HTTPRequest {
     fileprivate var hosts: [String] {
         (authority.map { [$0] } ?? []) + headerFields.filter { $0.name.canonicalName == "host" }.map(\.value)
     }
-}
 
-extension Request {
     /// Whether it can change nothing.
     fileprivate var isHarmless: Bool { method == .get || method == .head || method == .options }
 
-    fileprivate var hasBody: Bool {
-        headers[.contentLength].map { $0 != "0" } ?? (headers[.transferEncoding] != nil)
+    var hasBody: Bool {
+        headerFields[.contentLength].map { $0 != "0" } ?? (headerFields[.transferEncoding] != nil)
     }
 
     /// A form of a page's, which its browser sends without asking, says something else.
     fileprivate var isJSON: Bool {
-        (headers[.contentType] ?? "").prefix { $0 != ";" }.trimmingBlanks().isEqualIgnoringCase("application/json")
+        (headerFields[.contentType] ?? "").prefix { $0 != ";" }.trimmingBlanks().isEqualIgnoringCase("application/json")
     }
 }

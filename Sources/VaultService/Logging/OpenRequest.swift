@@ -5,17 +5,18 @@ import Synchronization
 final class OpenRequest: Sendable {
     let id = RequestID()
     let metrics: ServiceMetrics
-    private let began = ContinuousClock.now
+    private let began: ContinuousClock.Instant
     private let facts: Mutex<Facts>
 
     private struct Facts {
         var method: String
         var route = "none"
-        var cacheStatus: String?
+        var cacheStatus: CacheStatus?
     }
 
-    init(_ method: String, _ metrics: ServiceMetrics) {
+    init(_ method: String, _ metrics: ServiceMetrics, at arrival: ContinuousClock.Instant = .now) {
         self.metrics = metrics
+        began = arrival
         facts = Mutex(Facts(method: method))
         metrics.requestBegan()
     }
@@ -26,7 +27,7 @@ final class OpenRequest: Sendable {
     func concerns(_ route: String) { facts.withLock { $0.route = route } }
 
     /// It is answered with media.
-    func givesMedia(_ cacheStatus: String) {
+    func givesMedia(_ cacheStatus: CacheStatus) {
         facts.withLock { $0.cacheStatus = cacheStatus }
         metrics.media(cacheStatus)
     }
@@ -44,7 +45,7 @@ final class OpenRequest: Sendable {
             "method": "\(facts.method)", "route": "\(facts.route)", "status": "\(status)", "bytes": "\(bytes)",
             "seconds": "\((ContinuousClock.now - began) / .seconds(1))",
         ]
-        if let cacheStatus = facts.cacheStatus { metadata["cache"] = "\(cacheStatus)" }
+        if let cacheStatus = facts.cacheStatus { metadata["cache"] = "\(cacheStatus.value)" }
         return metadata
     }
 }

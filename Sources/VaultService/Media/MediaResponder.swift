@@ -113,7 +113,7 @@ struct MediaResponder: Sendable {
     private func open(
         _ range: RequestedRange, of judged: MediaFacts?
     ) async throws -> (reader: MediaReader, facts: MediaFacts)? {
-        let (reader, took) = try await timed { [vault, reference] in try await vault.read(reference, range: range) }
+        let (reader, took) = try await reader(of: range)
         guard judged == nil || judged?.entityTag == reader.entityTag else {
             reader.cancel()
             return nil
@@ -121,6 +121,12 @@ struct MediaResponder: Sendable {
         var facts = MediaFacts(reader, now: now)
         facts.timing = ServerTiming(open: took, firstByte: .now - arrival)
         return (reader, facts)
+    }
+
+    private func reader(of range: RequestedRange) async throws -> (MediaReader, Duration) {
+        let start = ContinuousClock.now
+        if let held = vault.readHeld(reference, range: range) { return (held, .now - start) }
+        return try await timed { [vault, reference] in try await vault.read(reference, range: range) }
     }
 
     /// Asks the vault for as long as the client is there.

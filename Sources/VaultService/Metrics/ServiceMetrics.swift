@@ -9,7 +9,7 @@ final class ServiceMetrics: Sendable {
     private let openRequests: Meter
     private let served: Counter
     private let hits: Counter
-    private let fills: [String: Counter]
+    private let fills: [CacheStatus.Fill: Counter]
     private let duration: Timer
     /// Made when they are needed first: names are not spelled out for each answer.
     private let answers = Mutex<[AnswerKind: Counter]>([:])
@@ -19,17 +19,15 @@ final class ServiceMetrics: Sendable {
         let status: Int
     }
 
-    /// The names after `fwd=` that `Cache-Status` has (RFC 9211).
-    private static let fillKinds = ["miss", "partial", "stale", "bypass", "other"]
-
     init() {
         openRequests = Meter(label: "mediavault_open_requests", factory: registry)
         served = Counter(label: "mediavault_bytes_served_total", factory: registry)
         hits = Counter(label: "mediavault_hits_total", factory: registry)
         duration = Timer(label: "mediavault_request_seconds", factory: registry)
         fills = Dictionary(
-            uniqueKeysWithValues: Self.fillKinds.map { [registry] kind in
-                (kind, Counter(label: "mediavault_fills_total", dimensions: [("kind", kind)], factory: registry))
+            uniqueKeysWithValues: CacheStatus.Fill.allCases.map { [registry] fill in
+                let labels = [("kind", fill.rawValue)]
+                return (fill, Counter(label: "mediavault_fills_total", dimensions: labels, factory: registry))
             })
     }
 
@@ -58,18 +56,9 @@ final class ServiceMetrics: Sendable {
     func sent(_ bytes: Int64) { served.increment(by: bytes) }
 
     /// Media was answered.
-    ///
-    /// - Parameter cacheStatus: the value of the answer's `Cache-Status`.
-    func media(_ cacheStatus: String) {
-        guard let kind = Self.fillKind(cacheStatus) else { return hits.increment() }
-        fills[kind]?.increment()
-    }
-
-    /// How the bytes of an answer were come by; nil where the vault had them all.
-    static func fillKind(_ cacheStatus: String) -> String? {
-        guard let start = cacheStatus.firstRange(of: "fwd=")?.upperBound else { return nil }
-        let kind = cacheStatus[start...].prefix { $0.isLetter }
-        return fillKinds.first { $0 == kind } ?? "other"
+    func media(_ cacheStatus: CacheStatus) {
+        guard let fill = cacheStatus.fill else { return hits.increment() }
+        fills[fill]?.increment()
     }
 
     func failed(_ error: String) {

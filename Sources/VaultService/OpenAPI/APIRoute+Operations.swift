@@ -46,6 +46,35 @@ extension APIRoute {
                         + "anew.",
                     answers: Self.done)
             ]
+        case .reseals:
+            [
+                .post(
+                    "Gives resources new keys, all of them where none is named, seals every segment anew, and tells how "
+                        + "far it is, a line of JSON for each step.",
+                    body: "ResealingOrder", answers: [.lines, .badRequest, .storageFailed])
+            ]
+        case .shreds:
+            [
+                .post(
+                    "Forgets resources for good: their keys, and what wrapped them.", body: "ShredOrder",
+                    answers: [.json("Shred", "What became of each."), .badRequest, .conflict, .storageFailed])
+            ]
+        case .audit: [.get("The audit log, read and checked.", answers: [.json("Audit", "Receipts and faults.")])]
+        case .destructions:
+            [
+                .post(
+                    "Makes the whole vault unreadable, for ever. The service answers no more questions about it.",
+                    body: "DestructionOrder",
+                    answers: [.json("Destruction", "It is gone."), .badRequest, .conflict, .storageFailed])
+            ]
+        case .keyring:
+            [
+                .get("What the keyring tells of itself: its slots.", answers: [.json("Keyring", "The slots.")]),
+                .post(
+                    "Changes the keyring as somebody orders who has unlocked it and proves that. No secret stands in it.",
+                    body: "KeyringOrder",
+                    answers: [.json("Nothing", "It is done."), .badRequest, .conflict, .storageFailed]),
+            ]
         case .settings:
             [
                 .get("The settings of the vault.", answers: [.json("Settings", "The settings.")]),
@@ -147,6 +176,7 @@ extension APIOperation.Answer {
         problem(415, "The body does not say that it is JSON."), problem(500, "The store or the index failed."),
         problem(503, "The service ends."),
     ]
+    fileprivate static let conflict = problem(409, "Another act works on the keys, or they have changed meanwhile.")
     fileprivate static let storageFailed = problem(507, "The disk is full.")
     fileprivate static let lines = APIOperation.Answer(
         status: 200, description: "A line of JSON for each step, the last with done or problem.",

@@ -79,6 +79,35 @@ enum APISchemas {
             "allowHost": ["type": "array", "items": text],
             "mode": orNull(ref("Mode")),
         ]),
+        "Shred": object([
+            "resources": [
+                "type": "array",
+                "items": object(["url": text, "bytes": orNull(ref("Bytes")), "problem": orNull(ref("Problem"))]),
+            ],
+            "outcome": ["enum": ["destroyed", "removed"]], "generation": count,
+        ]),
+        "Audit": object([
+            "sound": truth, "anchored": truth, "vault": orNull(text), "key": orNull(text),
+            "receipts": ["type": "array", "items": receipt],
+            "faults": [
+                "type": "array",
+                "items": object([
+                    "line": count,
+                    "kind": ["enum": ["unreadable", "signature", "stranger", "sequence", "chain", "cut"]],
+                ]),
+            ],
+        ]),
+        "Destruction": object(["vault": text, "resources": count, "backups": count]),
+        "Keyring": object([
+            "vault": ["type": "string", "pattern": "^[0-9a-f]{32}$"], "revision": count,
+            "slots": [
+                "type": "array", "minItems": 1, "maxItems": 16,
+                "items": object([
+                    "number": count, "label": text, "method": unlockMethod, "opsLimit": orNull(count),
+                    "memLimit": orNull(ref("Bytes")),
+                ]),
+            ],
+        ]),
         "Nothing": ["type": "object", "maxProperties": 0],
         "Description": ["type": "object", "required": ["openapi", "paths"]],
         "Problem": object(
@@ -135,6 +164,26 @@ enum APISchemas {
                 ]),
                 "limitRate": orNull(positive),
             ], optional: ["repair", "sample", "limitRate"]),
+        "ResealingOrder": object(
+            ["resources": orNull(list(of: "Reference")), "limitRate": orNull(positive)],
+            optional: ["resources", "limitRate"]),
+        "ShredOrder": object(
+            [
+                "resources": list(of: "Reference"),
+                "quick": orNull(["type": "boolean", "description": "Whether the generation is left as it is."]),
+            ], optional: ["quick"]),
+        "DestructionOrder": object(["vault": ["type": "string", "pattern": "^[0-9a-f]{32}$"]]),
+        "KeyringOrder": object(
+            [
+                "revision": count, "act": ["enum": ["add", "replace", "remove", "backup"]], "number": orNull(count),
+                "slot": orNull(
+                    object(
+                        [
+                            "number": count, "label": text, "method": unlockMethod, "rootKey": text,
+                            "salt": orNull(text), "opsLimit": orNull(count), "memLimit": orNull(count),
+                        ], optional: ["salt", "opsLimit", "memLimit"])),
+                "proof": ["type": "string", "description": "That whoever orders it has the root key."],
+            ], optional: ["number", "slot"]),
         "Limits": object(
             ["maxSize": orNull(limit), "maxAge": orNull(limit), "minFree": orNull(limit)],
             optional: ["maxSize", "maxAge", "minFree"]),
@@ -148,6 +197,16 @@ enum APISchemas {
     ]
 
     // MARK: Pieces
+
+    private static let receipt = object(
+        [
+            "sequence": count, "time": ["type": "integer"], "act": text, "outcome": text, "generation": count,
+            "subject": ["type": "string", "pattern": "^[0-9a-f]{64}$"], "resources": count,
+        ], optional: ["subject", "resources"])
+
+    private static func list(of schema: String) -> JSONTree {
+        ["type": "array", "items": ref(schema), "minItems": 1]
+    }
 
     private static let text: JSONTree = ["type": "string"]
     private static let truth: JSONTree = ["type": "boolean"]
@@ -163,6 +222,7 @@ enum APISchemas {
     private static let limit: JSONTree = [
         "type": "integer", "format": "int64", "minimum": 0, "maximum": 9_007_199_254_740_991,
     ]
+    private static let unlockMethod: JSONTree = ["enum": ["key-file", "command", "credential", "passphrase"]]
     private static let resourceClass: JSONTree = ["enum": ["pinned", "download", "cache"]]
     private static let queryName: JSONTree = [
         "type": "string", "minLength": 1, "maxLength": 256, "pattern": #"^[^\u0000-\u001f\u007f]+$"#,

@@ -37,6 +37,10 @@ extension LocalVault {
 
     package func lock() async throws { await vault.close() }
 
+    package func keyring() async throws -> KeyringListing { KeyringListing(try await vault.keyringSummary()) }
+
+    package func carryOut(_ order: KeyringOrder) async throws { try await vault.carryOut(order) }
+
     package func settings() async throws -> SettingsDocument {
         SettingsDocument(try await vault.limits(), try await vault.keyPolicy(), try await vault.modeSetting())
     }

@@ -54,6 +54,26 @@ package protocol VaultOperator: Sendable {
     /// Wipes every key from memory: all reading ends, and nothing is opened until the vault is opened anew.
     func lock() async throws
 
+    /// Gives resources new keys, all of them where none is named, and seals their segments anew.
+    func reseal(
+        _ references: [MediaReference], bytesPerSecond: Int64?, progress: (ResealStep) async throws -> Void
+    ) async throws -> ResealReport
+
+    /// Forgets resources for good.
+    func shred(_ references: [MediaReference], quick: Bool) async throws -> ShredDocument
+
+    /// The audit log, read and checked.
+    func audit() async throws -> AuditDocument
+
+    /// Makes the whole vault unreadable.
+    func destroy(vaultID: String) async throws -> DestructionDocument
+
+    /// What the keyring's file tells: its slots.
+    func keyring() async throws -> KeyringListing
+
+    /// Changes the keyring, as somebody ordered who has unlocked it.
+    func carryOut(_ order: KeyringOrder) async throws
+
     /// The vault's settings.
     func settings() async throws -> SettingsDocument
 

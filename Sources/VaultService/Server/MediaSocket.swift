@@ -14,7 +14,8 @@ struct MediaSocket: Service {
     func run() async throws {
         defer { onSettled() }
         let listener = SocketListener(
-            path: path, responder: responder, configuration: configuration, logger: logger, onListening: onSettled)
+            path: path, responder: responder, held: HeldResponder(responder, logger: logger),
+            configuration: configuration, logger: logger, onListening: onSettled)
         do {
             try await listener.run()
         } catch let error where !(error is CancellationError) {

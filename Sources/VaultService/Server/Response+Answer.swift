@@ -74,7 +74,7 @@ extension Response {
 
 extension ServiceContext {
     fileprivate func givesMedia(_ plan: AnswerPlan) {
-        if let cacheStatus = plan.fields["Cache-Status"] { request?.givesMedia(cacheStatus) }
+        request?.givesMedia(plan.cacheStatus)
     }
 }
 
@@ -91,10 +91,11 @@ extension ResponseBody {
 
 extension HTTPFields {
     /// Fields as the HTTP library wants them; it writes a blank for what may not stand in a value.
-    fileprivate init(_ fields: HeaderFields) {
+    init(_ fields: HeaderFields) {
         self.init()
+        reserveCapacity(fields.fields.count)
         for field in fields.fields {
-            guard let name = HTTPField.Name(field.name) else { continue }
+            guard let name = FieldNames.name(field.name) else { continue }
             append(HTTPField(name: name, value: field.value))
         }
     }

@@ -19,8 +19,6 @@ package struct ServiceConfiguration: Sendable {
     package var mostConnections = 1024
     /// How long a connection may do what it does.
     package var connectionLimits = ConnectionLimits()
-    /// How long a connection may be silent while no answer runs.
-    package var idleTimeout: Duration = .seconds(60)
     /// How long running answers may go on once the service is told to end: with what closing the vault takes, the end
     /// comes within ten seconds.
     package var shutdownLimit: Duration = .seconds(9)

@@ -24,8 +24,12 @@ struct ServiceContext: InitializableFromSource {
     }
 
     /// Gives the request its name, and counts it from now on.
-    mutating func begin(_ method: String, _ metrics: ServiceMetrics) -> OpenRequest {
-        let request = OpenRequest(method, metrics)
+    ///
+    /// - Parameter arrival: when it came.
+    mutating func begin(
+        _ method: String, _ metrics: ServiceMetrics, at arrival: ContinuousClock.Instant = .now
+    ) -> OpenRequest {
+        let request = OpenRequest(method, metrics, at: arrival)
         self.request = request
         return request
     }

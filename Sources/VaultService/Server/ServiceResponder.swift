@@ -29,12 +29,12 @@ struct ServiceResponder: HTTPResponder {
         let target = request.head.path ?? ""
         let route = Route(target: target)
         context.request?.concerns(route.word)
-        switch gate.verdict(on: request, about: route, at: context.channel.localAddress) {
+        switch gate.verdict(on: request.head, about: route, at: context.channel.localAddress) {
         case .refused(let answer): return Response(answer, isHead: request.method == .head, context: context)
         case .preflight(let grant): return grant.preflight(of: request)
         case .admitted(let grant):
             var response = try await answer(to: request, about: route, target, context)
-            grant?.mark(&response)
+            grant?.mark(&response.headers)
             return response
         }
     }

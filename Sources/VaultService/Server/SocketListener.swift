@@ -8,6 +8,8 @@ import ServiceLifecycle
 struct SocketListener<Responder: HTTPResponder>: Service where Responder.Context == ServiceContext {
     let path: String
     let responder: Responder
+    /// Answers what need not be waited for, where media is served.
+    var held: HeldResponder?
     let configuration: ServiceConfiguration
     let logger: Logger
     /// Called once it listens.
@@ -21,7 +23,7 @@ struct SocketListener<Responder: HTTPResponder>: Service where Responder.Context
         let connections = OpenConnections(
             most: Self.mostConnections, limits: configuration.connectionLimits, afterCrowd: configuration.afterCrowd)
         let application = Application(
-            responder: responder, server: connections.server(idleTimeout: configuration.idleTimeout),
+            responder: responder, server: connections.server(held),
             configuration: ApplicationConfiguration(
                 address: .unixDomainSocket(path: path),
                 availableConnectionsDelegate: OpenConnections.Admission(connections: connections)),

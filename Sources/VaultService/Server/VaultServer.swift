@@ -41,10 +41,10 @@ package final class VaultServer: Sendable {
         let connections = OpenConnections(
             most: min(configuration.mostConnections, DescriptorLimit.connections),
             limits: configuration.connectionLimits, afterCrowd: configuration.afterCrowd)
-        let plain = connections.server(idleTimeout: configuration.idleTimeout)
         let api = APIResponder(vault: vault, metrics: ServiceMetrics())
         self.api = api
         let responder = ServiceResponder(vault: vault, api: api, gate: try RequestGate(configuration))
+        let plain = connections.server(HeldResponder(responder, logger: logger))
         let application = Application(
             responder: responder,
             server: try configuration.tls.map { files in

@@ -33,6 +33,9 @@ package protocol StoredFile: AnyObject, Sendable {
     func readAtHand(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int?
     /// Writes all of the buffer at `offset`.
     func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(FileFailure)
+    /// Has the system begin to write these bytes to the disk: a hint that makes ``synchronize()`` wait less, and promises
+    /// nothing.
+    func beginWriting(_ range: Range<Int64>)
     /// Makes the content durable. After a failure the file must not be trusted, and this must not be called again.
     func synchronize() throws(FileFailure)
     func truncate(to size: Int64) throws(FileFailure)
@@ -42,6 +45,9 @@ package protocol StoredFile: AnyObject, Sendable {
 extension StoredFile {
     /// A file of which nobody knows what lies in memory.
     package func readAtHand(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? { nil }
+
+    /// A file whose system takes no hints.
+    package func beginWriting(_ range: Range<Int64>) {}
 
     /// Reads at `offset` until there are `count` bytes or the file ends.
     package func read(count: Int, at offset: Int64) throws(FileFailure) -> [UInt8] {

@@ -121,6 +121,11 @@ final class PosixFile: StoredFile {
         // Less than all: the rest is on the disk, or there is none, which a read that waits finds out.
         return count == buffer.count ? count : nil
     }
+
+    func beginWriting(_ range: Range<Int64>) {
+        // It takes no error away from the sync that follows.
+        cfile_begin_writing(descriptor.number, range.lowerBound, range.upperBound - range.lowerBound)
+    }
     #endif
 
     func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(FileFailure) {

@@ -28,6 +28,27 @@ package struct StoredResource: Sendable {
     package var serving: StoredRepresentation?
 }
 
+extension StoredResource {
+    /// The same resource with what is read of it.
+    func serving(_ representation: StoredRepresentation?) -> StoredResource {
+        var resource = self
+        resource.serving = representation
+        return resource
+    }
+
+    /// Whether a segment can be one of the resource: none is that was sealed under a key that is gone.
+    package func mayHold(_ segment: SegmentDescription) -> Bool {
+        segment.keyNumber >= keyNumber || keys[segment.keyNumber] != nil
+    }
+
+    /// The same resource with one of its keys alone.
+    func keeping(key number: Int) -> StoredResource {
+        StoredResource(
+            id: id, metadata: metadata, resourceClass: resourceClass, keyNumber: number,
+            keys: keys.filter { $0.key == number }, generation: generation, accessed: accessed, serving: serving)
+    }
+}
+
 /// A representation as the index knows it.
 package struct StoredRepresentation: Sendable {
     package let id: RepresentationID

@@ -8,11 +8,12 @@ extension VaultIndex {
 
     /// A resource with its serving representation; nil where the vault has none of this id.
     package func resource(_ id: ResourceID) throws -> StoredResource? {
-        try read { db in
-            guard let row = try Row.fetchOne(db, sql: "SELECT * FROM resource WHERE id = ?", arguments: [id.data])
-            else { return nil }
-            return try self.resource(row, db)
-        }
+        try read { db in try self.resource(id, db) }
+    }
+
+    func resource(_ id: ResourceID, _ db: Database) throws -> StoredResource? {
+        try Row.fetchOne(db, sql: "SELECT * FROM resource WHERE id = ?", arguments: [id.data])
+            .map { try self.resource($0, db) }
     }
 
     /// A page of resources in the order of their ids, after the one named; a resource whose rows fail their tags is an
@@ -134,7 +135,7 @@ extension VaultIndex {
         SealedDocument.associatedData("resource", "metadata", id.bytes)
     }
 
-    private static func infoData(_ resource: ResourceID, _ id: RepresentationID) -> [UInt8] {
+    static func infoData(_ resource: ResourceID, _ id: RepresentationID) -> [UInt8] {
         SealedDocument.associatedData("representation", "info", resource.bytes, id.bytes)
     }
 
@@ -144,26 +145,28 @@ extension VaultIndex {
     package func addResource(
         _ id: ResourceID, metadata: ResourceMetadata, resourceClass: ResourceClass, now: Int64
     ) throws -> StoredResource {
-        let key = try Fresh.key("resource key")
+        let key = SharedKey(try Fresh.key("resource key"))
         let number = 1
-        guard
-            let wrapped = try keyring.wrap(key, resource: id, number: number, generation: keyring.currentGeneration)
-        else { throw IndexError.damaged }
-        let metadataKey = try KeyDerivation.key(from: key, .metadata)
+        let metadataKey = try KeyDerivation.key(from: key.secret, .metadata)
         let sealed = try SealedDocument.seal(
             metadata.object, key: metadataKey, associatedData: Self.metadataData(id))
         let accessed = now - now % 3600
-        try writeAhead { db in
+        let generation = try writeAhead { db in
+            // Within the transaction: the generation that is current now cannot be retired before this is written.
+            let generation = keyring.currentGeneration
+            guard let wrapped = try keyring.wrap(key.secret, resource: id, number: number, generation: generation)
+            else { throw IndexError.damaged }
             try db.execute(
                 sql: "INSERT INTO resource VALUES (?, ?, ?, ?, ?)",
                 arguments: [id.data, number, sealed.data, resourceClass.rawValue, accessed])
             try db.execute(
                 sql: "INSERT INTO resourceKey VALUES (?, ?, ?, ?)",
-                arguments: [id.data, number, keyring.currentGeneration, wrapped.data])
+                arguments: [id.data, number, generation, wrapped.data])
+            return generation
         }
         return StoredResource(
-            id: id, metadata: metadata, resourceClass: resourceClass, keyNumber: number,
-            keys: [number: SharedKey(key)], generation: keyring.currentGeneration, accessed: accessed, serving: nil)
+            id: id, metadata: metadata, resourceClass: resourceClass, keyNumber: number, keys: [number: key],
+            generation: generation, accessed: accessed, serving: nil)
     }
 
     /// Adds a representation that is being filled; what is read stays what it was until ``serve(_:of:)``.

@@ -75,7 +75,7 @@ extension VaultIndex {
     }
 
     /// Carries a plan out, in one transaction: rows are deleted, files condemned, and a resource that was merely played
-    /// and has nothing left goes with its keys.
+    /// and has nothing left goes with its keys, unless it was given a mode.
     ///
     /// - Parameter letGo: whether nobody uses a resource; asked within the transaction.
     /// - Returns: the victims whose segments were condemned, and how many resources went with them.
@@ -91,7 +91,10 @@ extension VaultIndex {
                 else { continue }
                 for segment in victim.segments { try Self.doom(segment.id, db) }
                 evicted.append(victim)
-                guard victim.isWhole, now.resourceClass == .cache else { continue }
+                guard victim.isWhole, now.resourceClass == .cache,
+                    // One that does not open says nothing of a mode.
+                    (try? resource(victim.resource, db))?.metadata.mode == nil
+                else { continue }
                 try Self.delete(victim.resource, db)
                 resources += 1
             }
@@ -108,14 +111,22 @@ extension VaultIndex {
 
     /// Deletes a resource with its keys and all that it holds.
     ///
+    /// - Parameter change: what is written down in the settings, within the same transaction.
     /// - Returns: the segments that were condemned; nil where there is no such resource.
-    func remove(_ id: ResourceID) throws -> [SegmentDescription]? {
+    func remove(
+        _ id: ResourceID, noting change: ((inout VaultSettings) -> Void)? = nil
+    ) throws -> [SegmentDescription]? {
         try write { db in
             guard try Bool.fetchOne(db, sql: "SELECT 1 FROM resource WHERE id = ?", arguments: [id.data]) != nil else {
                 return nil
             }
             let segments = try Self.segments(of: id, db)
             try Self.delete(id, db)
+            if let change {
+                var settings = try self.settings(db)
+                change(&settings)
+                try self.write(settings, db)
+            }
             return segments
         }
     }

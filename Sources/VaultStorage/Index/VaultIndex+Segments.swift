@@ -4,14 +4,23 @@ package import VaultModel
 
 extension VaultIndex {
     /// Adds the row of a new segment, open and empty: it is there before its file is.
+    ///
+    /// - Throws: ``VaultError`` with code `changed` where its resource has another key in use by now.
     package func begin(_ segment: SegmentDescription, now: Int64) throws {
         try writeAhead { db in
             try db.execute(
-                sql: "INSERT INTO segment VALUES (?, ?, ?, ?, ?, 0, 'open', ?)",
+                sql: """
+                    INSERT INTO segment SELECT ?, representation.id, resource.key, ?, ?, 0, 'open', ?
+                    FROM representation JOIN resource ON resource.id = representation.resource
+                    WHERE representation.id = ? AND resource.key = ?
+                    """,
                 arguments: [
-                    segment.id.data, segment.representation.data, segment.keyNumber, segment.blockSize, segment.start,
-                    now - now % 3600,
+                    segment.id.data, segment.blockSize, segment.start, now - now % 3600, segment.representation.data,
+                    segment.keyNumber,
                 ])
+            guard db.changesCount == 1 else {
+                throw VaultError(.changed, "the resource was removed, or has another key by now; open it again")
+            }
         }
     }
 

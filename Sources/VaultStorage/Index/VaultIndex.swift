@@ -58,7 +58,7 @@ package final class VaultIndex: Sendable {
             let index = VaultIndex(database: database, keyring: keyring, locator: locator)
             if !readOnly {
                 try index.prepareForWriting()
-                try index.rememberKeyring()
+                try index.catchUpWithKeyring()
             }
             return index
         }
@@ -185,11 +185,11 @@ package final class VaultIndex: Sendable {
         }
     }
 
-    private func settings(_ db: Database) throws -> VaultSettings {
+    func settings(_ db: Database) throws -> VaultSettings {
         try openSettings(try Data.fetchOne(db, sql: "SELECT settings FROM vault") ?? Data())
     }
 
-    private func write(_ settings: VaultSettings, _ db: Database) throws {
+    func write(_ settings: VaultSettings, _ db: Database) throws {
         guard let key = try keyring.indexKey(locator: locator) else { return }
         let sealed = try SealedDocument.seal(
             settings.object, key: key.secret, associatedData: Self.settingsData(keyring.vaultID))

@@ -8,14 +8,31 @@ package enum KeyFile {
     /// - Throws: ``VaultError`` with code `looseKeyFile` where size, mode or kind are wrong, `wrongKey` where there is
     ///   no such file.
     package static func readKey(_ path: String, allowLoose: Bool) throws -> SecretKey {
-        let descriptor = try open(path, allowLoose: allowLoose, what: "key file")
+        try key(in: try open(path, allowLoose: allowLoose, what: "key file"), path, "key file")
+    }
+
+    /// Reads a credential of the service manager's: exactly 32 raw bytes, a plain file, readable by none but a user it
+    /// was lent to.
+    ///
+    /// - Throws: as ``readKey(_:allowLoose:)``.
+    package static func readCredential(_ path: String) throws -> SecretKey {
+        guard let descriptor = try PrivateFile.open(path, kept: .bySystem, what: "credential") else {
+            throw VaultError(
+                .wrongKey, "there is no credential at \(path); name one that the service's unit loads")
+        }
+        return try key(in: descriptor, path, "credential")
+    }
+
+    private static func key(
+        in descriptor: borrowing FileDescriptor, _ path: String, _ what: String
+    ) throws -> SecretKey {
         let key = try unsafe SecretKey { buffer in
-            guard try unsafe read(descriptor, into: buffer) == buffer.count else { throw wrongSize(path) }
+            guard try unsafe read(descriptor, into: buffer) == buffer.count else { throw wrongSize(path, what) }
         }
         let more = try unsafe withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) {
             unsafe try read(descriptor, into: $0)
         }
-        guard more == 0 else { throw wrongSize(path) }
+        guard more == 0 else { throw wrongSize(path, what) }
         return key
     }
 
@@ -61,7 +78,7 @@ package enum KeyFile {
     }
 
     private static func open(_ path: String, allowLoose: Bool, what: String) throws -> FileDescriptor {
-        guard let descriptor = try PrivateFile.open(path, allowLoose: allowLoose, what: what) else {
+        guard let descriptor = try PrivateFile.open(path, kept: allowLoose ? .loosely : .byOwner, what: what) else {
             throw VaultError(.wrongKey, "there is no \(what) at \(path); name the one the vault was made with")
         }
         return descriptor
@@ -77,7 +94,7 @@ package enum KeyFile {
         }
     }
 
-    private static func wrongSize(_ path: String) -> VaultError {
-        VaultError(.looseKeyFile, "the key file \(path) does not hold exactly 32 bytes; name the right file")
+    private static func wrongSize(_ path: String, _ what: String) -> VaultError {
+        VaultError(.looseKeyFile, "the \(what) \(path) does not hold exactly 32 bytes; name the right one")
     }
 }

@@ -1,4 +1,4 @@
-import VaultModel
+package import VaultModel
 
 /// The keyring's file: outside the vault, 0600, never half written.
 package enum KeyringFile {
@@ -25,5 +25,72 @@ package enum KeyringFile {
         } catch {
             throw error.vaultError("the keyring at \(path) cannot be written")
         }
+    }
+
+    /// Makes the file's keys unreadable: zeros over its bytes, synced, then the name gone, its folder synced.
+    ///
+    /// On a file system that writes elsewhere than it read, and on a drive that spreads its writes, the old blocks may
+    /// outlive this: they are sealed, and what unlocks them is another matter.
+    package static func destroy(_ path: String, fileSystem: any FileSystem = PosixFileSystem()) throws {
+        do throws(FileFailure) {
+            let file = try fileSystem.open(path, writable: true)
+            try file.write([UInt8](repeating: 0, count: Int(try file.size())), at: 0)
+            try file.synchronize()
+            for name in [path, path + ".new"] { try fileSystem.remove(name) }
+            try fileSystem.synchronizeDirectory(PosixFileSystem.folder(of: path))
+        } catch {
+            throw error.vaultError("the keyring at \(path) cannot be destroyed")
+        }
+    }
+
+    /// Writes a file that must not be there yet: all of it, durably, or nothing.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` where there is something.
+    package static func writeNew(
+        _ bytes: [UInt8], to path: String, fileSystem: any FileSystem = PosixFileSystem()
+    ) throws {
+        let temporary = path + ".part"
+        do throws(FileFailure) {
+            try fileSystem.remove(temporary)
+            let file = try fileSystem.create(temporary)
+            do throws(FileFailure) {
+                try file.write(bytes, at: 0)
+                try file.synchronize()
+                try fileSystem.move(temporary, toFree: path)
+            } catch {
+                // Half a file is none. The failure that counts is the one at hand.
+                try? fileSystem.remove(temporary)
+                throw error
+            }
+            try fileSystem.synchronizeDirectory(PosixFileSystem.folder(of: path))
+        } catch {
+            guard error.kind != .alreadyExists else {
+                throw taken(path)
+            }
+            throw error.vaultError("the file \(path) cannot be written")
+        }
+    }
+
+    /// Why nothing is written over what is there.
+    package static func taken(_ path: String) -> VaultError {
+        VaultError(.invalidArgument, "there is something at \(path) already; name another file")
+    }
+
+    /// Keeps a copy of a keyring's file beside it, before another takes its place.
+    ///
+    /// - Returns: where the copy is.
+    package static func keep(
+        _ bytes: [UInt8], of path: String, fileSystem: any FileSystem = PosixFileSystem()
+    ) throws -> String {
+        var copy = path + ".replaced"
+        var number = 1
+        while fileSystem.exists(copy) {
+            // A run that was killed has kept it already.
+            if (try? fileSystem.contents(of: copy)) == bytes { return copy }
+            number += 1
+            copy = path + ".replaced-\(number)"
+        }
+        try writeNew(bytes, to: copy, fileSystem: fileSystem)
+        return copy
     }
 }

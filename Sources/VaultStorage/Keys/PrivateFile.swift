@@ -8,11 +8,38 @@ import Darwin
 
 /// Files that hold a secret: plain ones, that nobody but their owner can read.
 package enum PrivateFile {
+    /// Who may be able to read a file.
+    enum Keeping {
+        /// Its owner alone.
+        case byOwner
+        /// Its owner, and whoever the system lent it to: systemd does that by an access list, whose mask stands where
+        /// else the group's rights do.
+        case bySystem
+        /// Anybody.
+        case loosely
+
+        /// The bits of a mode that must not be set.
+        fileprivate var forbidden: mode_t {
+            switch self {
+            case .byOwner: 0o077
+            case .bySystem: 0o027
+            case .loosely: 0
+            }
+        }
+
+        /// What to do where one is set.
+        fileprivate var remedy: String {
+            self == .bySystem
+                ? "have the service manager load it, or name a key file"
+                : "run chmod 600 on it, or pass --allow-loose-key-file"
+        }
+    }
+
     /// Opens a file for reading; nil where there is none.
     ///
     /// - Parameter what: what messages call it: `key file`.
     /// - Throws: ``VaultError`` with code `looseKeyFile` where mode or kind are wrong.
-    static func open(_ path: String, allowLoose: Bool, what: String) throws -> FileDescriptor? {
+    static func open(_ path: String, kept keeping: Keeping, what: String) throws -> FileDescriptor? {
         let descriptor: FileDescriptor
         do throws(FileFailure) {
             // Not blocking: a pipe in the place of a file must not hang us.
@@ -29,10 +56,9 @@ package enum PrivateFile {
         guard unsafe fstat(descriptor.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             throw VaultError(.looseKeyFile, "the \(what) \(path) is no plain file; name a file")
         }
-        guard allowLoose || status.st_mode & 0o077 == 0 else {
+        guard status.st_mode & keeping.forbidden == 0 else {
             throw VaultError(
-                .looseKeyFile,
-                "others can read the \(what) \(path); run chmod 600 on it, or pass --allow-loose-key-file")
+                .looseKeyFile, "others can read the \(what) \(path); \(keeping.remedy)")
         }
         return descriptor
     }
@@ -42,7 +68,7 @@ package enum PrivateFile {
     /// - Throws: ``VaultError`` with code `looseKeyFile` where mode or kind are wrong, `invalidArgument` where there is
     ///   no such file.
     package static func read(_ path: String, allowLoose: Bool, what: String, most: Int) throws -> [UInt8] {
-        guard let descriptor = try open(path, allowLoose: allowLoose, what: what) else {
+        guard let descriptor = try open(path, kept: allowLoose ? .loosely : .byOwner, what: what) else {
             throw VaultError(.invalidArgument, "there is no \(what) at \(path); name one that is there")
         }
         do {

@@ -146,7 +146,7 @@ package final class SegmentReader: Sendable {
         }
     }
 
-    /// Opens one block, straight into its place where all of it is wanted.
+    /// Opens what is wanted of one block, straight into its place.
     private func openBlock(
         _ block: Int, _ sealed: UnsafeRawBufferPointer, _ plain: ByteRange, _ wanted: ByteRange,
         _ output: UnsafeMutableRawBufferPointer
@@ -155,15 +155,8 @@ package final class SegmentReader: Sendable {
         let place = Int(part.lowerBound - wanted.lowerBound)
         let target = unsafe UnsafeMutableRawBufferPointer(rebasing: output[place..<(place + Int(part.length))])
         guard part != plain else { return unsafe key.open(sealed, block: block, into: target) }
-        return unsafe withUnsafeTemporaryAllocation(byteCount: Int(plain.length), alignment: 16) { whole in
-            // Media that nobody asked for.
-            defer { unsafe Remains.wipe(whole) }
-            guard unsafe key.open(sealed, block: block, into: whole) else { return false }
-            let skipped = Int(part.lowerBound - plain.lowerBound)
-            unsafe target.copyMemory(
-                from: UnsafeRawBufferPointer(rebasing: whole[skipped..<(skipped + Int(part.length))]))
-            return true
-        }
+        let first = Int(part.lowerBound - plain.lowerBound)
+        return unsafe key.open(sealed, block: block, part: first..<(first + target.count), into: target)
     }
 }
 

@@ -14,10 +14,15 @@ package struct SegmentWriter: ~Copyable {
     private var sealer: SegmentSealer
     private var filling: [UInt8] = []
     private var sealed: [UInt8]
+    /// Up to where the system was told to begin to write.
+    private var handedOver: Int64 = 0
     private var writeFailure: FileFailure?
     private var syncFailure: FileFailure?
     /// Whether the file's name is durable: once is enough.
     var isNameDurable = false
+
+    /// After so many bytes the disk gets to work, while more are sealed.
+    private static let handOverBytes: Int64 = 1 << 20
 
     /// Writes the header of a new file.
     init(_ segment: SegmentDescription, resourceKey: borrowing SecretKey, file: any StoredFile) throws {
@@ -110,5 +115,9 @@ package struct SegmentWriter: ~Copyable {
             throw error
         }
         segment.length += Int64(plaintext.count)
+        let end = offset + Int64(size)
+        guard end - handedOver >= Self.handOverBytes else { return }
+        file.beginWriting(handedOver..<end)
+        handedOver = end
     }
 }

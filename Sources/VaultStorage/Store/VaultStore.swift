@@ -12,8 +12,8 @@ package final class VaultStore: Sendable {
     package let segments: any SegmentStore
     package let keyring: Keyring
 
-    let folder: String
-    let fileSystem: any FileSystem
+    package let folder: String
+    package let fileSystem: any FileSystem
     /// Whether this process may change the vault.
     package let isOwner: Bool
     private let lock: Mutex<VaultLock?>

@@ -1,4 +1,4 @@
-"""The three libsodium functions that the standard library lacks: the seal's two directions and Argon2id."""
+"""What the standard library lacks of libsodium: the seal's two directions, Argon2id and Ed25519."""
 
 import ctypes
 import ctypes.util
@@ -32,6 +32,11 @@ _sodium.crypto_aead_chacha20poly1305_ietf_decrypt.argtypes = _aead + [
     ctypes.c_void_p, ctypes.c_char_p, _length, ctypes.c_char_p, _length, ctypes.c_char_p, ctypes.c_char_p]
 _sodium.crypto_pwhash.argtypes = [
     ctypes.c_char_p, _length, ctypes.c_char_p, _length, ctypes.c_char_p, _length, ctypes.c_size_t, ctypes.c_int]
+
+_sodium.crypto_sign_seed_keypair.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p]
+_sodium.crypto_sign_detached.argtypes = [
+    ctypes.c_char_p, ctypes.POINTER(_length), ctypes.c_char_p, _length, ctypes.c_char_p]
+_sodium.crypto_sign_verify_detached.argtypes = [ctypes.c_char_p, ctypes.c_char_p, _length, ctypes.c_char_p]
 
 
 def _check(key, nonce):
@@ -71,3 +76,19 @@ def argon2id(passphrase, salt, ops_limit, mem_limit):
             out, KEY_BYTES, passphrase, len(passphrase), salt, ops_limit, mem_limit, _ARGON2ID_V13) != 0:
         raise FormatError("Argon2id could not get its memory.")
     return out.raw
+
+
+def is_signed(signature, message, key):
+    """Whether an Ed25519 signature is that of a message."""
+    if len(signature) != 64 or len(key) != KEY_BYTES:
+        return False
+    return _sodium.crypto_sign_verify_detached(signature, message, len(message), key) == 0
+
+
+def sign(message, seed):
+    """An Ed25519 signature, and the public key of the seed."""
+    public, pair = ctypes.create_string_buffer(KEY_BYTES), ctypes.create_string_buffer(64)
+    _sodium.crypto_sign_seed_keypair(public, pair, seed)
+    signature = ctypes.create_string_buffer(64)
+    _sodium.crypto_sign_detached(signature, None, message, len(message), pair)
+    return signature.raw, public.raw

@@ -96,6 +96,21 @@ struct ModeTests {
         await again.close()
     }
 
+    @Test("A resource's mode stays when all its bytes make room")
+    func staysEvicted() async throws {
+        let fixture = try await partlyHeld()
+        let first = try await fixture.open()
+        try await first.setMode(.preferVault, for: fixture.url)
+        await first.close()
+        let vault = try await fixture.open()
+        #expect(try await vault.prune(RoomLimits(maxSize: 1)).segments > 0)
+        #expect(try await vault.summary(of: fixture.url)?.held.isEmpty == true)
+        #expect(try await vault.mode(of: fixture.url) == .preferVault)
+        try await vault.setMode(nil, for: fixture.url)
+        #expect(try await vault.mode(of: fixture.url) == nil)
+        await vault.close()
+    }
+
     @Test("The vault's mode is a setting; a mode of the run counts before it")
     func setting() async throws {
         let fixture = try await FreshFixture()

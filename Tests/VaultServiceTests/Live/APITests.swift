@@ -35,7 +35,7 @@ struct APITests {
                 }
                 for (target, schema) in [
                     ("status", "Status"), ("resources", "Page"), ("settings", "Settings"), ("downloads", "Downloads"),
-                    ("openapi.json", "Description"),
+                    ("openapi.json", "Description"), ("audit", "Audit"), ("keyring", "Keyring"),
                 ] { try fits(try await service.control("GET", "/api/v1/\(target)"), schema) }
                 for (target, schema) in [("resource", "Resource"), ("explanation", "Explanation")] {
                     let answer = try await service.control("GET", "/api/v1/\(target)\(named)")
@@ -52,6 +52,40 @@ struct APITests {
             try fits(try await service.control("POST", "/api/v1/removals", body: "{}"), "Problem", status: 400)
             for try await _ in service.vault.download(url) {}
             try fits(try await service.control("POST", "/api/v1/removals", body: order), "Removal")
+        }
+    }
+
+    @Test("What is sealed anew and what is shredded is told as it is described, and leaves receipts")
+    func forgetting() async throws {
+        try await serving { service, url in
+            for try await _ in service.vault.download(url) {}
+            let served = ServedVault(ControlClient(folder: service.folder))
+            let report = try await served.reseal([MediaReference(url)], bytesPerSecond: 50_000_000) { _ in }
+            #expect(report.resources == 1 && report.bytes == 1_000_000 && report.problems == 0)
+            let named = #"{"resources":[{"url":"\#(url.absoluteString)"},{"url":"http://a.example/none"}]}"#
+            try fits(try await service.control("POST", "/api/v1/shreds", body: named), "Shred")
+            try fits(try await service.control("GET", "/api/v1/audit"), "Audit")
+            let audit: AuditDocument = try JSONText.read(
+                from: try await service.control("GET", "/api/v1/audit").body)
+            #expect(audit.sound && audit.anchored && audit.receipts.map(\.act) == [.reseal, .shred])
+            for (target, body) in [
+                ("shreds", #"{"resources":[]}"#), ("reseals", #"{"resources":[]}"#), ("reseals", #"{"limitRate":0}"#),
+                ("destructions", #"{"vault":"00000000000000000000000000000000"}"#),
+            ] {
+                try fits(
+                    try await service.control("POST", "/api/v1/\(target)", body: body), "Problem", status: 400)
+            }
+        }
+    }
+
+    @Test("A vault that is destroyed by its id answers nothing from then on")
+    func destruction() async throws {
+        try await serving { service, url in
+            for try await _ in service.vault.download(url) {}
+            let id = try await service.vault.status().vaultID
+            try fits(
+                try await service.control("POST", "/api/v1/destructions", body: #"{"vault":"\#(id)"}"#), "Destruction")
+            #expect(try await service.control("GET", "/api/v1/status").head.status == 503)
         }
     }
 

@@ -170,7 +170,7 @@ struct ConnectionTests {
     @Test("A silent connection is closed, before, within and after a request", arguments: ["", "GET /healthz HTT"])
     func idle(begun: String) async throws {
         var configuration = ServiceConfiguration()
-        configuration.idleTimeout = .milliseconds(200)
+        configuration.connectionLimits.idle = .milliseconds(200)
         try await RunningService.run(over: try await TestVault(), configuration: configuration) { service in
             let client = try service.client()
             if begun.isEmpty {

@@ -1,5 +1,7 @@
 import CoreMetrics
+import MediaVault
 import Testing
+import VaultModel
 
 @testable import VaultService
 
@@ -69,11 +71,11 @@ struct MetricTests {
     @Test(
         "Cache-Status tells a hit from a fill, and how it was filled (RFC 9211)",
         arguments: [
-            ("MediaVault; hit", nil), ("MediaVault; fwd=miss; stored", "miss"),
-            ("MediaVault; fwd=partial; stored", "partial"), ("MediaVault; fwd=stale", "stale"),
-            ("MediaVault; fwd=bypass; detail=room", "bypass"), ("MediaVault; fwd=vary-miss", "other"),
-        ] as [(String, String?)])
-    func fills(cacheStatus: String, kind: String?) {
-        #expect(ServiceMetrics.fillKind(cacheStatus) == kind)
+            (.hit, nil), (.miss, .miss), (.partial, .partial), (.stale(.unreachable), .stale), (.stale(.offline), nil),
+            (.bypass(.room), .bypass), (.failed(.unreachable, originStatus: nil), .miss),
+        ] as [(CacheStatus, CacheStatus.Fill?)])
+    func fills(cacheStatus: CacheStatus, fill: CacheStatus.Fill?) {
+        #expect(cacheStatus.fill == fill)
+        #expect(cacheStatus.value.contains("fwd=\(fill?.rawValue ?? "")") == (fill != nil))
     }
 }

@@ -19,6 +19,11 @@ final class TestVault: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: folder) }
 
+    /// The vault's keyring, unlocked beside whoever owns it.
+    func orders() async throws -> KeyringOrders {
+        try await KeyringOrders.open(keyring: place.keyring, unlock: unlock)
+    }
+
     func open(isOffline: Bool = false, limits: RoomLimits? = nil) async throws -> Vault {
         var options = VaultOptions()
         options.limits = limits

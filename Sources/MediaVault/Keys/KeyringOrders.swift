@@ -1,0 +1,104 @@
+package import VaultCrypto
+import VaultModel
+import VaultStorage
+
+/// An order as the owner of a vault takes it.
+package typealias KeyringOrder = VaultCrypto.KeyringOrder
+
+/// Makes orders for the owner of a vault, out of a keyring that this process has unlocked by itself. So a secret stays in
+/// the process that was given it.
+package struct KeyringOrders: Sendable {
+    private let keyring: Keyring
+    private let path: String
+    private let fileSystem: any FileSystem
+    private let pool: BlockingPool
+
+    init(keyring: Keyring, path: String, fileSystem: any FileSystem, pool: BlockingPool) {
+        self.keyring = keyring
+        self.path = path
+        self.fileSystem = fileSystem
+        self.pool = pool
+    }
+
+    /// Unlocks the file of a keyring.
+    ///
+    /// - Throws: ``VaultError`` as ``Vault/open(_:unlock:options:)``.
+    package static func open(keyring path: String, unlock: Unlock) async throws -> KeyringOrders {
+        let keyring = try await BlockingPool.shared.run {
+            try KeyringReader.unlock(KeyringFile.read(path), with: try unlock.secret())
+        }
+        return KeyringOrders(keyring: keyring, path: path, fileSystem: PosixFileSystem(), pool: .shared)
+    }
+
+    /// The number of the slot that opened the keyring.
+    package var unlockedSlot: Int { Int(keyring.unlockedSlot) }
+
+    /// Orders another slot.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` where there can be none; what the way's secret throws.
+    package func adding(_ way: SlotWay) async throws -> KeyringOrder {
+        try await make(way) { file, secret in
+            try keyring.orderSlot(
+                in: file, label: way.label ?? way.unlock.method.rawValue, method: way.unlock.method, secret: secret,
+                cost: way.strength.cost())
+        }
+    }
+
+    /// Orders another way for a slot.
+    ///
+    /// - Parameter number: nil for the slot that opened the keyring.
+    /// - Throws: as ``adding(_:)``.
+    package func replacing(_ number: Int?, with way: SlotWay) async throws -> KeyringOrder {
+        try await make(way) { file, secret in
+            try keyring.orderReplacement(
+                of: Int64(number ?? unlockedSlot), in: file, label: way.label, method: way.unlock.method,
+                secret: secret, cost: way.strength.cost())
+        }
+    }
+
+    /// Orders that a slot goes.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` where there is none, or no other.
+    package func removing(_ number: Int) async throws -> KeyringOrder {
+        try await pool.run { try keyring.orderRemoval(of: Int64(number), in: file()) }
+    }
+
+    /// Orders that a backup is counted, which is written once that is durable: ``writeBackup(to:for:)``.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` where there is such a file.
+    package func countingBackup(to file: String) async throws -> KeyringOrder {
+        try await pool.run {
+            guard !fileSystem.exists(file) else { throw KeyringFile.taken(file) }
+            return try keyring.orderBackup(of: self.file())
+        }
+    }
+
+    /// Writes a backup: the keyring as it is, opened by one passphrase alone. The file is 0600, whole or not there.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` where the way is no passphrase, or there is such a file.
+    package func writeBackup(to file: String, for way: SlotWay) async throws {
+        try await pool.run {
+            let secret = try way.unlock.secret()
+            let bytes = try keyring.backup(
+                of: try self.file(), label: way.label ?? "backup", secret: secret, cost: way.strength.cost())
+            try KeyringFile.writeNew(bytes, to: file, fileSystem: fileSystem)
+        }
+    }
+
+    /// What the keyring's file says, authenticated.
+    package func summary() async throws -> KeyringSummary {
+        try await pool.run { KeyringSummary(try keyring.document(of: file())) }
+    }
+
+    private func make(
+        _ way: SlotWay, _ order: @escaping @Sendable ([UInt8], borrowing UnlockSecret) throws -> KeyringOrder
+    ) async throws -> KeyringOrder {
+        try await pool.run {
+            try Vault.makeKeyFile(way.unlock, PosixFileSystem())
+            let secret = try way.unlock.secret()
+            return try order(try file(), secret)
+        }
+    }
+
+    private func file() throws -> [UInt8] { try KeyringFile.read(path, fileSystem: fileSystem) }
+}

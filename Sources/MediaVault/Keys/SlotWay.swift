@@ -1,0 +1,16 @@
+/// A new way to unlock a keyring.
+public struct SlotWay: Sendable {
+    /// What will open it. A key file that is not there is made.
+    public var unlock: Unlock
+    /// What people call it; nil for the name of its method, or the label that the slot has.
+    public var label: String?
+    /// What its passphrase costs, where it is one.
+    public var strength: PassphraseStrength
+
+    /// A way with a label of at most 128 bytes.
+    public init(_ unlock: Unlock, label: String? = nil, strength: PassphraseStrength = .moderate) {
+        self.unlock = unlock
+        self.label = label
+        self.strength = strength
+    }
+}

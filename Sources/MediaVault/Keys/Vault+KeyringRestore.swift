@@ -1,0 +1,88 @@
+import VaultCrypto
+import VaultModel
+import VaultStorage
+
+extension Vault {
+    /// Puts a backup of the keyring in the keyring's place, once it is proved that it opens this vault. Nobody may own the
+    /// vault meanwhile: an owner has keys that may be others.
+    ///
+    /// The keyring then has the backup's one slot, and `way` beside it. A generation that was retired since the backup was
+    /// made stays retired, and a playback address that was revoked stays revoked. The keyring that is replaced is kept
+    /// beside it. Whatever interrupts this, the file is the old keyring or the new one.
+    ///
+    /// - Parameters:
+    ///   - file: the backup's absolute path.
+    ///   - unlock: what opens the backup.
+    ///   - way: a way to unlock that the keyring gets at once.
+    ///   - force: restores though it is older than a retire, or opens some of the titles only.
+    /// - Throws: ``VaultError`` with code `owned`; `noVault`; `wrongKey`, `damagedKeyring`, `tamperedKeyring` where the
+    ///   backup does not open; `foreignKeyring` where it is another vault's; `olderKeyring` where it needs force, or opens
+    ///   nothing; `storage`.
+    public static func restoreKeyring(
+        _ place: VaultPlace, from file: String, unlock: Unlock, adding way: SlotWay? = nil, force: Bool = false
+    ) async throws -> RestoreReport {
+        try await BlockingPool.shared.run {
+            try restore(place, from: file, unlock, way, force, PosixFileSystem())
+        }
+    }
+
+    /// The same on a file system that is given. Blocks.
+    static func restore(
+        _ place: VaultPlace, from file: String, _ unlock: Unlock, _ way: SlotWay?, _ force: Bool,
+        _ fileSystem: any FileSystem
+    ) throws -> RestoreReport {
+        guard fileSystem.exists(place.folder) else { throw VaultStore.absence(at: place.folder) }
+        let lock = try VaultLock(folder: place.folder)
+        let needs = try IndexNeeds.read(vault: place.folder)
+        guard fileSystem.exists(file) else {
+            throw VaultError(.noVault, "there is no backup at \(file); name one that keys backup wrote")
+        }
+        let bytes = try KeyringFile.read(file, fileSystem: fileSystem)
+        let backup = try KeyringReader.unlock(bytes, with: try unlock.secret())
+        guard backup.vaultID == needs.vaultID else {
+            throw VaultError(.foreignKeyring, "the backup is of another vault's keyring; name one of this vault's")
+        }
+        let replaced =
+            fileSystem.exists(place.keyring) ? try KeyringFile.read(place.keyring, fileSystem: fileSystem) : nil
+        let last = max(needs.keyringRevision, replaced.flatMap(backup.revision(of:)) ?? 0)
+        let judgement = try judge(backup, needs, lastRevision: last)
+        guard force || judgement.warnings.isEmpty else {
+            throw VaultError(
+                .olderKeyring,
+                "the backup is older than the vault: \(judgement.warnings.joined(separator: "; ")); "
+                    + "use a newer one, or restore it with force")
+        }
+        var restored = try backup.restored(
+            bytes, after: last, without: judgement.retired, current: judgement.current, replacing: replaced)
+        if let way { restored = try adding(way, to: restored, of: backup) }
+        try makeFolders(above: place.keyring, PosixFileSystem())
+        let kept = try replaced.map { try KeyringFile.keep($0, of: place.keyring, fileSystem: fileSystem) }
+        try KeyringFile.write(restored, to: place.keyring, fileSystem: fileSystem)
+        _ = consume lock
+        return RestoreReport(
+            revision: try KeyringReader.unauthenticated(restored).revision,
+            generations: backup.activeGenerations.filter { !judgement.retired.contains($0) },
+            warnings: judgement.warnings, kept: kept)
+    }
+
+    private static func judge(
+        _ backup: Keyring, _ needs: IndexNeeds, lastRevision: Int64
+    ) throws -> RestoreJudgement {
+        let holdings = backup.holdings
+        return try RestoreJudgement(
+            RestoreJudgement.Facts(
+                revision: holdings.revision, current: holdings.current, active: holdings.active,
+                hasLocator: holdings.locators.contains(needs.locator), lastRevision: lastRevision,
+                indexed: needs.generations, resources: needs.resources,
+                opened: try needs.generations(openedBy: backup), opensSettings: try needs.areSettingsOpened(by: backup))
+        )
+    }
+
+    private static func adding(_ way: SlotWay, to file: [UInt8], of keyring: Keyring) throws -> [UInt8] {
+        try makeKeyFile(way.unlock, PosixFileSystem())
+        let secret = try way.unlock.secret()
+        return try keyring.adding(
+            to: file, label: way.label ?? way.unlock.method.rawValue, method: way.unlock.method, secret: secret,
+            cost: way.strength.cost())
+    }
+}

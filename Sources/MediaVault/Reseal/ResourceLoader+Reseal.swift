@@ -1,0 +1,18 @@
+import VaultModel
+import VaultStorage
+
+extension ResourceLoader {
+    /// Whether a closed segment can be put in another's place: the loader knows it, or writes none.
+    func hasTakenOver(_ segment: SegmentDescription) -> Bool {
+        look { $0.map.length(of: segment.id) == segment.length } || !isFetching
+    }
+
+    /// Bytes lie in other segments from now on. Who reads the old one just then finds it open still, or looks again.
+    func exchange(_ old: SegmentDescription, for new: [SegmentDescription]) {
+        change { state in
+            state.map.exchange(old.id, for: new)
+            return Effects()
+        }
+        opened.drop(old.id)
+    }
+}

@@ -1,0 +1,41 @@
+import Synchronization
+import VaultModel
+import VaultStorage
+
+// Each call may block. What is written of the resource meanwhile waits, and is sealed under the new key.
+extension ResourceRecord {
+    /// Gives the resource another key, once in a run.
+    ///
+    /// - Returns: whether something is left to be sealed anew; false where the vault does not have the resource.
+    func beginReseal(run: Int64) throws -> Bool {
+        try stored.withLock { stored in
+            guard var resource = stored else { return false }
+            let isLeft = try store.beginReseal(&resource, run: run)
+            stored = resource
+            return isLeft
+        }
+    }
+
+    /// Segments that are to be sealed anew, a page of them.
+    func resealTasks(limit: Int) throws -> [ResealTask] {
+        guard let resource = stored.withLock({ $0 }) else { return [] }
+        return try store.index.resealTasks(of: resource, limit: limit)
+    }
+
+    /// Seals a segment anew.
+    ///
+    /// - Throws: as ``VaultStore/reseal(_:of:)``.
+    func reseal(_ task: ResealTask) throws -> [SegmentDescription]? {
+        guard let resource = stored.withLock({ $0 }) else { return nil }
+        return try store.reseal(task, of: resource)
+    }
+
+    /// Lets go of the older keys, where nothing needs them.
+    func finishReseal() throws -> Bool {
+        try stored.withLock { stored in
+            guard var resource = stored else { return true }
+            defer { stored = resource }
+            return try store.finishReseal(&resource)
+        }
+    }
+}

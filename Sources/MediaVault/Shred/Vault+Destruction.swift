@@ -1,0 +1,52 @@
+import Synchronization
+import VaultCrypto
+import VaultModel
+import VaultStorage
+
+extension Vault {
+    /// Makes the whole vault unreadable, for ever: every resource key is deleted from index, log and backup, a receipt is
+    /// written, the keyring's file is overwritten and removed, and the files of segments go. The vault is closed then.
+    ///
+    /// The audit log stays: ``audit(_:unlock:)`` checks it without a key. A copy of the keyring, a backup file of it, or
+    /// a copy of the folder that was made before opens what it opened.
+    ///
+    /// - Parameter vaultID: the id of the vault that is meant, in hex: ``VaultStatus/vaultID``.
+    /// - Throws: ``VaultError``: `invalidArgument` where it is another vault's, `owned` where this is not the owner,
+    ///   `busy` where another act works on the keys, `storage` where something cannot be written: do it again.
+    public func destroy(vaultID: String) async throws -> DestructionReport {
+        try requireOwner(to: "destroys it")
+        guard vaultID == store.keyring.vaultID.hex else {
+            throw VaultError(.invalidArgument, "this vault has another id; status names it, and destroying wants it")
+        }
+        let report = try await keyWork.exclusively("destroy") {
+            await endLoaders()
+            let (store, log, file) = (store, auditLog, keyringFile)
+            return try await pool.run {
+                let resources = try store.destroyRows()
+                // While there is a key to sign it with. From here on nothing can be read any more.
+                try log.note(.destroy, outcome: .destroyed, resources: Int64(resources))
+                let backups = store.keyring.generationRecords.map(\.backups).max() ?? 0
+                try KeyringFile.destroy(file, fileSystem: store.fileSystem)
+                // What cannot be removed is noise.
+                try? store.finishDestruction()
+                return DestructionReport(
+                    vaultID: store.keyring.vaultID.hex, resources: resources, backups: backups)
+            }
+        }
+        await close()
+        return report
+    }
+
+    /// Ends every reader and fetch, and waits until nothing is written any more.
+    private func endLoaders() async {
+        let loaders = loaders.withLock { table in
+            for id in table.keys { table[id]?.isRemoving = true }
+            return table.values.map(\.loader)
+        }
+        for loader in loaders { loader.end(with: VaultError(.closed, "the vault was destroyed")) }
+        for loader in loaders {
+            await loader.settle()
+            loader.record.retire()
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import ArgumentParser
+import MediaVault
+
+struct KeysRestoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore", abstract: "Put a backup in the keyring's place, once it is proved to open this vault.",
+        discussion: """
+            Nothing may own the vault meanwhile: end the service first. The keyring is opened by the backup's passphrase \
+            then, and by the way that an option names that begins with --new. The keyring that is replaced is kept \
+            beside it. A backup that is older than a retire, or opens some of the titles only, needs --force.
+            """)
+
+    @OptionGroup var backup: BackupOptions
+
+    @Flag(help: "Restore though the backup is older than a retire, or opens some of the titles only.")
+    var force = false
+
+    @Flag(help: "Take a key or passphrase file that others can read, too.")
+    var allowLooseKeyFile = false
+
+    @OptionGroup(title: "New way") var new: NewWayOptions
+
+    @OptionGroup(title: "Vault") var place: PlaceOptions
+
+    func run() async throws {
+        let file = try backup.path()
+        let vault = try place.place()
+        let unlock = try await backup.unlock(isNew: false, allowLoose: allowLooseKeyFile)
+        let way: SlotWay? =
+            try new.named() == nil ? nil : try await new.way(allowLoose: allowLooseKeyFile)
+        let report = try await Vault.restoreKeyring(vault, from: file, unlock: unlock, adding: way, force: force)
+        for warning in report.warnings { await Terminal.shared.say(warning) }
+        if let kept = report.kept {
+            await Terminal.shared.say("the keyring that was replaced is kept as \(kept); delete it when all is well")
+        }
+        await Terminal.shared.say("the keyring is restored and opens this vault; back it up again")
+    }
+}

@@ -1,0 +1,55 @@
+internal import VaultModel
+
+extension Keyring {
+    /// What of the document of a keyring is needed to judge whether it fits a vault.
+    package struct Holdings: Hashable, Sendable {
+        package let revision: Int64
+        package let current: Int
+        package let locators: Set<Int>
+        /// The generations whose keys it holds.
+        package let active: Set<Int>
+    }
+
+    /// What it holds.
+    package var holdings: Holdings {
+        let keys = keys
+        return Holdings(
+            revision: keys.revision, current: keys.current, locators: Set(keys.locators.keys),
+            active: Set(keys.generations.keys))
+    }
+
+    /// The bytes of the keyring's file that a backup becomes.
+    ///
+    /// - Parameters:
+    ///   - file: the backup, which this was opened from.
+    ///   - lastRevision: the highest that the vault has seen.
+    ///   - retired: generations whose keys do not come back.
+    ///   - current: the generation that new resources use; not a retired one.
+    ///   - newer: the keyring's file that is replaced, where it can be read: what it counted goes on.
+    /// - Throws: as ``KeyringReader``.
+    package func restored(
+        _ file: [UInt8], after lastRevision: Int64, without retired: Set<Int>, current: Int, replacing newer: [UInt8]?
+    ) throws -> [UInt8] {
+        var edit = try editing(file)
+        edit.restore(after: lastRevision, without: retired, current: current)
+        // Of a file that this root key did not write nothing is believed.
+        if let newer = newer.flatMap({ try? document(of: $0) }) {
+            edit.document.receiptSequence = max(edit.document.receiptSequence, newer.receiptSequence)
+        }
+        return try edit.document.encoded(rootKey: edit.rootKey.secret)
+    }
+
+    /// Whether the file is this keyring's, and how new it is then; nil where it is not, or nobody can say.
+    package func revision(of file: [UInt8]) -> Int64? { (try? document(of: file))?.revision }
+
+    /// The bytes of a keyring's file with one slot more, at the revision that it has.
+    ///
+    /// - Throws: as ``orderSlot(in:label:method:secret:cost:)``.
+    package func adding(
+        to file: [UInt8], label: String, method: UnlockMethod, secret: borrowing UnlockSecret, cost: Argon2id.Cost?
+    ) throws -> [UInt8] {
+        var edit = try editing(file)
+        try edit.add(edit.slot(edit.freeSlotNumber, label, method, secret, cost))
+        return try edit.document.encoded(rootKey: edit.rootKey.secret)
+    }
+}

@@ -1,0 +1,54 @@
+internal import VaultModel
+
+/// The ways to unlock: what adds, replaces and removes one.
+extension KeyringEdit {
+    /// Adds a slot under a number that none has.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` where there are 16 slots, or one has that number.
+    package mutating func add(_ slot: KeyringDocument.Slot) throws {
+        try slot.checkLabel()
+        guard document.slots.count < KeyringDocument.mostSlots else {
+            throw VaultError(
+                .invalidArgument,
+                "the keyring has \(KeyringDocument.mostSlots) slots, the most there can be; remove one")
+        }
+        guard !document.slots.contains(where: { $0.number == slot.number }) else {
+            throw VaultError(.invalidArgument, "slot \(slot.number) is taken; run the command again")
+        }
+        document.slots.append(slot)
+    }
+
+    /// Puts a slot in the place of the one with its number: what opened that one opens it no more.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` where there is none.
+    package mutating func replace(with slot: KeyringDocument.Slot) throws {
+        try slot.checkLabel()
+        document.slots[try index(ofSlot: slot.number)] = slot
+    }
+
+    /// Removes a slot.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` where there is none, or it is the last: nothing would open
+    ///   the keyring then.
+    package mutating func removeSlot(_ number: Int64) throws {
+        let index = try index(ofSlot: number)
+        guard document.slots.count > 1 else {
+            throw VaultError(
+                .invalidArgument, "slot \(number) is the only one, and nothing would open the vault; add another first")
+        }
+        document.slots.remove(at: index)
+    }
+
+    /// The number for a slot that is added: past the highest.
+    var freeSlotNumber: Int64 { (document.slots.map(\.number).max() ?? 0) + 1 }
+
+    /// The slot with a number.
+    func slot(_ number: Int64) throws -> KeyringDocument.Slot { document.slots[try index(ofSlot: number)] }
+
+    private func index(ofSlot number: Int64) throws -> Int {
+        guard let index = document.slots.firstIndex(where: { $0.number == number }) else {
+            throw VaultError(.invalidArgument, "the keyring has no slot \(number); keys slot list names those it has")
+        }
+        return index
+    }
+}

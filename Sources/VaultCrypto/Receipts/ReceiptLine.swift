@@ -1,0 +1,79 @@
+package import VaultModel
+
+/// A line of the audit log: a receipt, bound to its vault and to the line before it, and signed.
+package struct ReceiptLine: Sendable {
+    package let receipt: Receipt
+    package let vaultID: VaultID
+    /// What the signature is checked with.
+    package let publicKey: [UInt8]
+    /// The ``hash(of:)`` of the line before; zeros in the first.
+    package let previous: [UInt8]
+    /// The line's bytes, without a line end.
+    package let bytes: [UInt8]
+    /// Whether the signature is that of everything else in the line.
+    package let isGenuine: Bool
+
+    /// What the first line has for the one before it.
+    package static let noLine = [UInt8](repeating: 0, count: 32)
+
+    /// What the next line names this one by: BLAKE2b-256, personalised `mv.audit.line`.
+    package static func hash(of line: [UInt8]) -> [UInt8] { KeyDerivation.checksum(.auditLine, line) }
+
+    /// Signs a receipt.
+    static func bytes(
+        _ receipt: Receipt, vaultID: VaultID, previous: [UInt8], seed: borrowing SecretKey
+    ) throws -> [UInt8] {
+        var object = JSONObject()
+        object["act"] = .string(receipt.act.rawValue)
+        object["generation"] = .integer(Int64(receipt.generation))
+        object["key"] = .string(Hex.encode(try ReceiptSignature.publicKey(of: seed)))
+        object["outcome"] = .string(receipt.outcome.rawValue)
+        object["previous"] = .string(Hex.encode(previous))
+        object["resources"] = receipt.resources.map { .integer($0) }
+        object["sequence"] = .integer(receipt.sequence)
+        object["subject"] = receipt.subject.map { .string($0) }
+        object["time"] = .integer(receipt.time)
+        object["vault"] = .string(vaultID.hex)
+        let signature = try ReceiptSignature.sign(canonical(object), seed: seed)
+        object["signature"] = .string(Base64.encode(signature))
+        return canonical(object)
+    }
+
+    /// Reads a line; nil where it is no receipt, or not written as one is.
+    package init?(_ line: [UInt8]) {
+        guard let value = try? JSONParser.parse(line), value.canonical == line,
+            let object = try? JSONObject(value, name: "receipt"),
+            let receipt = Self.receipt(object), let key = Self.bytes(object, "key"),
+            let previous = Self.bytes(object, "previous"), previous.count == Self.noLine.count,
+            let vaultID = (try? object.string("vault")).flatMap({ VaultID(hex: $0) }),
+            let signature = try? object.base64("signature")
+        else { return nil }
+        self.receipt = receipt
+        self.vaultID = vaultID
+        self.previous = previous
+        publicKey = key
+        bytes = line
+        var signed = object
+        signed["signature"] = nil
+        isGenuine = ReceiptSignature.isGenuine(signature, of: Self.canonical(signed), publicKey: key)
+    }
+
+    private static func receipt(_ object: JSONObject) -> Receipt? {
+        do {
+            return Receipt(
+                sequence: try object.integer("sequence"), time: try object.integer("time"),
+                act: Receipt.Act(rawValue: try object.string("act")),
+                outcome: Receipt.Outcome(rawValue: try object.string("outcome")),
+                generation: Int(try object.integer("generation")), subject: try object.optionalString("subject"),
+                resources: try object.optionalInteger("resources"))
+        } catch {
+            return nil
+        }
+    }
+
+    private static func bytes(_ object: JSONObject, _ name: String) -> [UInt8]? {
+        (try? object.string(name)).flatMap { Hex.decode($0) }
+    }
+
+    private static func canonical(_ object: JSONObject) -> [UInt8] { JSONValue.object(object.members).canonical }
+}

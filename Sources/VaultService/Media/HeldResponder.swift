@@ -1,0 +1,87 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import MediaVault
+import NIOCore
+import VaultModel
+
+/// Answers what need not be waited for: a few bytes of media that is held, fresh, and in memory.
+///
+/// Most of what players ask for again is that. Whatever is anything else, ``ServiceResponder`` answers, errors too.
+struct HeldResponder: Sendable {
+    private let responder: ServiceResponder
+    private let logger: Logger
+
+    /// The most bytes of an answer.
+    private static let mostBytes = 128 << 10
+
+    init(_ responder: ServiceResponder, logger: Logger) {
+        self.responder = responder
+        self.logger = logger
+    }
+
+    /// The answer to GET without a body, made without waiting; nil where another has to make it.
+    ///
+    /// - Parameter admission: what the connection's last target was found to name; kept for the next.
+    func answer(to request: HTTPRequest, on channel: any Channel, _ admission: inout Admission?) -> HeldAnswer? {
+        let (arrival, now) = (ContinuousClock.now, Int64(Date().timeIntervalSince1970))
+        guard let target = request.path, Route(target: target) == .media,
+            case .admitted(let grant) = responder.gate.verdict(on: request, about: .media, at: channel.localAddress),
+            let reference = reference(of: target, now, &admission)
+        else { return nil }
+        let asked = MediaRequest(.get, request.headerFields, now: now)
+        guard !asked.needsFacts, let range = asked.range,
+            let reader = responder.vault.readHeld(reference, range: range),
+            let bytes = reader.restAtHand(atMost: Self.mostBytes)
+        else { return nil }
+        var context = ServiceContext(source: ApplicationRequestContextSource(channel: channel, logger: logger))
+        let open = context.begin("GET", responder.api.metrics, at: arrival)
+        open.concerns(Route.media.word)
+        var facts = MediaFacts(reader, now: now)
+        let took = ContinuousClock.now - arrival
+        facts.timing = ServerTiming(open: took, firstByte: took)
+        let plan = AnswerPlan(facts, isRanged: range != .whole)
+        open.givesMedia(plan.cacheStatus)
+        context.log(status: plan.status, bytes: Int64(bytes.count))
+        var head = HTTPResponse(status: .init(code: plan.status), headerFields: HTTPFields(plan.fields))
+        grant?.mark(&head.headerFields)
+        head.headerFields[.requestID] = "\(open.id)"
+        head.headerFields[.date] = HTTPDate(seconds: now)?.description
+        return HeldAnswer(head: head, body: ByteBuffer(bytes: bytes))
+    }
+
+    private func reference(of target: String, _ now: Int64, _ admission: inout Admission?) -> MediaReference? {
+        let tokens = responder.vault.tokens
+        if let known = admission, known.target == target, tokens.isGood(known.found, now: now) {
+            return known.found.reference
+        }
+        admission = tokens.admission(ofTarget: target, now: now).map { Admission(target: target, found: $0) }
+        return admission?.found.reference
+    }
+}
+
+extension HeldResponder {
+    /// A target, and what its capability opens.
+    struct Admission {
+        let target: String
+        let found: TokenIssuer.Admission
+    }
+}
+
+/// An answer that is all there.
+struct HeldAnswer {
+    let head: HTTPResponse
+    let body: ByteBuffer
+}
+
+extension MediaRequest {
+    /// The one range that is asked for; nil where there are several, or none that can be.
+    fileprivate var range: RequestedRange? {
+        switch wanted {
+        case .whole: .whole
+        case .single(let range): range
+        case .several, .nothing: nil
+        }
+    }
+}

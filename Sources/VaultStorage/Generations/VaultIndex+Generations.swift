@@ -1,0 +1,62 @@
+import GRDB
+import VaultCrypto
+import VaultModel
+
+// The index's side of *Two files, one law*: the keyring leads when something is added, the index when something goes.
+extension VaultIndex {
+    /// Takes over what the keyring got after this index was last written: its generations, and how new it is.
+    ///
+    /// A generation that this index has seen and has no row of was let go here; its key is still to leave the keyring.
+    func catchUpWithKeyring() throws {
+        try write { db in
+            let row = try Row.fetchOne(db, sql: "SELECT keyringRevision FROM vault")
+            guard let seen: Int64 = try row?.column("keyringRevision"), seen < keyring.revision else { return }
+            for number in keyring.activeGenerations {
+                try db.execute(sql: "INSERT OR IGNORE INTO generation VALUES (?, 'active')", arguments: [number])
+            }
+            try db.execute(sql: "UPDATE vault SET keyringRevision = ?", arguments: [keyring.revision])
+        }
+    }
+
+    /// Adds a generation that the keyring has durably.
+    func addGeneration(_ number: Int) throws {
+        try write { db in
+            try db.execute(sql: "INSERT OR IGNORE INTO generation VALUES (?, 'active')", arguments: [number])
+        }
+    }
+
+    /// Notes that generations are on their way out, so that whoever owns the vault next goes on with it.
+    func beginRetiring(_ numbers: [Int]) throws {
+        try write { db in
+            for number in numbers {
+                try db.execute(sql: "UPDATE generation SET state = 'retiring' WHERE number = ?", arguments: [number])
+            }
+        }
+    }
+
+    /// Lets go of a generation: from now on no resource key can name it.
+    ///
+    /// - Throws: ``VaultError`` with code `inUse` where one does.
+    func removeGeneration(_ number: Int) throws {
+        try write { db in
+            let needs = try Int.fetchOne(
+                db, sql: "SELECT count(*) FROM resourceKey WHERE generation = ?", arguments: [number])
+            guard needs == 0 else {
+                throw VaultError(
+                    .inUse,
+                    "generation \(number) still wraps \(needs ?? 0) resource keys; run keys rewrap, then retire it again"
+                )
+            }
+            try db.execute(sql: "DELETE FROM generation WHERE number = ?", arguments: [number])
+        }
+    }
+
+    /// The generations that a resource key may name, in ascending order, and those of them that are on their way out.
+    package func generations() throws -> (all: [Int], retiring: [Int]) {
+        try read { db in
+            let rows = try Row.fetchAll(db, sql: "SELECT number, state FROM generation ORDER BY number")
+            let known = try rows.map { (try $0.column("number") as Int, try $0.column("state") as String) }
+            return (known.map(\.0), known.filter { $0.1 == "retiring" }.map(\.0))
+        }
+    }
+}

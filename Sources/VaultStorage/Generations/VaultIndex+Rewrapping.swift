@@ -1,0 +1,47 @@
+import Foundation
+import GRDB
+import VaultModel
+
+extension VaultIndex {
+    /// Resource keys that a generation wraps, in the order of their resources and numbers, after the one named.
+    func keys(wrappedBy generation: Int, after last: WrappedKey?, limit: Int) throws -> [WrappedKey] {
+        try read { db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT resource, number, wrapped FROM resourceKey
+                    WHERE generation = ? AND (resource, number) > (?, ?) ORDER BY resource, number LIMIT ?
+                    """,
+                arguments: [generation, last?.resource.data ?? Data(), last?.number ?? 0, limit])
+            return try rows.map { row in
+                guard let resource = ResourceID(try row.column("resource")) else { throw IndexError.damaged }
+                return WrappedKey(
+                    resource: resource, number: try row.column("number"), generation: generation,
+                    wrapped: Array(try row.column("wrapped") as Data))
+            }
+        }
+    }
+
+    /// Puts keys that were wrapped anew in the place of what they were; those that are gone meanwhile stay gone.
+    func replace(_ keys: [WrappedKey], generation: Int) throws {
+        try write { db in
+            let statement = try db.makeStatement(
+                sql: """
+                    UPDATE resourceKey SET generation = ?, wrapped = ? WHERE resource = ? AND number = ? AND generation = ?
+                    """)
+            for key in keys {
+                try statement.execute(arguments: [
+                    generation, key.wrapped.data, key.resource.data, key.number, key.generation,
+                ])
+            }
+        }
+    }
+
+    /// How many resource keys are not wrapped by a generation.
+    func keyCount(notWrappedBy generation: Int) throws -> Int {
+        try read { db in
+            try Int.fetchOne(
+                db, sql: "SELECT count(*) FROM resourceKey WHERE generation < ?", arguments: [generation]) ?? 0
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import Synchronization
+package import VaultCrypto
+import VaultModel
+
+// Generations come and go by *Two files, one law*: a crash between leaves a key too many, never one too few. Only the
+// owner does this, one act at a time.
+extension VaultStore {
+    /// Changes the keyring, and notes in the index how new it is.
+    ///
+    /// - Parameter prepare: is called when the keyring is durable, and before its keys are used here.
+    /// - Throws: as ``Keyring/change(reading:writing:_:)``; what `prepare` throws.
+    package func changeKeyring<Result>(
+        at place: KeyringPlace, preparing prepare: () throws -> Void = {},
+        _ edit: (inout KeyringEdit) throws -> Result
+    ) throws -> Result {
+        let result = try keyring.change(
+            reading: place.read,
+            writing: { bytes in
+                try place.write(bytes)
+                try prepare()
+            }, edit)
+        try index.rememberKeyring()
+        return result
+    }
+
+    /// Makes a new generation the current one: new resources use it from now on.
+    ///
+    /// - Returns: its number.
+    package func addGeneration(at place: KeyringPlace) throws -> Int {
+        var number = 0
+        try changeKeyring(at: place, preparing: { try index.addGeneration(number) }) { edit in
+            number = try edit.addGeneration(now: now())
+        }
+        noteChange()
+        return number
+    }
+
+    /// Begins to wrap every resource key anew under the current generation; ``finishRewrap()`` belongs to its end.
+    package func rewrap() throws -> Rewrap { try Rewrap(self) }
+
+    /// Lets no old wrapped key stand in the index, its log and `catalog.backup`.
+    ///
+    /// - Throws: ``VaultError`` where one may: it is tried again every minute.
+    package func finishRewrap() throws {
+        try eraseTraces(after: "every key is wrapped anew, but old ones")
+    }
+
+    /// Destroys a generation: the index lets go of it, then its key leaves the keyring. One that is gone stays gone; one
+    /// that was broken off is finished.
+    ///
+    /// - Throws: ``VaultError`` with code `inUse` where something needs it, `invalidArgument` where there is none of this
+    ///   number, `storage` or `owned` where the index's log cannot be emptied: then the key is still there.
+    package func retire(_ number: Int, at place: KeyringPlace) throws {
+        guard number != keyring.currentGeneration else { throw KeyringEdit.currentGeneration(number) }
+        guard let record = keyring.generationRecords.first(where: { $0.number == number }) else {
+            throw KeyringEdit.unknownGeneration(number)
+        }
+        guard !record.isRetired else { return }
+        noteChange()
+        try withDiskRoom { try index.removeGeneration(number) }
+        try eraseTraces(after: "nothing needs generation \(number) any more, but keys that it wrapped")
+        try changeKeyring(at: place) { try $0.retireGeneration(number) }
+    }
+
+    /// Renews the backup and empties the log, whatever was written since.
+    private func eraseTraces(after what: String) throws {
+        counters.withLock { $0.mustTruncateLog = true }
+        do {
+            try eraseTraces()
+        } catch let error as VaultError {
+            throw VaultError(
+                error.code,
+                "\(what) may still stand in the index's log or in catalog.backup; run it again to finish it: \(error)")
+        }
+    }
+
+    // MARK: Turning the generation
+
+    /// Makes a new generation current, wraps every key anew under it, and destroys all others, so that nothing that they
+    /// wrapped opens any more. What is begun is finished by ``finishTurn(at:)``, after a crash too.
+    ///
+    /// - Returns: the generations that had to stay, because a key that they wrap does not open.
+    package func turnGeneration(at place: KeyringPlace) throws -> [Int] {
+        let current = try addGeneration(at: place)
+        try withDiskRoom { try index.beginRetiring(keyring.activeGenerations.filter { $0 != current }) }
+        return try finishTurn(at: place)
+    }
+
+    /// Whether a turn of the generation was begun and not finished.
+    package func isTurning() throws -> Bool { try !index.generations().retiring.isEmpty }
+
+    /// Finishes a turn of the generation that was begun.
+    ///
+    /// - Returns: as ``turnGeneration(at:)``.
+    package func finishTurn(at place: KeyringPlace) throws -> [Int] {
+        var rewrap = try rewrap()
+        while try rewrap.step() {}
+        try finishRewrap()
+        return try index.generations().retiring.filter { number in
+            do {
+                try retire(number, at: place)
+                return false
+            } catch let error as VaultError where error.code == .inUse {
+                return true
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import GRDB
+package import VaultCrypto
+package import VaultModel
+
+/// What a vault's index says of the keyring that it needs, read without one.
+package struct IndexNeeds: Sendable {
+    package let vaultID: VaultID
+    /// The highest revision of the keyring that the vault has seen.
+    package let keyringRevision: Int64
+    package let locator: Int
+    /// The generations that it names.
+    package let generations: Set<Int>
+    /// How many resources have a key under each.
+    package let resources: [Int: Int]
+    private let settings: [UInt8]
+    private let samples: [Sample]
+
+    /// A resource key as the index has it.
+    private struct Sample: Sendable {
+        let resource: ResourceID
+        let number: Int
+        let generation: Int
+        let wrapped: [UInt8]
+    }
+
+    /// How many keys of each generation are tried.
+    private static let samplesOfEach = 8
+
+    /// Reads the index of a vault, or `catalog.backup` where that is lost. Blocks.
+    ///
+    /// - Throws: ``VaultError`` with code `noVault` or `integrity` where neither can be read.
+    package static func read(vault folder: String) throws -> IndexNeeds {
+        guard VaultStore.exists(at: folder) || VaultStore.hasLostIndex(at: folder) else {
+            throw VaultStore.absence(at: folder)
+        }
+        do {
+            return try IndexNeeds(file: folder + "/index.sqlite")
+        } catch {
+            guard let needs = try? IndexNeeds(file: folder + "/catalog.backup") else { throw error }
+            return needs
+        }
+    }
+
+    private init(file: String) throws {
+        self = try IndexError.translating {
+            let database = try DatabaseQueue(path: file, configuration: VaultIndex.configuration(readOnly: true))
+            defer { try? database.close() }
+            return try database.read { db in try IndexNeeds(db) }
+        }
+    }
+
+    private init(_ db: Database) throws {
+        guard let row = try Row.fetchOne(db, sql: "SELECT * FROM vault"),
+            let id = VaultID(bytes: Array(try row.column("id") as Data))
+        else { throw IndexError.damaged }
+        vaultID = id
+        keyringRevision = try row.column("keyringRevision")
+        locator = try row.column("locator")
+        settings = Array(try row.column("settings") as Data)
+        generations = Set(try Int.fetchAll(db, sql: "SELECT number FROM generation"))
+        var resources: [Int: Int] = [:]
+        var samples: [Sample] = []
+        for row in try Row.fetchAll(
+            db, sql: "SELECT generation, COUNT(*) AS count FROM resourceKey GROUP BY generation")
+        {
+            let generation: Int = try row.column("generation")
+            resources[generation] = try row.column("count")
+            samples += try Row.fetchAll(
+                db, sql: "SELECT * FROM resourceKey WHERE generation = ? LIMIT ?",
+                arguments: [generation, Self.samplesOfEach]
+            ).compactMap(Self.sample)
+        }
+        self.resources = resources
+        self.samples = samples
+    }
+
+    private static func sample(_ row: Row) throws -> Sample? {
+        guard let resource = ResourceID(bytes: Array(try row.column("resource") as Data)) else { return nil }
+        return Sample(
+            resource: resource, number: try row.column("number"), generation: try row.column("generation"),
+            wrapped: Array(try row.column("wrapped") as Data))
+    }
+
+    /// The generations of which a keyring opens a resource key, as a sample shows.
+    package func generations(openedBy keyring: Keyring) throws -> Set<Int> {
+        var opened: Set<Int> = []
+        for sample in samples where !opened.contains(sample.generation) {
+            let key = try keyring.unwrap(
+                sample.wrapped, resource: sample.resource, number: sample.number, generation: sample.generation)
+            if key != nil { opened.insert(sample.generation) }
+        }
+        return opened
+    }
+
+    /// Whether a keyring opens the vault's settings: all there is to try where the vault holds nothing.
+    package func areSettingsOpened(by keyring: Keyring) throws -> Bool {
+        guard let key = try keyring.indexKey(locator: locator) else { return false }
+        return SealedDocument.open(settings, key: key.secret, associatedData: VaultIndex.settingsData(vaultID)) != nil
+    }
+}

@@ -1,0 +1,21 @@
+/// Where the keyring of a vault lies while it is changed.
+package struct KeyringPlace: Sendable {
+    /// The absolute path of the file.
+    package let path: String
+    private let fileSystem: any FileSystem
+
+    package init(_ path: String, fileSystem: any FileSystem = PosixFileSystem()) {
+        self.path = path
+        self.fileSystem = fileSystem
+    }
+
+    /// The file's bytes.
+    ///
+    /// - Throws: ``VaultError`` with code `noVault` or `storage`.
+    package func read() throws -> [UInt8] { try KeyringFile.read(path, fileSystem: fileSystem) }
+
+    /// Puts other bytes in the place of the file's, and makes them durable.
+    ///
+    /// - Throws: ``VaultError`` with code `storage` or `diskFull`.
+    package func write(_ bytes: [UInt8]) throws { try KeyringFile.write(bytes, to: path, fileSystem: fileSystem) }
+}

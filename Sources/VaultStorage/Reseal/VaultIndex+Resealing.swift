@@ -1,0 +1,151 @@
+import Foundation
+import GRDB
+import VaultCrypto
+package import VaultModel
+
+extension VaultIndex {
+    /// Resources in the order in which they are sealed anew: newest risk first.
+    ///
+    /// First what was begun; then what the oldest generation wraps, which was seen by most keyrings; of those what was
+    /// read last, whose key was in memory last.
+    package func resealQueue() throws -> [ResourceID] {
+        try read { db in
+            try Data.fetchAll(
+                db,
+                sql: """
+                    SELECT resource.id FROM resource JOIN resourceKey ON resourceKey.resource = resource.id
+                    GROUP BY resource.id
+                    ORDER BY count(*) > 1 DESC, min(resourceKey.generation), resource.accessed DESC, resource.id
+                    """
+            ).compactMap { ResourceID($0) }
+        }
+    }
+
+    /// Bytes that a resource holds, all its representations together.
+    package func bytes(of resource: ResourceID) throws -> Int64 {
+        try read { db in
+            try Int64.fetchOne(
+                db,
+                sql: """
+                    SELECT total(segment.length) FROM segment
+                    JOIN representation ON representation.id = segment.representation WHERE representation.resource = ?
+                    """, arguments: [resource.data]) ?? 0
+        }
+    }
+
+    /// Gives a resource another key, and seals under it what is known of the resource and of its representations, all in
+    /// one transaction. Segments follow one by one; the older keys stay until none needs them.
+    ///
+    /// - Parameter run: the number of the reseal. A resource that got its key in this run keeps it.
+    /// - Returns: the resource as it is then; nil where there is none.
+    func beginReseal(_ id: ResourceID, run: Int64) throws -> StoredResource? {
+        try write { db in
+            guard let resource = try self.resource(id, db) else { return nil }
+            guard resource.metadata.resealRun != run else { return resource }
+            guard let old = resource.keys[resource.keyNumber] else { throw IndexError.damaged }
+            let number = (resource.keys.keys.max() ?? 0) + 1
+            let key = try Fresh.key("resource key")
+            let generation = keyring.currentGeneration
+            guard let wrapped = try keyring.wrap(key, resource: id, number: number, generation: generation) else {
+                throw IndexError.damaged
+            }
+            let metadataKey = try KeyDerivation.key(from: key, .metadata)
+            var metadata = resource.metadata
+            metadata.resealRun = run
+            let sealed = try SealedDocument.seal(
+                metadata.object, key: metadataKey, associatedData: Self.metadataData(id))
+            try db.execute(
+                sql: "INSERT INTO resourceKey VALUES (?, ?, ?, ?)",
+                arguments: [id.data, number, generation, wrapped.data])
+            try Self.sealInfos(of: id, from: try KeyDerivation.key(from: old.secret, .metadata), to: metadataKey, db)
+            try db.execute(
+                sql: "UPDATE resource SET key = ?, metadata = ? WHERE id = ?",
+                arguments: [number, sealed.data, id.data])
+            return try self.resource(id, db)
+        }
+    }
+
+    /// Seals what is known of each representation under another key.
+    private static func sealInfos(
+        of id: ResourceID, from old: borrowing SecretKey, to new: borrowing SecretKey, _ db: Database
+    ) throws {
+        let rows = try Row.fetchAll(
+            db, sql: "SELECT id, info FROM representation WHERE resource = ?", arguments: [id.data])
+        for row in rows {
+            guard let representation = RepresentationID(try row.column("id")) else { throw IndexError.damaged }
+            let data = infoData(id, representation)
+            guard
+                let object = SealedDocument.open(
+                    Array(try row.column("info") as Data), key: old, associatedData: data)
+            else { throw IndexError.damaged }
+            let sealed = try SealedDocument.seal(object, key: new, associatedData: data)
+            try db.execute(
+                sql: "UPDATE representation SET info = ? WHERE id = ?",
+                arguments: [sealed.data, representation.data])
+        }
+    }
+
+    /// Segments that are not sealed under the key in use, a page of them.
+    package func resealTasks(of resource: StoredResource, limit: Int) throws -> [ResealTask] {
+        try read { db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT segment.* FROM segment JOIN representation ON representation.id = segment.representation
+                    WHERE representation.resource = ? AND segment.key <> ?
+                    ORDER BY segment.state = 'open', segment.representation, segment.start LIMIT ?
+                    """, arguments: [resource.id.data, resource.keyNumber, limit])
+            return try rows.compactMap { row in
+                guard let segment = Self.segment(row) else { return nil }
+                let bad = try Int.fetchAll(
+                    db, sql: "SELECT block FROM badBlock WHERE segment = ?", arguments: [segment.id.data])
+                return ResealTask(
+                    segment: segment, isOpen: try row.column("state") == "open", badBlocks: Set(bad))
+            }
+        }
+    }
+
+    /// Puts segments in the place of one, which is condemned: all in one transaction.
+    ///
+    /// - Parameter new: segments whose rows were begun and whose files are durable; they hold the old one's bytes.
+    /// - Returns: false where the old one is not what it was: then nothing has changed.
+    func exchange(_ old: SegmentDescription, for new: [SegmentDescription]) throws -> Bool {
+        try write { db in
+            let accessed = try Int64.fetchOne(
+                db, sql: "SELECT accessed FROM segment WHERE id = ? AND length = ? AND state = 'closed'",
+                arguments: [old.id.data, old.length])
+            guard let accessed else { return false }
+            try db.execute(sql: "INSERT OR IGNORE INTO doomed VALUES (?)", arguments: [old.id.data])
+            try db.execute(sql: "DELETE FROM segment WHERE id = ?", arguments: [old.id.data])
+            for segment in new {
+                try self.requireNoOverlap(segment, db)
+                try db.execute(
+                    sql: "UPDATE segment SET length = ?, state = 'closed', accessed = ? WHERE id = ?",
+                    arguments: [segment.length, accessed, segment.id.data])
+                guard db.changesCount == 1 else {
+                    throw VaultError(.changed, "a segment was condemned while it was sealed anew; run it again")
+                }
+            }
+            return true
+        }
+    }
+
+    /// Deletes the keys that a resource had before the one in use.
+    ///
+    /// - Returns: false where a segment still needs one: then all stay.
+    func dropOldKeys(of resource: StoredResource) throws -> Bool {
+        try write { db in
+            let isNeeded = try Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM segment JOIN representation ON representation.id = segment.representation
+                        WHERE representation.resource = ? AND segment.key <> ?)
+                    """, arguments: [resource.id.data, resource.keyNumber])
+            guard isNeeded == false else { return false }
+            try db.execute(
+                sql: "DELETE FROM resourceKey WHERE resource = ? AND number <> ?",
+                arguments: [resource.id.data, resource.keyNumber])
+            return true
+        }
+    }
+}

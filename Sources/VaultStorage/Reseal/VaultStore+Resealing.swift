@@ -1,0 +1,131 @@
+import Synchronization
+import VaultCrypto
+package import VaultModel
+
+// New keys for what may have leaked: the resource first, then segment by segment, the old keys last.
+extension VaultStore {
+    /// Plaintext bytes opened and sealed at a time.
+    private static let resealChunk: Int64 = 256 << 10
+
+    /// Gives a resource another key, once in a run. The caller sees to it that nobody else changes the resource, or
+    /// goes on with what it was.
+    ///
+    /// - Returns: whether something of it is left to be sealed anew, or a key to be let go.
+    package func beginReseal(_ resource: inout StoredResource, run: Int64) throws -> Bool {
+        let id = resource.id
+        noteChange()
+        guard let begun = try withDiskRoom({ try index.beginReseal(id, run: run) }) else { return false }
+        // Rows of segments stay as they were, and so does what was begun and not served yet.
+        resource = begun.serving(resource.serving)
+        return begun.keys.count > 1
+    }
+
+    /// Seals a closed segment anew under the key in use: a new file with a new id, synced; then one transaction puts its
+    /// row in the place of the old one's. The old file stays until ``removeResealed(_:)``.
+    ///
+    /// - Returns: what holds the bytes now, one segment for each run of good blocks; nil where the old segment is not
+    ///   what it was any more.
+    /// - Throws: ``SegmentFailure`` where the old one cannot be opened; ``VaultError`` where the new one cannot be
+    ///   written.
+    package func reseal(_ task: ResealTask, of resource: StoredResource) throws -> [SegmentDescription]? {
+        let old = task.segment
+        let reader = try reader(of: old, resource: resource)
+        var new: [SegmentDescription] = []
+        do {
+            for run in old.effectiveRanges(badBlocks: task.badBlocks).ranges {
+                new.append(try begin(at: run.lowerBound, like: old, of: resource))
+                let last = new.endIndex - 1
+                try copy(run, of: old, reader, to: &new[last], resource)
+            }
+            if try withDiskRoom({ try index.exchange(old, for: new) }) { return new }
+            for segment in new { try abandon(segment.id) }
+            return nil
+        } catch {
+            for segment in new { try abandon(segment.id) }
+            throw Self.translated(error, "a segment cannot be sealed anew")
+        }
+    }
+
+    private func begin(
+        at start: Int64, like old: SegmentDescription, of resource: StoredResource
+    ) throws -> SegmentDescription {
+        let segment = SegmentDescription(
+            id: try Fresh.identifier("segment id"), representation: old.representation,
+            keyNumber: resource.keyNumber, blockSize: Self.blockSize, start: start, length: 0)
+        try withDiskRoom { try index.begin(segment, now: now()) }
+        return segment
+    }
+
+    private func copy(
+        _ run: ByteRange, of old: SegmentDescription, _ reader: SegmentReader, to new: inout SegmentDescription,
+        _ resource: StoredResource
+    ) throws {
+        guard let key = resource.keys[resource.keyNumber] else { throw IndexError.damaged }
+        var writer = try SegmentWriter(new, resourceKey: key.secret, file: try segments.create(new.id))
+        var position = run.lowerBound
+        while position < run.upperBound {
+            let end = min(position + Self.resealChunk, run.upperBound)
+            try writer.append(try reader.bytes(position..<end, of: old)[...])
+            position = end
+        }
+        writer.finish()
+        guard writer.segment.length == run.length else {
+            throw VaultError(.diskFull, "the last block of a segment could not be written; make room and try again")
+        }
+        try writer.synchronize()
+        try segments.synchronizeName(of: new.id)
+        new = writer.segment
+        work.sealed.count(new.length)
+    }
+
+    /// Removes the file of a segment whose bytes are held in others now.
+    package func removeResealed(_ old: SegmentDescription, for new: [SegmentDescription]) {
+        room.track([old])
+        // One that cannot be removed now stays on the list.
+        _ = try? removeFiles(of: [old.id])
+        for segment in new { room.add(segment.fileSize) }
+    }
+
+    /// Lets go of the keys that nothing of a resource is sealed under any more.
+    ///
+    /// - Returns: false where a segment still needs one.
+    package func finishReseal(_ resource: inout StoredResource) throws -> Bool {
+        let current = resource
+        guard try withDiskRoom({ try index.dropOldKeys(of: current) }) else { return false }
+        noteChange()
+        counters.withLock { $0.mustTruncateLog = true }
+        resource = current.keeping(key: current.keyNumber)
+        return true
+    }
+
+    // MARK: The order
+
+    /// Writes down what is to be sealed anew, together with what was left undone.
+    package func orderReseal(of resources: Set<ResourceID>?, bytesPerSecond: Int64?) throws -> ResealOrder {
+        noteChange()
+        return try withDiskRoom {
+            var order: ResealOrder?
+            try index.changeSettings { settings in
+                let new = ResealOrder.order(
+                    for: resources, bytesPerSecond: bytesPerSecond, unfinished: settings.resealOrder,
+                    lastRun: settings.lastResealRun)
+                settings.resealOrder = new
+                settings.lastResealRun = max(settings.lastResealRun, new.run)
+                order = new
+            }
+            guard let order else { throw IndexError.damaged }
+            return order
+        }
+    }
+
+    /// The order is done: nothing of it is left in the index, its log, or the backup.
+    ///
+    /// - Throws: ``VaultError`` where an old key may still stand there: then the order stays.
+    package func finishResealOrder(_ order: ResealOrder) throws {
+        try eraseTraces()
+        noteChange()
+        try withDiskRoom {
+            try index.changeSettings { if $0.resealOrder?.run == order.run { $0.resealOrder = nil } }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Synchronization
+import VaultCrypto
+package import VaultModel
+
+// What is to be forgotten for good: keys first, by the index; what wrapped them after that, by the keyring.
+extension VaultStore {
+    /// Deletes a resource with its keys, and remembers in the same transaction that its receipt is due.
+    ///
+    /// Log and `catalog.backup` still hold what they held: ``eraseKeyCopies()`` comes next.
+    ///
+    /// - Returns: the bytes of its files; nil where there is no such resource.
+    package func shred(_ id: ResourceID, isQuick: Bool) throws -> Int64? {
+        guard let subject = keyring.auditSubject(of: id, locator: index.locator) else { throw IndexError.damaged }
+        let pending = PendingShred(subject: Hex.encode(subject), isQuick: isQuick)
+        if let held = try index.candidate(id)?.segments { room.track(held) }
+        let removed = try withDiskRoom {
+            try index.remove(id) { settings in
+                if !settings.pendingShreds.contains(pending) { settings.pendingShreds.append(pending) }
+            }
+        }
+        guard let removed else { return nil }
+        noteChange()
+        changes.note(id)
+        counters.withLock { $0.mustTruncateLog = true }
+        // Files that cannot be removed now stay on the list; nothing opens them any more.
+        _ = try? removeFiles(of: removed.map(\.id))
+        return removed.reduce(0) { $0 + $1.fileSize }
+    }
+
+    /// Lets no sealed key stand in the log, in `catalog.backup`, or in an index that was put aside.
+    ///
+    /// - Throws: ``VaultError`` where one may.
+    package func eraseKeyCopies() throws {
+        try eraseTraces()
+        try removeSideFiles(Self.sideFiles)
+    }
+
+    /// Copies of the index and its backup that may be left over: they hold sealed keys.
+    private static let sideFiles = [
+        "index.sqlite.damaged", "index.sqlite.damaged-wal", "index.sqlite.new", "index.sqlite.new-wal",
+        "index.sqlite.new-shm", "catalog.backup.new",
+    ]
+
+    private func removeSideFiles(_ names: [String]) throws {
+        do throws(FileFailure) {
+            for name in names { try fileSystem.remove(folder + "/" + name) }
+            try fileSystem.synchronizeDirectory(folder)
+        } catch {
+            throw error.vaultError("a copy of the index cannot be removed")
+        }
+    }
+
+    /// Does what is left of shreds, those that an owner before this one broke off included: copies of keys go, the
+    /// generation is turned, receipts are written. Nobody else works on the keys meanwhile.
+    ///
+    /// - Returns: generations that could not be destroyed, because a key that they wrap does not open.
+    /// - Throws: ``VaultError`` where something cannot be written: it is due still.
+    package func finishShreds(at place: KeyringPlace, noting log: AuditLog) throws -> [Int] {
+        let pending = try index.settings().pendingShreds
+        var kept: [Int] = []
+        if try isTurning() { kept = try finishTurn(at: place) }
+        guard !pending.isEmpty else { return kept }
+        counters.withLock { $0.mustTruncateLog = true }
+        try eraseKeyCopies()
+        if pending.contains(where: { !$0.isQuick }) { kept = try turnGeneration(at: place) }
+        try retireLetGo(at: place)
+        for shred in pending {
+            let isDestroyed = !shred.isQuick && kept.isEmpty
+            try log.note(.shred, outcome: isDestroyed ? .destroyed : .removed, ofSubject: shred.subject)
+        }
+        noteChange()
+        try withDiskRoom {
+            try index.changeSettings { settings in settings.pendingShreds.removeAll { pending.contains($0) } }
+        }
+        return kept
+    }
+
+    /// Takes the keys of generations out of the keyring that the index has let go of: a crash came between.
+    private func retireLetGo(at place: KeyringPlace) throws {
+        let known = Set(try index.generations().all)
+        for number in keyring.activeGenerations where number != keyring.currentGeneration && !known.contains(number) {
+            try retire(number, at: place)
+        }
+    }
+
+    // MARK: The whole vault
+
+    /// Deletes every resource with its keys, from the index, its log and its backups. The files of segments are
+    /// condemned; ``finishDestruction()`` removes them.
+    ///
+    /// - Returns: how many resources there were.
+    package func destroyRows() throws -> Int {
+        let count = try withDiskRoom { try index.removeAll() }
+        counters.withLock { $0.changesSinceBackup = 0 }
+        try index.truncateLog()
+        try removeSideFiles(Self.sideFiles + ["catalog.backup"])
+        return count
+    }
+
+    /// Removes the files of all that was condemned.
+    package func finishDestruction() throws { try finishDoomed() }
+}

@@ -1,0 +1,184 @@
+"""Titles get new keys while they play, whatever happens to the service; what is shredded is gone, and receipts say so."""
+
+import hashlib
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+
+from harness import client
+from harness.case import ROOT, SEED, VaultCase
+from harness.waiting import eventually
+
+KILLS = int(os.environ.get("MEDIAVAULT_KILLS", "20"))
+SIZE = 40 << 20
+RATE = "40M"  # a second for each film
+
+
+class Resealing(VaultCase):
+    @classmethod
+    def prepare(cls):
+        cls.origin = cls.new_scripted_origin()
+        cls.urls = [cls.origin.add(f"film-{number}", size=SIZE, seed=number) for number in (1, 2)]
+        cls.digests = [hashlib.sha256(cls.origin.film(f"film-{number}").content).hexdigest() for number in (1, 2)]
+
+    def filled(self):
+        vault = self.served_vault()
+        for url in self.urls:
+            vault.result("fetch", url)
+        return vault
+
+    def assert_plays(self, vault, message=None):
+        for url, digest in zip(self.urls, self.digests):
+            self.assertEqual(client.digest(vault.address(url)), (200, SIZE, digest), message)
+
+    def assert_independently_readable(self, vault, count):
+        """The reader that was written from the format document alone opens every block of every film."""
+        done = subprocess.run(
+            [sys.executable, os.path.join(ROOT, "Tests", "IndependentReader", "read_vault.py"), vault.folder,
+             vault.keyring, "--key-file", vault.key], capture_output=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        read = json.loads(done.stdout)
+        self.assertEqual(read["damage"], [])
+        self.assertEqual([item["bytes"] for item in read["resources"]], [SIZE] * count)
+
+    @staticmethod
+    def rows(vault, statement):
+        with sqlite3.connect(f"file:{vault.folder}/index.sqlite?mode=ro", uri=True) as connection:
+            return connection.execute(statement).fetchall()
+
+    @staticmethod
+    def receipts(vault):
+        return json.loads(vault.result("keys", "audit", "--json"))
+
+    @staticmethod
+    def start(vault, *arguments):
+        return subprocess.Popen(
+            [vault.binary, *arguments], env=vault.environment, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def test_killed(self):
+        """A service that is killed during a reseal leaves every film readable, and goes on with it by itself"""
+        vault, seed = self.filled(), random.Random(SEED)
+        origin_bytes = sum(exchange.sent for exchange in self.origin.exchanges)
+        self.assert_independently_readable(vault, 2)
+        interrupted = 0
+        for kill in range(KILLS):
+            act = self.start(vault, "keys", "reseal", "--limit-rate", RATE)
+            wrong, ends = [], threading.Event()
+            player = threading.Thread(target=self.play, args=(vault.address(self.urls[kill % 2]), kill, wrong, ends))
+            player.start()
+            time.sleep(seed.uniform(0.02, 2.0))
+            interrupted += self.rows(vault, "SELECT count(*) FROM resourceKey")[0][0] > 2
+            vault.service.process.kill()
+            vault.service.process.wait()
+            ends.set()
+            player.join()
+            act.wait(30)
+            self.assertEqual(wrong, [], f"kill {kill}, seed {SEED}")
+            vault.serve()
+            self.assert_plays(vault, f"after kill {kill}, seed {SEED}")
+        self.assertGreater(interrupted, 0, "no kill came in the middle of a reseal")
+        # What the last kill left goes on by itself; then another one, from the beginning, is done at once.
+        eventually(lambda: vault.run("keys", "reseal").returncode == 0, within=60)
+        self.assert_plays(vault)
+        self.assertEqual(self.rows(vault, "SELECT count(*) FROM resourceKey"), [(2,)])
+        self.assertEqual(vault.run("verify").returncode, 0)
+        self.assert_independently_readable(vault, 2)
+        self.assertEqual(sum(exchange.sent for exchange in self.origin.exchanges), origin_bytes, "fetched anew")
+        audit = self.receipts(vault)
+        self.assertTrue(audit["sound"] and audit["anchored"])
+        self.assertEqual({item["act"] for item in audit["receipts"]}, {"reseal"})
+        self.figure("kills during a reseal", KILLS, "0 unreadable, 0 wrong bytes")
+
+    def play(self, address, kill, wrong, ends):
+        """Plays a film over and over until the service is killed; notes bytes that are not the film's."""
+        content = self.origin.film(f"film-{kill % 2 + 1}").content
+        while not ends.is_set():
+            try:
+                with client.Stream(address) as stream:
+                    position = 0
+                    while part := stream.read(1 << 20):
+                        if part != content[position:position + len(part)]:
+                            wrong.append(position)
+                        position += len(part)
+            except OSError:
+                return
+
+    def test_named(self):
+        """One named film gets another key, the others keep theirs; a second act at once is told to wait"""
+        vault = self.filled()
+        before = dict(self.rows(vault, "SELECT resource, wrapped FROM resourceKey"))
+        act = self.start(vault, "keys", "reseal", self.urls[0], "--limit-rate", "10M")
+        self.assertTrue(eventually(lambda: len(self.rows(vault, "SELECT 1 FROM resourceKey")) == 3))
+        second = vault.run("keys", "reseal", self.urls[1])
+        self.assertEqual((second.returncode, b"keys reseal" in second.stderr), (1, True), second.stderr)
+        self.assertEqual(act.wait(60), 0)
+        after = dict(self.rows(vault, "SELECT resource, wrapped FROM resourceKey"))
+        self.assertEqual(sorted(before[key] == after[key] for key in after), [False, True])
+        self.assert_plays(vault)
+        self.assertIsNotNone(self.receipts(vault)["receipts"][0]["subject"])
+
+    def test_shred(self):
+        """A shredded film's wrapped key stands nowhere, while the service runs and after; the others play on"""
+        vault = self.filled()
+        wrapped = [bytes(row[0]) for row in self.rows(vault, "SELECT wrapped FROM resourceKey")]
+        self.assertTrue(all(self.holding(vault, key) for key in wrapped), "the search finds what is there")
+        vault.result("shred", self.urls[0])
+        self.assertEqual([self.holding(vault, key) for key in wrapped], [[], []], "every key was wrapped anew")
+        self.assertEqual(client.digest(vault.address(self.urls[1])), (200, SIZE, self.digests[1]))
+        self.assert_independently_readable(vault, 1)
+        vault.stop()
+        self.assertEqual([self.holding(vault, key) for key in wrapped], [[], []])
+        receipt = self.receipts(vault)["receipts"][-1]
+        self.assertEqual((receipt["act"], receipt["outcome"]), ("shred", "destroyed"))
+        os.remove(os.path.join(vault.folder, "index.sqlite"))
+        vault.result("index", "rebuild")
+        self.assertEqual([item["url"] for item in json.loads(vault.result("list", "--json"))], [self.urls[1]])
+        self.assertEqual(vault.run("export", self.urls[1], os.path.join(vault.base, "film")).returncode, 0)
+
+    @staticmethod
+    def holding(vault, key):
+        """The files of the vault's folder in which some bytes stand."""
+        found = []
+        for parent, _, names in os.walk(vault.folder):
+            for name in names:
+                path = os.path.join(parent, name)
+                if os.path.isfile(path):
+                    with open(path, "rb") as file:
+                        if key in file.read():
+                            found.append(name)
+        return found
+
+    def test_destroy(self):
+        """A vault is destroyed by its own name alone; its log is checked when all keys are gone"""
+        vault = self.filled()
+        name = vault.status()["vault"]
+        self.assertEqual(vault.run("keys", "destroy").returncode, 2)
+        self.assertEqual(vault.run("keys", "destroy", "--confirm", "0" * 32).returncode, 2)
+        self.assert_plays(vault)
+        vault.result("keys", "destroy", "--confirm", name)
+        vault.service.process.send_signal(signal.SIGTERM)
+        vault.service.process.wait(30)
+        self.assertFalse(os.path.exists(vault.keyring))
+        self.assertNotEqual(vault.run("cat", self.urls[0], "--offline").returncode, 0)
+        done = vault.run("keys", "audit", "--json")
+        audit = json.loads(done.stdout)
+        self.assertEqual((done.returncode, audit["sound"], audit["anchored"], audit["vault"]), (0, True, False, name))
+        self.assertEqual(audit["receipts"][-1]["act"], "destroy")
+        checked = subprocess.run(
+            [sys.executable, os.path.join(ROOT, "Tests", "IndependentReader", "read_audit.py"), vault.folder],
+            capture_output=True, timeout=60)
+        self.assertEqual(checked.returncode, 0, checked.stdout)
+        path = os.path.join(vault.folder, "audit.log")
+        with open(path, "r+b") as file:
+            file.seek(40)
+            byte = file.read(1)[0]
+            file.seek(40)
+            file.write(bytes([byte ^ 1]))
+        self.assertEqual(vault.run("keys", "audit").returncode, 4)

@@ -1,0 +1,247 @@
+"""Ways to unlock, with the real command and service: every method, two readers of the format, and sudden death."""
+
+import http.client
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from harness import client
+from harness.case import ROOT, SEED, VaultCase
+from test_terminal import Terminal
+
+NAME = "moov-first.mp4"
+READER = os.path.join(ROOT, "Tests", "IndependentReader", "read_vault.py")
+KILLS = int(os.environ.get("MEDIAVAULT_KILLS", "20"))
+USAGE, LOCKED = 2, 3
+
+
+class SlotCase(VaultCase):
+    @classmethod
+    def prepare(cls):
+        cls.origin, cls.vault = cls.new_origin(), cls.new_vault()
+        cls.url = cls.origin.url(NAME)
+        cls.media.path(NAME)
+        cls.vault.result("fetch", cls.url)
+
+    def file(self, name, content=None, mode=0o600):
+        path = os.path.join(self.scratch, name)
+        with open(path, "wb") as file:
+            file.write(os.urandom(32) if content is None else content)
+        os.chmod(path, mode)
+        return path
+
+    def opens(self, **way):
+        """Whether a way, named by the environment, opens the vault; its bytes are right then."""
+        done = self.vault.run("cat", self.url, "--offline", **{"MEDIAVAULT_KEY_FILE": None, **way})
+        if done.returncode == 0:
+            self.assertTrue(done.stdout == self.media.bytes(NAME, 0, self.media.size(NAME)), "the bytes differ")
+            return True
+        self.assertEqual(done.returncode, LOCKED, done.stderr)
+        return False
+
+    def read_independently(self, keyring, *way):
+        """What the reader that was written from the format document says."""
+        done = subprocess.run([sys.executable, READER, self.vault.folder, keyring, *way], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stdout[-500:] + done.stderr[-500:])
+        report = json.loads(done.stdout)
+        self.assertEqual(report["damage"], [])
+        self.assertEqual([item["sha256"] for item in report["resources"]], [[self.media.sha256(NAME)]])
+
+    def slots(self):
+        return json.loads(self.vault.result("keys", "slot", "list", "--json", MEDIAVAULT_KEY_FILE=None))["slots"]
+
+
+class Methods(SlotCase):
+    def add(self, option, value, **environment):
+        self.vault.result("keys", "slot", "add", option, value, **environment)
+
+    def test_every_method(self):
+        """A key file, a passphrase, a key command and a credential each open the vault, for both readers of the format"""
+        key = self.file("more-key")
+        self.add("--new-key-file", key)
+        self.assertTrue(self.opens(MEDIAVAULT_KEY_FILE=key))
+        self.read_independently(self.vault.keyring, "--key-file", key)
+        phrase = self.file("phrase", "Schlüssel über Bord\n".encode())
+        self.add("--new-passphrase-file", phrase)
+        self.assertTrue(self.opens(MEDIAVAULT_PASSPHRASE_FILE=phrase))
+        self.read_independently(self.vault.keyring, "--passphrase-file", phrase)
+        command = f"echo {os.urandom(32).hex()}"
+        self.add("--new-key-command", command)
+        self.assertTrue(self.opens(MEDIAVAULT_KEY_COMMAND=command))
+        self.read_independently(self.vault.keyring, "--key-command", command)
+        credential = self.file("mediavault.key", mode=0o440)
+        self.add("--new-credential", "mediavault.key", CREDENTIALS_DIRECTORY=self.scratch)
+        self.assertTrue(self.opens(CREDENTIALS_DIRECTORY=self.scratch))
+        self.read_independently(self.vault.keyring, "--credential", credential)
+        self.assertEqual([slot["method"] for slot in self.slots()],
+                         ["key-file", "key-file", "passphrase", "command", "credential"])
+
+    def test_backup(self):
+        """A backup opens the vault by its own passphrase and by nothing else, for both readers of the format"""
+        phrase, backup = self.file("drawer", b"in the drawer\n"), os.path.join(self.scratch, "backup.json")
+        self.vault.result("keys", "backup", backup, "--backup-passphrase-file", phrase)
+        self.assertEqual(os.stat(backup).st_mode & 0o777, 0o600)
+        self.read_independently(backup, "--passphrase-file", phrase)
+        self.assertTrue(self.opens(MEDIAVAULT_KEYRING=backup, MEDIAVAULT_PASSPHRASE_FILE=phrase))
+        self.assertFalse(self.opens(MEDIAVAULT_KEYRING=backup, MEDIAVAULT_KEY_FILE=self.vault.key))
+        with open(self.vault.keyring, "rb") as file:
+            generations = json.load(file)["generations"]
+        self.assertEqual([item["backups"] for item in generations], [1])
+
+
+class Secrets(SlotCase):
+    def test_nothing_is_sent(self):
+        """No secret, old or new, crosses the control socket or stands among a process's arguments or environment"""
+        self.vault.serve()
+        new = self.file("sent-key")
+        trace = os.path.join(self.scratch, "trace")
+        done = subprocess.run(
+            ["strace", "-f", "-xx", "-s", "100000", "-e", "trace=execve,write,writev,sendto,sendmsg", "-o", trace,
+             self.vault.binary, "keys", "slot", "add", "--new-key-file", new],
+            env=self.vault.environment, capture_output=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(trace, encoding="ascii") as file:
+            told = file.read()
+        self.assertIn("".join(f"\\x{byte:02x}" for byte in b"/api/v1/keyring"), told, "the trace shows no order")
+        for path in (self.vault.key, new):
+            with open(path, "rb") as file:
+                secret = file.read()
+            self.assertNotIn("".join(f"\\x{byte:02x}" for byte in secret[:8]), told)
+
+
+class Typed(SlotCase):
+    def typed(self, *answers, ending):
+        """Runs change-passphrase at a terminal that gives these answers, each after its question, and shows none of them."""
+        environment = {name: value for name, value in self.vault.environment.items() if name != "MEDIAVAULT_KEY_FILE"}
+        terminal, shown = Terminal([self.vault.binary, "keys", "change-passphrase"], environment), b""
+        for question, answer in answers:
+            terminal.wait_for(question)
+            shown, terminal.shown = shown + terminal.shown, b""
+            terminal.type(answer)
+        terminal.wait_for(b"mediavault: ")
+        self.assertEqual(terminal.end(), ending, terminal.shown)
+        for _, answer in answers:
+            self.assertNotIn(answer.strip(), shown + terminal.shown)
+
+    def test_typed_twice(self):
+        """A new passphrase is typed twice and never shown; two that differ, or the wrong old one, change nothing"""
+        words = [self.file(f"typed-{word}", f"{word}\n".encode()) for word in ("före", "nach")]
+        old, new = "före\n".encode(), b"nach\n"
+        self.vault.result("keys", "change-passphrase", "--new-passphrase-file", words[0])
+        asked, first, again = b"assphrase: ", b"New passphrase: ", b"The same again: "
+        self.typed((asked, old), (first, new), (again, b"noch\n"), ending=USAGE)
+        self.typed((asked, b"vor\n"), ending=LOCKED)
+        self.assertTrue(self.opens(MEDIAVAULT_PASSPHRASE_FILE=words[0]))
+        self.typed((asked, old), (first, new), (again, new), ending=0)
+        self.assertFalse(self.opens(MEDIAVAULT_PASSPHRASE_FILE=words[0]))
+        self.assertTrue(self.opens(MEDIAVAULT_PASSPHRASE_FILE=words[1]))
+
+
+class Playing:
+    """A player that reads the film again and again, and counts what it got."""
+
+    def __init__(self, case, address):
+        self._case, self._address, self._ends = case, address, threading.Event()
+        self.whole, self.cut, self.wrong = 0, 0, 0
+        self._thread = threading.Thread(target=self._play)
+        self._thread.start()
+
+    def _play(self):
+        size = self._case.media.size(NAME)
+        expected = self._case.media.bytes(NAME, 0, size)
+        while not self._ends.is_set():
+            try:
+                answer = client.get(self._address, timeout=20)
+            except (OSError, http.client.HTTPException):  # the service is being started anew
+                time.sleep(0.02)
+                continue
+            if answer.status != 200 or answer.body != expected[:len(answer.body)]:
+                self.wrong += 1
+            elif len(answer.body) == size:
+                self.whole += 1
+            else:
+                self.cut += 1
+
+    def end(self):
+        self._ends.set()
+        self._thread.join()
+
+
+class Killed(SlotCase):
+    """Each check kills a process with SIGKILL at random moments; the seed is printed with what fails."""
+
+    def command(self, *arguments, **environment):
+        changed = {**self.vault.environment, **environment}
+        return subprocess.Popen([self.vault.binary, *arguments], env={k: v for k, v in changed.items() if v is not None},
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def kill(self, process, after):
+        time.sleep(after)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+    def duration(self, run):
+        started = time.monotonic()
+        self.assertEqual(run().wait(), 0)
+        return time.monotonic() - started
+
+    def test_change_passphrase(self):
+        """Killed at any moment of a change, command or service: one of old and new opens, and a player gets right bytes"""
+        dice = random.Random(SEED)
+        keys = [self.file("slot-a"), self.file("slot-b")]
+        self.vault.result("keys", "slot", "add", "--new-key-file", keys[0])
+        service = self.vault.serve()
+        player = Playing(self, self.vault.address(self.url))
+        self.addCleanup(player.end)
+
+        def change():
+            return self.command("keys", "change-passphrase", "--new-key-file", keys[1], MEDIAVAULT_KEY_FILE=keys[0])
+        longest = self.duration(change)
+        keys.reverse()
+        outcomes = [0, 0]
+        for moment in range(KILLS):
+            process = change()
+            self.kill(service.process if moment % 2 else process, dice.uniform(0, longest))
+            process.wait()
+            if moment % 2:
+                service = self.vault.serve()
+            found = [self.opens(MEDIAVAULT_KEY_FILE=key) for key in keys]
+            self.assertEqual(sum(found), 1, f"moment {moment} of seed {SEED}: old and new open {found}")
+            outcomes[found.index(True)] += 1
+            if found[1]:
+                keys.reverse()
+        self.assertTrue(self.opens(MEDIAVAULT_KEY_FILE=self.vault.key))
+        self.vault.result("keys", "change-passphrase", "--new-key-file", keys[1], MEDIAVAULT_KEY_FILE=keys[0])
+        player.end()
+        self.assertEqual(player.wrong, 0)
+        self.assertGreater(player.whole, 0)
+        self.figure("kills of a change: old way left, new way there", f"{outcomes[0]}, {outcomes[1]}", "sum: all")
+        self.vault.stop()
+
+    def test_restore(self):
+        """Killed at any moment of a restore: one of the old keyring and the new opens, and a restore can be done again"""
+        dice = random.Random(SEED + 1)
+        phrase, backup = self.file("drawer", b"in the drawer\n"), os.path.join(self.scratch, "kill-backup.json")
+        self.vault.result("keys", "backup", backup, "--backup-passphrase-file", phrase)
+        old, new = self.vault.key, self.file("restored")
+
+        def restore():
+            return self.command("keys", "restore", backup, "--backup-passphrase-file", phrase, "--new-key-file", new)
+        longest = self.duration(restore)
+        outcomes = [0, 0]
+        for moment in range(KILLS):
+            old, new = (new if self.opens(MEDIAVAULT_KEY_FILE=new) else old), self.file(f"restored-{moment}")
+            # Most of the time goes into the passphrase; what matters comes at the end.
+            self.kill(restore(), dice.uniform(0.6 * longest, 1.1 * longest))
+            found = [self.opens(MEDIAVAULT_KEY_FILE=key) for key in (old, new)]
+            self.assertEqual(sum(found), 1, f"moment {moment} of seed {SEED}: old and new open {found}")
+            outcomes[found.index(True)] += 1
+        self.assertEqual(restore().wait(), 0)
+        self.assertTrue(self.opens(MEDIAVAULT_KEY_FILE=new))
+        self.figure("kills of a restore: old keyring left, new one there", f"{outcomes[0]}, {outcomes[1]}", "sum: all")

@@ -1,0 +1,28 @@
+import Testing
+import VaultModel
+
+@testable import MediaVault
+
+@Suite("One act on the keys at a time")
+struct KeyWorkTests {
+    @Test("the second act is told which one works, and that one goes on")
+    func secondIsTold() async throws {
+        let work = KeyWork()
+        let result = try await work.exclusively("rewrap") {
+            let error = await #expect(throws: VaultError.self) { try await work.exclusively("retire") {} }
+            #expect(error?.code == .busy && error?.message.contains("keys rewrap") == true)
+            #expect(work.act == "rewrap")
+            return 7
+        }
+        #expect(result == 7 && work.act == nil)
+    }
+
+    @Test("an act that fails leaves the way free")
+    func failureFrees() async throws {
+        let work = KeyWork()
+        await #expect(throws: CancellationError.self) {
+            try await work.exclusively("rotate") { throw CancellationError() }
+        }
+        #expect(try await work.exclusively("retire") { true })
+    }
+}

@@ -1,0 +1,267 @@
+import Foundation
+import GRDB
+import OriginTestSupport
+import Synchronization
+import Testing
+@testable import VaultCrypto
+import VaultModel
+import VaultTestSupport
+
+@testable import MediaVault
+@testable import VaultStorage
+
+@Suite("Backing the keyring up and restoring it", .timeLimit(.minutes(5)))
+struct KeyringRestoreTests {
+    private let fixture: VaultFixture
+    private let folder: TemporaryFolder
+    private let drawer: Unlock
+    private var backup: String { folder.path + "/backup.json" }
+    private var keyring: String { fixture.place.keyring }
+
+    init() async throws {
+        fixture = try await VaultFixture(ScriptedResource(length: 90_000))
+        folder = try TemporaryFolder()
+        drawer = .passphrase(try Passphrase(copying: Array("drawer".utf8)))
+    }
+
+    /// Fills the vault, backs the keyring up, and does what `body` does before the vault is closed.
+    private func backedUp(_ body: (Vault) async throws -> Void = { _ in }) async throws {
+        let vault = try await fixture.open()
+        _ = try await fixture.read(vault)
+        try await vault.backUpKeyring(to: backup, for: SlotWay(drawer))
+        try await body(vault)
+        await vault.close()
+    }
+
+    private func restore(force: Bool = false, adding way: SlotWay? = nil) async throws -> RestoreReport {
+        try await Vault.restoreKeyring(fixture.place, from: backup, unlock: drawer, adding: way, force: force)
+    }
+
+    private func refusal(force: Bool = false) async throws -> VaultError {
+        let before = FileManager.default.contents(atPath: keyring)
+        let error = await #expect(throws: VaultError.self) { try await restore(force: force) }
+        #expect(FileManager.default.contents(atPath: keyring) == before, "the keyring was touched")
+        return try #require(error)
+    }
+
+    private func expectHeld(_ unlock: Unlock) async throws {
+        let vault = try await Vault.open(fixture.place, unlock: unlock, options: VaultOptions(mode: .offline))
+        #expect(try await fixture.read(vault) == 0..<90_000)
+        await vault.close()
+    }
+
+    @Test("A backup is 0600, opened by its passphrase alone, and counted; a file that is there stays")
+    func made() async throws {
+        try await backedUp { vault in
+            let taken = await #expect(throws: VaultError.self) {
+                try await vault.backUpKeyring(to: backup, for: SlotWay(drawer))
+            }
+            #expect(taken?.code == .invalidArgument)
+            let revision = try await vault.keyringSummary().revision
+            #expect(revision == 2, "what is not written is not counted")
+            let keyed = await #expect(throws: VaultError.self) {
+                try await vault.backUpKeyring(to: folder.path + "/keyed", for: SlotWay(fixture.unlock))
+            }
+            #expect(keyed?.code == .invalidArgument)
+        }
+        #expect(try FileManager.default.attributesOfItem(atPath: backup)[.posixPermissions] as? Int == 0o600)
+        let slots = try await KeyringSummary.read(backup).slots
+        #expect(slots.map(\.method) == ["passphrase"])
+        for file in [keyring, backup] {
+            let document = try KeyringReader.unauthenticated(KeyringFile.read(file))
+            #expect(document.generations.map(\.backups) == [1] && document.revision == 2)
+        }
+        try await expectHeld(fixture.unlock)
+    }
+
+    @Test("A lost, a damaged and a healthy keyring are replaced by a backup that opens the vault, and are kept")
+    func replaced() async throws {
+        try await backedUp()
+        let healthy = try Data(contentsOf: URL(filePath: keyring))
+        for (number, content) in [nil, healthy.prefix(100), healthy].enumerated() {
+            try? FileManager.default.removeItem(atPath: keyring)
+            if let content { try content.write(to: URL(filePath: keyring)) }
+            let report = try await restore(adding: SlotWay(fixture.unlock))
+            #expect(report.warnings.isEmpty && report.generations == [1] && report.revision == Int64(3 + number))
+            #expect(report.kept.flatMap { FileManager.default.contents(atPath: $0) } == content)
+            try await expectHeld(fixture.unlock)
+        }
+        try await expectHeld(drawer)
+        #expect(try FileManager.default.attributesOfItem(atPath: keyring)[.posixPermissions] as? Int == 0o600)
+    }
+
+    @Test("With its index lost the vault is proved by catalog.backup, and rebuilt with the restored keyring")
+    func lostIndex() async throws {
+        try await backedUp()
+        try FileManager.default.removeItem(atPath: keyring)
+        for suffix in ["", "-wal", "-shm"] {
+            try? FileManager.default.removeItem(atPath: fixture.place.folder + "/index.sqlite" + suffix)
+        }
+        _ = try await restore()
+        _ = try await Vault.rebuildIndex(fixture.place, unlock: drawer)
+        try await expectHeld(drawer)
+    }
+
+    @Test("A wrong passphrase, a damaged backup, one of another vault, and an owned vault are refused")
+    func refused() async throws {
+        try await backedUp()
+        let wrong = await #expect(throws: VaultError.self) {
+            try await Vault.restoreKeyring(
+                fixture.place, from: backup, unlock: .passphrase(Passphrase(copying: Array("attic".utf8))))
+        }
+        #expect(wrong?.code == .wrongKey)
+        let vault = try await fixture.open()
+        #expect(try await refusal().code == .owned)
+        await vault.close()
+        let other = try await VaultFixture(ScriptedResource(length: 1))
+        let theirs = try await other.open()
+        try FileManager.default.removeItem(atPath: backup)
+        try await theirs.backUpKeyring(to: backup, for: SlotWay(drawer))
+        await theirs.close()
+        #expect(try await refusal(force: true).code == .foreignKeyring)
+        try Data("{}".utf8).write(to: URL(filePath: backup))
+        #expect(try await refusal(force: true).code == .damagedKeyring)
+    }
+
+    @Test("Addresses that were revoked since the backup stay revoked")
+    func revoked() async throws {
+        let address = Mutex<String?>(nil)
+        try await backedUp { vault in
+            let path = vault.tokens.playbackPath(for: fixture.url, expires: 4_000_000_000)
+            address.withLock { $0 = path }
+            try await vault.revokeLinks()
+        }
+        let path = try #require(address.withLock { $0 })
+        #expect(try await restore().warnings.isEmpty)
+        let tokens = try await TokenIssuer.open(keyring: keyring, unlock: drawer)
+        #expect(tokens.reference(ofTarget: path, now: 0) == nil)
+        try await expectHeld(drawer)
+    }
+
+    @Test("A backup from before a retire is warned of, needs force, and does not bring the key back")
+    func retired() async throws {
+        let vault = try await fixture.open()
+        try addGeneration(vault)
+        _ = try await fixture.read(vault)
+        try await vault.backUpKeyring(to: backup, for: SlotWay(drawer))
+        try retire(1, vault)
+        await vault.close()
+        let error = try await refusal()
+        #expect(error.code == .olderKeyring && error.message.contains("generation 1, which was retired"))
+        let report = try await restore(force: true)
+        #expect(report.generations == [2] && report.warnings.count == 1)
+        let document = try KeyringReader.unauthenticated(KeyringFile.read(keyring))
+        #expect(document.generations.map { $0.key == nil } == [true, false])
+        try await expectHeld(drawer)
+    }
+
+    @Test("A backup from before a rotation opens some titles, and needs force to do without the others")
+    func lacking() async throws {
+        try await backedUp { vault in
+            try addGeneration(vault)
+            let other = fixture.origin.url("/other.mp4")
+            for try await _ in try await vault.read(other) {}
+        }
+        let error = try await refusal()
+        #expect(
+            error.code == .olderKeyring && error.message.contains("generation 2") && error.message.contains("1 titles"))
+        #expect(try await restore(force: true).generations == [1])
+        try await expectHeld(drawer)
+    }
+
+    @Test("A backup all of whose keys were replaced is refused, with force too")
+    func useless() async throws {
+        let vault = try await fixture.open()
+        try await vault.backUpKeyring(to: backup, for: SlotWay(drawer))
+        try addGeneration(vault)
+        try retire(1, vault)
+        _ = try await fixture.read(vault)
+        await vault.close()
+        #expect(try await refusal(force: true).code == .olderKeyring)
+    }
+
+    // MARK: Power loss
+
+    @Test("Whatever the disk kept of a change or a restore, the keyring is the old one or the new one (C19)")
+    func powerLoss() async throws {
+        try await backedUp()
+        let root = PosixFileSystem.folder(of: keyring)
+        let copies = try TemporaryFolder()
+        let taken = Mutex(0)
+        let disk = SimulatedFileSystem(root: root)
+        disk.observe { _ in
+            for seed in UInt64(0)..<8 {
+                let number = taken.withLock { taken in
+                    defer { taken += 1 }
+                    return taken
+                }
+                do {
+                    try disk.loseEverythingUnsynced(tearing: seed, into: copies.path + "/\(number)")
+                } catch {
+                    Issue.record(error)
+                }
+            }
+        }
+        var allowed = [FileManager.default.contents(atPath: keyring)]
+        let second = PosixFileSystem.folder(of: keyring) + "/second.json"
+        var options = VaultOptions()
+        options.fileSystem = disk
+        let vault = try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)
+        try await vault.replaceSlot(with: SlotWay(.keyFile(path: folder.path + "/new")))
+        allowed.append(FileManager.default.contents(atPath: keyring))
+        try await vault.backUpKeyring(to: second, for: SlotWay(drawer))
+        allowed.append(FileManager.default.contents(atPath: keyring))
+        await vault.close()
+        _ = try Vault.restore(fixture.place, from: backup, drawer, nil, false, disk)
+        allowed.append(FileManager.default.contents(atPath: keyring))
+        let count = taken.withLock { $0 }
+        #expect(count > 80)
+        for number in 0..<count {
+            let left = FileManager.default.contents(atPath: copies.path + "/\(number)/keyring.json")
+            #expect(left != nil && allowed.contains(left), "cut \(number)")
+            // A backup is whole, and counted, or not there.
+            guard let copy = FileManager.default.contents(atPath: copies.path + "/\(number)/second.json") else {
+                continue
+            }
+            #expect(copy == FileManager.default.contents(atPath: second), "cut \(number)")
+            let counted = try KeyringReader.unauthenticated(Array(#require(left))).generations.map(\.backups)
+            // What is restored is the backup before it, and has its count.
+            #expect(counted == [2] || left == allowed.last, "cut \(number)")
+        }
+        #expect(Set(allowed).count == 4)
+    }
+
+    // MARK: Generations by hand
+
+    /// Makes a generation the current one, in keyring and index.
+    private func addGeneration(_ vault: Vault) throws {
+        try change(vault) { edit in
+            let number = edit.document.current + 1
+            edit.document.generations.append(
+                .init(
+                    number: number, created: 0, key: try edit.seal(Fresh.key("test"), .generation, number), backups: 0))
+            edit.document.current = number
+        }
+        try vault.store.index.database.write { [number = vault.store.keyring.currentGeneration] db in
+            try db.execute(sql: "INSERT OR IGNORE INTO generation VALUES (?, 'active')", arguments: [number])
+        }
+    }
+
+    /// Takes a generation's row and key away.
+    private func retire(_ number: Int, _ vault: Vault) throws {
+        try vault.store.index.database.write { db in
+            try db.execute(sql: "DELETE FROM generation WHERE number = ?", arguments: [number])
+        }
+        try change(vault) { edit in
+            for index in edit.document.generations.indices where edit.document.generations[index].number == number {
+                edit.document.generations[index].key = nil
+            }
+        }
+    }
+
+    private func change(_ vault: Vault, _ edit: (inout KeyringEdit) throws -> Void) throws {
+        try vault.store.keyring.change(
+            reading: { try KeyringFile.read(keyring) }, writing: { try KeyringFile.write($0, to: keyring) }, edit)
+        try vault.store.index.rememberKeyring()
+    }
+}

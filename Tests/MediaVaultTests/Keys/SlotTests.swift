@@ -1,0 +1,123 @@
+import Foundation
+import MediaVault
+import OriginTestSupport
+import Testing
+
+@Suite("Ways to unlock", .timeLimit(.minutes(5)))
+struct SlotTests {
+    private let fixture: VaultFixture
+    private let folder: TemporaryFolder
+
+    init() async throws {
+        fixture = try await VaultFixture(ScriptedResource(length: 90_000))
+        folder = try TemporaryFolder()
+    }
+
+    private func passphrase(_ text: String) throws -> Unlock { .passphrase(try Passphrase(copying: Array(text.utf8))) }
+
+    private func keyFile(_ name: String) -> Unlock { .keyFile(path: folder.path + "/" + name) }
+
+    /// What opening the vault for reading comes to; nil where it opens, and what was held is right.
+    private func trouble(_ unlock: Unlock) async throws -> VaultError.Code? {
+        do {
+            let vault = try await Vault.open(fixture.place, unlock: unlock, options: VaultOptions(access: .reader))
+            #expect(try await fixture.held(vault) == [0..<90_000])
+            await vault.close()
+            return nil
+        } catch let error as VaultError {
+            return error.code
+        }
+    }
+
+    private func filled() async throws -> Vault {
+        let vault = try await fixture.open()
+        _ = try await fixture.read(vault)
+        return vault
+    }
+
+    @Test("Ways are added, changed and removed while the vault is open and read")
+    func life() async throws {
+        let vault = try await filled()
+        try await vault.addSlot(SlotWay(keyFile("second"), label: "anna"))
+        try await vault.addSlot(SlotWay(.keyCommand("printf %064d 1")))
+        let summary = try await vault.keyringSummary()
+        #expect(summary.slots.map(\.label) == ["first", "anna", "command"])
+        #expect(summary.slots.map(\.method) == ["key-file", "key-file", "command"] && summary.revision == 3)
+        try await vault.replaceSlot(with: SlotWay(passphrase("pass")))
+        try await vault.removeSlot(2)
+        #expect(try await fixture.read(vault) == 0..<90_000)
+        await vault.close()
+        #expect(try await trouble(fixture.unlock) == .wrongKey)
+        #expect(try await trouble(keyFile("second")) == .wrongKey)
+        #expect(try await trouble(passphrase("pass")) == nil)
+        #expect(try await trouble(.keyCommand("printf %064d 1")) == nil)
+        #expect(try await KeyringSummary.read(fixture.place.keyring).slots.map(\.number) == [1, 3])
+    }
+
+    @Test("A credential opens what it was added for")
+    func credential() async throws {
+        let vault = try await filled()
+        _ = FileManager.default.createFile(
+            atPath: folder.path + "/cred", contents: Data(repeating: 9, count: 32),
+            attributes: [.posixPermissions: 0o440])
+        let credential = Unlock.credential(path: folder.path + "/cred")
+        try await vault.addSlot(SlotWay(credential))
+        await vault.close()
+        #expect(try await trouble(credential) == nil)
+        #expect(try await trouble(.credential(path: folder.path + "/none")) == .wrongKey)
+    }
+
+    @Test("A vault made with a sensitive passphrase says so")
+    func sensitive() async throws {
+        let place = VaultPlace(folder: folder.path + "/vault", keyring: folder.path + "/keyring.json")
+        _ = try await Vault.initialize(place, unlock: passphrase("pass"), strength: .sensitive)
+        let slot = try #require(try await KeyringSummary.read(place.keyring).slots.first)
+        #expect(slot.opsLimit == 4 && slot.memLimit == 1 << 30)
+    }
+
+    @Test("The last way stays, and a reader changes none")
+    func refused() async throws {
+        let vault = try await fixture.open()
+        let last = await #expect(throws: VaultError.self) { try await vault.removeSlot(1) }
+        #expect(last?.code == .invalidArgument)
+        let reader = try await fixture.open(.reader)
+        let owned = await #expect(throws: VaultError.self) { try await reader.addSlot(SlotWay(keyFile("other"))) }
+        #expect(owned?.code == .owned)
+        await reader.close()
+        await vault.close()
+        #expect(try await KeyringSummary.read(fixture.place.keyring).revision == 1)
+    }
+
+    @Test("Of changes at the same time each is made whole, or told that another came before")
+    func together() async throws {
+        let vault = try await fixture.open()
+        let outcomes = await withTaskGroup(of: VaultError.Code?.self) { group in
+            for number in 1...6 {
+                group.addTask {
+                    do {
+                        try await vault.addSlot(SlotWay(.keyCommand("printf %064d \(number)")))
+                        return nil
+                    } catch { return (error as? VaultError)?.code ?? .closed }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        let made = outcomes.count { $0 == nil }
+        #expect(made >= 1 && outcomes.allSatisfy { $0 == nil || $0 == .busy || $0 == .olderKeyring })
+        let summary = try await vault.keyringSummary()
+        #expect(summary.slots.count == 1 + made && summary.revision == Int64(1 + made))
+        await vault.close()
+    }
+
+    @Test("A keyring's file that was changed behind the owner's back is not written over")
+    func changedBehind() async throws {
+        let vault = try await fixture.open()
+        let old = try Data(contentsOf: URL(filePath: fixture.place.keyring))
+        try await vault.addSlot(SlotWay(keyFile("second")))
+        try old.write(to: URL(filePath: fixture.place.keyring))
+        let error = await #expect(throws: VaultError.self) { try await vault.addSlot(SlotWay(keyFile("third"))) }
+        #expect(error?.code == .olderKeyring)
+        #expect(try Data(contentsOf: URL(filePath: fixture.place.keyring)) == old)
+        await vault.close()
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import MediaVault
+import OriginTestSupport
+import Testing
+
+@Suite("Resealing a vault that is in use", .timeLimit(.minutes(2)))
+struct ResealTests {
+    private func filled() async throws -> (VaultFixture, Vault) {
+        let fixture = try await VaultFixture(ScriptedResource(seed: 11, length: 20_000_000))
+        let vault = try await fixture.open()
+        #expect(try await fixture.read(vault) == 0..<20_000_000)
+        return (fixture, vault)
+    }
+
+    @Test("Every segment gets another file and another key; what is read is the same, and nothing is fetched")
+    func whole() async throws {
+        let (fixture, vault) = try await filled()
+        let before = Set(fixture.segmentFiles)
+        let sent = fixture.bytesSent
+        var last: ResealProgress?
+        for try await step in vault.reseal() { last = step }
+        let report = try #require(last?.report)
+        #expect(report.resources == 1 && report.bytes == 20_000_000 && report.problems == 0 && report.damage == 0)
+        #expect(before.isDisjoint(with: fixture.segmentFiles) && fixture.segmentFiles.count == before.count)
+        #expect(try await fixture.read(vault) == 0..<20_000_000)
+        #expect(fixture.bytesSent == sent)
+        let receipts = try await vault.audit()
+        #expect(receipts.isSound && receipts.receipts.map(\.act) == [.reseal] && receipts.receipts[0].resources == 1)
+        await vault.close()
+        let again = try await fixture.open(mode: .offline)
+        #expect(try await fixture.read(again) == 0..<20_000_000)
+        await again.close()
+    }
+
+    @Test("Readers that are under way get every byte, while their segments change under them")
+    func playing() async throws {
+        let (fixture, vault) = try await filled()
+        let reader = try await vault.read(fixture.url)
+        var position: Int64 = 0
+        for _ in 0..<3 {
+            for _ in 0..<40 {
+                let bytes = try #require(try await reader.next())
+                #expect(fixture.media.matches(bytes, at: position))
+                position += Int64(bytes.count)
+            }
+            for try await _ in vault.reseal([MediaReference(fixture.url)]) {}
+        }
+        while let bytes = try await reader.next() {
+            #expect(fixture.media.matches(bytes, at: position))
+            position += Int64(bytes.count)
+        }
+        #expect(position == 20_000_000)
+        #expect(try await vault.audit().receipts.count == 3)
+        await vault.close()
+    }
+
+    @Test("What is broken off is gone on with, and is not begun anew")
+    func resumed() async throws {
+        let (fixture, vault) = try await filled()
+        let first = Task {
+            for try await step in vault.reseal(bytesPerSecond: 4_000_000) where step.bytes > 0 { break }
+        }
+        try await first.value
+        #expect(try await fixture.read(vault) == 0..<20_000_000)
+        var last: ResealProgress?
+        for try await step in vault.reseal() { last = step }
+        let report = try #require(last?.report)
+        #expect(report.resources == 1 && report.bytes < 20_000_000 && report.bytes > 0)
+        #expect(try await fixture.read(vault) == 0..<20_000_000)
+        await vault.close()
+    }
+
+    @Test("What the vault does not know is refused, and so is a reader and a rate of nothing")
+    func refused() async throws {
+        let (fixture, vault) = try await filled()
+        let unknown = MediaReference(fixture.origin.url("/other"))
+        for (reseal, code) in [
+            (vault.reseal([unknown]), VaultError.Code.notHeld), (vault.reseal(bytesPerSecond: 0), .invalidArgument),
+        ] {
+            let error = await #expect(throws: VaultError.self) { for try await _ in reseal {} }
+            #expect(error?.code == code)
+        }
+        await vault.close()
+        let reader = try await fixture.open(.reader)
+        let error = await #expect(throws: VaultError.self) { for try await _ in reader.reseal() {} }
+        #expect(error?.code == .owned)
+        await reader.close()
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import GRDB
+import MediaVault
+import OriginTestSupport
+import Testing
+
+@Suite("What is shredded is gone for good", .timeLimit(.minutes(2)))
+struct ShredTests {
+    private let fixture: VaultFixture
+    private let vault: Vault
+
+    init() async throws {
+        fixture = try await VaultFixture(ScriptedResource(seed: 5, length: 3_000_000))
+        vault = try await fixture.open()
+        #expect(try await fixture.read(vault) == 0..<3_000_000)
+    }
+
+    /// Every wrapped key of the index, as its row has it.
+    private func wrappedKeys() throws -> [Data] {
+        var configuration = Configuration()
+        configuration.readonly = true
+        let database = try DatabaseQueue(path: fixture.place.folder + "/index.sqlite", configuration: configuration)
+        defer { try? database.close() }
+        return try database.read { try Data.fetchAll($0, sql: "SELECT wrapped FROM resourceKey") }
+    }
+
+    /// The files of the vault's folder in which some bytes stand.
+    private func files(holding bytes: Data) throws -> [String] {
+        let folder = fixture.place.folder
+        return try FileManager.default.subpathsOfDirectory(atPath: folder).filter { name in
+            (try? Data(contentsOf: URL(filePath: folder + "/" + name)))?.range(of: bytes) != nil
+        }
+    }
+
+    @Test("Its wrapped key stands nowhere any more, neither while the vault is open nor after")
+    func destroyed() async throws {
+        // An index that was put aside holds keys, too.
+        try FileManager.default.copyItem(
+            atPath: fixture.place.folder + "/index.sqlite", toPath: fixture.place.folder + "/index.sqlite.damaged")
+        let key = try #require(try wrappedKeys().first)
+        #expect(try !files(holding: key).isEmpty, "the search finds what is there")
+        let report = try await vault.shred([MediaReference(fixture.url)])
+        #expect(report.outcome == .destroyed && report.generation == 2)
+        #expect(report.titles.map(\.error) == [nil] && (report.titles[0].bytes ?? 0) > 3_000_000)
+        #expect(try files(holding: key).isEmpty)
+        #expect(try await vault.summary(of: fixture.url) == nil && fixture.segmentFiles.isEmpty)
+        let audit = try await vault.audit()
+        #expect(audit.isSound && audit.receipts.map(\.act) == [.shred] && audit.receipts[0].outcome == .destroyed)
+        await vault.close()
+        #expect(try files(holding: key).isEmpty)
+    }
+
+    @Test("What else the vault holds is read as before, under the new generation")
+    func others() async throws {
+        let other = MediaReference(fixture.origin.url("/other.mp4"))
+        #expect(try await fixture.bytes(vault, other) == 3_000_000)
+        _ = try await vault.shred([MediaReference(fixture.url)])
+        #expect(try await vault.summary(of: other)?.generation == 2)
+        await vault.close()
+        let again = try await fixture.open(mode: .offline)
+        #expect(try await fixture.bytes(again, other) == 3_000_000)
+        await again.close()
+    }
+
+    @Test("Quickly, the generation stays as it is, and the receipt says removed")
+    func quick() async throws {
+        let key = try #require(try wrappedKeys().first)
+        let report = try await vault.shred([MediaReference(fixture.url)], quick: true)
+        #expect(report.outcome == .removed && report.generation == 1)
+        #expect(try files(holding: key).isEmpty)
+        #expect(try await vault.audit().receipts.map(\.outcome) == [.removed])
+        await vault.close()
+    }
+
+    @Test("A reader ends, and who opens it from then on begins anew")
+    func playing() async throws {
+        let reader = try await vault.read(fixture.url)
+        _ = try await reader.next()
+        _ = try await vault.shred([MediaReference(fixture.url)])
+        let error = await #expect(throws: VaultError.self) { while try await reader.next() != nil {} }
+        #expect(error?.code == .removed)
+        #expect(try await fixture.read(vault) == 0..<3_000_000)
+        #expect(try await vault.summary(of: fixture.url)?.generation == 2)
+        await vault.close()
+    }
+
+    @Test("What the vault does not know is told, and the others are shredded")
+    func unknown() async throws {
+        let unknown = MediaReference(fixture.origin.url("/unknown"))
+        let report = try await vault.shred([unknown, MediaReference(fixture.url)])
+        #expect(report.titles.map { $0.error?.code } == [.notHeld, nil])
+        #expect(try await vault.audit().receipts.count == 1)
+        await vault.close()
+    }
+
+    @Test("An index that is made anew knows nothing of what was shredded, and all of the rest")
+    func rebuilt() async throws {
+        let other = MediaReference(fixture.origin.url("/other.mp4"))
+        #expect(try await fixture.bytes(vault, other) == 3_000_000)
+        _ = try await vault.shred([MediaReference(fixture.url)])
+        await vault.close()
+        for suffix in ["", "-wal", "-shm"] {
+            try? FileManager.default.removeItem(atPath: fixture.place.folder + "/index.sqlite" + suffix)
+        }
+        let report = try await Vault.rebuildIndex(fixture.place, unlock: fixture.unlock)
+        #expect(report.resources == 1 && report.bytes == 3_000_000)
+        let again = try await fixture.open(mode: .offline)
+        #expect(try await fixture.bytes(again, other) == 3_000_000)
+        #expect(try await again.summary(of: fixture.url) == nil)
+        await again.close()
+    }
+
+    @Test("A vault is destroyed by its own id alone; then it does not open, and its log is checked without a key")
+    func destroyedVault() async throws {
+        let wrong = await #expect(throws: VaultError.self) {
+            try await vault.destroy(vaultID: String(repeating: "0", count: 32))
+        }
+        #expect(wrong?.code == .invalidArgument)
+        let key = try #require(try wrappedKeys().first)
+        let id = try await vault.status().vaultID
+        let report = try await vault.destroy(vaultID: id)
+        #expect(report.resources == 1 && report.vaultID == id)
+        #expect(try files(holding: key).isEmpty && fixture.segmentFiles.isEmpty)
+        #expect(!FileManager.default.fileExists(atPath: fixture.place.keyring))
+        let error = await #expect(throws: VaultError.self) { try await fixture.open() }
+        #expect(error?.code == .noVault)
+        let audit = try await Vault.audit(fixture.place, unlock: nil)
+        #expect(audit.isSound && audit.receipts.map(\.act) == [.destroy] && audit.vaultID == id)
+    }
+}

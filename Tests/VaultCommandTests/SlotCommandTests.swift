@@ -1,0 +1,164 @@
+import Foundation
+import MediaVault
+import OriginTestSupport
+import Testing
+
+/// The ways to unlock the keyring, by the command: beside a running service and without one.
+@Suite(.timeLimit(.minutes(5)))
+struct SlotCommandTests {
+    private let lab: CommandLab
+    private let film = ScriptedResource(seed: 3, length: 50_000)
+    private let origin: ScriptedOrigin
+    private var url: String { origin.url().absoluteString }
+
+    init() async throws {
+        lab = try CommandLab()
+        origin = try ScriptedOrigin(film)
+        try #require(try await lab.run("init").status == 0)
+        try #require(try await lab.run("fetch", url).status == 0)
+        try lab.folder.write("old words\n", to: "old")
+        try lab.folder.write("new words\n", to: "new")
+    }
+
+    private func path(_ name: String) -> String { lab.folder.path + "/" + name }
+
+    /// Whether a way opens the vault.
+    private func opens(_ variables: [String: String]) async throws -> Bool {
+        let none = ["MEDIAVAULT_KEY_FILE": ""]
+        let result = try await lab.start(["cat", url, "--offline"], setting: none.merging(variables) { $1 }).result
+        guard result.status == 0 else {
+            #expect(result.status == 3, "\(result.errors)")
+            return false
+        }
+        return result.output == film.media.bytes(0..<50_000)
+    }
+
+    private func serve(_ isServed: Bool) async throws -> RunningCommand? {
+        guard isServed else { return nil }
+        let service = try lab.start(["serve", "--listen", "127.0.0.1:0"])
+        _ = try #require(await service.line { $0.contains("serving") })
+        return service
+    }
+
+    private struct Listing: Decodable {
+        struct Slot: Decodable {
+            let number: Int
+            let label: String
+            let method: String
+            let opsLimit: Int64?
+            let memLimit: Int64?
+        }
+        let vault: String
+        let revision: Int64
+        let slots: [Slot]
+    }
+
+    private func listing() async throws -> Listing {
+        // It needs no key.
+        let result = try await lab.run("keys", "slot", "list", "--json", setting: ["MEDIAVAULT_KEY_FILE": "/nowhere"])
+        #expect(result.status == 0)
+        return try JSONDecoder().decode(Listing.self, from: Data(result.output))
+    }
+
+    @Test("Slots are added, changed, listed and removed, through the service or without it", arguments: [true, false])
+    func life(isServed: Bool) async throws {
+        let service = try await serve(isServed)
+        let key = ["MEDIAVAULT_KEY_FILE": path("key")]
+        let second = ["MEDIAVAULT_KEY_FILE": path("second")]
+        let added = try await lab.run("keys", "slot", "add", "--label", "Anna", "--new-key-file", path("second"))
+        #expect(added.status == 0 && added.errors.count == 1, "\(added.errors)")
+        #expect(try lab.folder.mode(of: "second") == 0o600)
+        let changed = try await lab.run(
+            "keys", "change-passphrase", "--new-passphrase-file", path("new"), setting: second)
+        #expect(changed.status == 0, "\(changed.errors)")
+        #expect(changed.errors.contains { $0.contains("copied the keyring") })
+        #expect(try await opens(key))
+        #expect(try await !opens(second))
+        #expect(try await opens(["MEDIAVAULT_PASSPHRASE_FILE": path("new")]))
+        let listed = try await listing()
+        #expect(listed.slots.map(\.number) == [1, 2] && listed.slots.map(\.method) == ["key-file", "passphrase"])
+        #expect(listed.slots.map(\.label) == ["first", "Anna"] && listed.revision == 3)
+        #expect(listed.slots[1].memLimit == 256 << 20 && listed.slots[0].memLimit == nil)
+        let table = try await lab.run("keys", "slot", "list").text
+        #expect(table == "1  key-file    first\n2  passphrase  Anna (3 passes over 256 MiB)\n")
+        let removed = try await lab.run("keys", "slot", "remove", "1")
+        #expect(removed.status == 0 && removed.errors.contains { $0.contains("root key") })
+        #expect(try await !opens(key))
+        let last = try await lab.run(
+            "keys", "slot", "remove", "2",
+            setting: ["MEDIAVAULT_KEY_FILE": "", "MEDIAVAULT_PASSPHRASE_FILE": path("new")])
+        #expect(last.status == 2 && last.error?.contains("only one") == true)
+        _ = service
+    }
+
+    @Test("A credential of the unit opens the vault: named, and by its usual name")
+    func credential() async throws {
+        try lab.folder.write([UInt8](repeating: 4, count: 32), to: "mediavault.key", mode: 0o440)
+        let unit = ["CREDENTIALS_DIRECTORY": lab.folder.path]
+        #expect(try await !opens(unit))
+        let added = try await lab.run("keys", "slot", "add", "--new-credential", "mediavault.key", setting: unit)
+        #expect(added.status == 0, "\(added.errors)")
+        #expect(try await opens(unit))
+        #expect(try await opens(unit.merging(["MEDIAVAULT_CREDENTIAL": "mediavault.key"]) { $1 }))
+        #expect(try await listing().slots.map(\.method) == ["key-file", "credential"])
+        let outside = try await lab.run("list", "--credential", "mediavault.key")
+        #expect(outside.status == 2 && outside.error?.contains("CREDENTIALS_DIRECTORY") == true)
+    }
+
+    @Test("A sensitive passphrase costs 1 GiB, at init too")
+    func sensitive() async throws {
+        let other = ["MEDIAVAULT_DIR": path("v2"), "MEDIAVAULT_KEYRING": path("k2.json"), "MEDIAVAULT_KEY_FILE": ""]
+        let made = try await lab.run("init", "--sensitive", "--passphrase-file", path("old"), setting: other)
+        #expect(made.status == 0, "\(made.errors)")
+        let text = try await lab.run("keys", "slot", "list", setting: other).text
+        #expect(text.contains("4 passes over 1024 MiB"))
+    }
+
+    @Test("A backup restores a lost keyring; beside a service it is refused", arguments: [true, false])
+    func backup(isServed: Bool) async throws {
+        let service = try await serve(isServed)
+        let file = path("backup.json")
+        let made = try await lab.run("keys", "backup", file, "--backup-passphrase-file", path("old"))
+        #expect(made.status == 0, "\(made.errors)")
+        #expect(try lab.folder.mode(of: "backup.json") == 0o600)
+        #expect(try await lab.run("keys", "backup", file, "--backup-passphrase-file", path("old")).status == 2)
+        let restore = ["keys", "restore", file, "--new-key-file", path("fresh"), "--backup-passphrase-file"]
+        if let service {
+            let refused = try await lab.start(restore + [path("old")]).result
+            #expect(refused.status == 1 && refused.error?.contains("process \(service.processIdentifier)") == true)
+            service.signal(SIGTERM)
+            #expect(await service.result.status == 0)
+        }
+        try FileManager.default.removeItem(atPath: path("keyring.json"))
+        #expect(try await lab.start(restore + [path("new")]).result.status == 3)
+        let restored = try await lab.start(restore + [path("old")]).result
+        #expect(restored.status == 0, "\(restored.errors)")
+        #expect(try await opens(["MEDIAVAULT_KEY_FILE": path("fresh")]))
+        #expect(try await opens(["MEDIAVAULT_PASSPHRASE_FILE": path("old")]))
+        #expect(try await !opens(["MEDIAVAULT_KEY_FILE": path("key")]))
+    }
+
+    @Test("What cannot be is refused with its code, and the keyring stays as it was")
+    func refused() async throws {
+        let before = FileManager.default.contents(atPath: path("keyring.json"))
+        try lab.folder.write([UInt8](repeating: 7, count: 31), to: "short")
+        try lab.folder.write([UInt8](repeating: 7, count: 32), to: "loose", mode: 0o644)
+        try lab.folder.write([UInt8](repeating: 7, count: 32), to: "wrong")
+        let cases: [(Int32, [String])] = [
+            (3, ["slot", "add", "--new-key-file", path("short")]),
+            (3, ["slot", "add", "--new-key-file", path("loose")]),
+            (2, ["slot", "add", "--new-key-file", path("a"), "--new-passphrase-file", path("new")]),
+            (2, ["slot", "add", "--new-credential", "x"]), (2, ["slot", "add"]), (2, ["change-passphrase"]),
+            (2, ["slot", "remove", "1"]), (2, ["slot", "remove", "7"]), (2, ["slot", "remove", "x"]),
+            (2, ["change-passphrase", "--slot", "9", "--new-passphrase-file", path("new")]),
+            (3, ["slot", "remove", "1", "--key-file", path("wrong")]),
+            (2, ["slot", "add", "--label", "a\u{7}", "--new-passphrase-file", path("new")]),
+            (2, ["backup", path("b")]), (1, ["restore", path("nowhere"), "--backup-passphrase-file", path("old")]),
+        ]
+        for (status, arguments) in cases {
+            let result = try await lab.start(["keys"] + arguments).result
+            #expect(result.status == status && !result.errors.isEmpty, "\(arguments): \(result.errors)")
+            #expect(FileManager.default.contents(atPath: path("keyring.json")) == before, "\(arguments)")
+        }
+    }
+}

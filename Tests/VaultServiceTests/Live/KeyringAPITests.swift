@@ -1,0 +1,50 @@
+import MediaVault
+import Testing
+
+@testable import VaultService
+
+@Suite("The keyring by API", .timeLimit(.minutes(5)))
+struct KeyringAPITests {
+    @Test("It tells its slots, as the description says, and holds nothing sealed")
+    func listing() async throws {
+        let test = try await TestVault()
+        try await RunningService.run(over: test, hasControl: true) { service in
+            let answer = try await service.control("GET", "/api/v1/keyring")
+            #expect(answer.head.status == 200)
+            #expect(try SchemaCheck.faults(of: answer.body, "Keyring") == [])
+            let listing = try await ServedVault(ControlClient(folder: service.folder)).keyring()
+            #expect(listing.slots.map(\.method) == ["key-file"] && listing.revision == 1)
+            #expect(!String(decoding: answer.body, as: UTF8.self).contains("rootKey"))
+        }
+    }
+
+    @Test("An order of somebody with the keyring is carried out once; one of somebody else never, token or not")
+    func orders() async throws {
+        let (test, stranger) = (try await TestVault(), try await TestVault())
+        let other = Unlock.keyFile(path: test.place.keyring + ".second")
+        let order = try await test.orders().adding(SlotWay(other))
+        let forged = try await stranger.orders().adding(SlotWay(other))
+        try await RunningService.run(over: test, hasControl: true) { service in
+            let served = ServedVault(ControlClient(folder: service.folder))
+            let refused = await #expect(throws: VaultError.self) { try await served.carryOut(forged) }
+            #expect(refused?.code == .wrongKey)
+            let text = try JSONText.of(forged)
+            let withToken = try #require(
+                await service.client().ask(
+                    "POST", "/api/v1/keyring", host: service.host,
+                    fields: [
+                        "Authorization": "Bearer \(service.vault.tokens.adminToken)",
+                        "Content-Type": "application/json",
+                    ], body: text))
+            #expect(withToken.head.status == 400)
+            try await served.carryOut(order)
+            let again = await #expect(throws: VaultError.self) { try await served.carryOut(order) }
+            #expect(again?.code == .olderKeyring)
+            #expect(try await served.keyring().slots.count == 2)
+            let malformed = try await service.control("POST", "/api/v1/keyring", body: #"{"act":"add"}"#)
+            #expect(malformed.head.status == 400)
+        }
+        let vault = try await Vault.open(test.place, unlock: other)
+        await vault.close()
+    }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import GRDB
+import SeededRandom
+import Testing
+import VaultCrypto
+import VaultModel
+import VaultTestSupport
+
+@testable import VaultStorage
+
+@Suite("Generations come and go, and what is held stays readable")
+struct GenerationTests {
+    private static let bytes = SeededGenerator.bytes(90_000, seed: 61)
+
+    /// Adds resources that hold something each.
+    private static func fill(_ store: VaultStore, _ names: some Sequence<Int>) throws -> [StoredResource] {
+        try names.map { name in
+            let resource = try store.addMedia("film-\(name)", length: 90_000)
+            _ = try store.store(Array(bytes), at: 0, of: resource)
+            return resource
+        }
+    }
+
+    private static func expectReadable(
+        _ store: VaultStore, _ resources: [StoredResource], in generation: Int,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        for resource in resources {
+            let found = try #require(try store.index.resource(resource.id), sourceLocation: sourceLocation)
+            #expect(found.generation == generation, sourceLocation: sourceLocation)
+            #expect(try store.read(found).map(\.bytes) == [bytes], sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test("After rotate new resources use the new generation; after rewrap all do; after retire the old one is gone")
+    func life() throws {
+        let vault = try TemporaryVault()
+        let place = vault.keyringPlace()
+        var store = try vault.open()
+        let old = try Self.fill(store, 0..<5)
+        #expect(try store.addGeneration(at: place) == 2)
+        let new = try Self.fill(store, 5..<7)
+        try Self.expectReadable(store, old, in: 1)
+        try Self.expectReadable(store, new, in: 2)
+        let refusal = #expect(throws: VaultError.self) { try store.retire(1, at: place) }
+        #expect(refusal?.code == .inUse && refusal?.message.contains("5 resource keys") == true)
+        var rewrap = try store.rewrap()
+        while try rewrap.step() {}
+        try store.finishRewrap()
+        #expect(rewrap.total == 5 && rewrap.done == 5 && rewrap.unopened == 0)
+        try Self.expectReadable(store, old + new, in: 2)
+        try store.retire(1, at: place)
+        try store.close()
+
+        let keyring = try TemporaryVault.unlock(vault.keyringFile)
+        #expect(keyring.activeGenerations == [2] && keyring.currentGeneration == 2)
+        store = try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner)
+        try Self.expectReadable(store, old + new, in: 2)
+        #expect(try store.index.generations().all == [2])
+    }
+
+    @Test("No key as the old generation wrapped it stands anywhere in the folder, while it is open and afterwards")
+    func traces() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        // Enough to split and join the pages of the index, in the random order of their ids.
+        for name in 0..<1500 { _ = try store.addMedia("film-\(name)", length: 1) }
+        try store.backUpCatalog()
+        let old = try store.index.keys(wrappedBy: 1, after: nil, limit: 5000).map(\.wrapped)
+        #expect(old.count == 1500)
+        #expect(try Self.found(old, below: vault.folder) > 1000, "the search finds what is there")
+        #expect(try store.turnGeneration(at: vault.keyringPlace()) == [])
+        #expect(try Self.found(old, below: vault.folder) == 0)
+        try store.close()
+        #expect(try Self.found(old, below: vault.folder) == 0)
+    }
+
+    /// How many of these sealed keys stand in a file below a folder.
+    private static func found(_ keys: [[UInt8]], below folder: String) throws -> Int {
+        let wanted = Set(keys.map { Array($0.prefix(28)) })
+        var found: Set<[UInt8]> = []
+        let starts = Set(wanted.map { UInt32($0[0]) << 16 | UInt32($0[1]) << 8 | UInt32($0[2]) })
+        for file in try TemporaryFolder.files(below: folder) {
+            let bytes = Array(try Data(contentsOf: URL(filePath: file)))
+            guard bytes.count >= 28 else { continue }
+            for place in 0...(bytes.count - 28) {
+                let start = UInt32(bytes[place]) << 16 | UInt32(bytes[place + 1]) << 8 | UInt32(bytes[place + 2])
+                guard starts.contains(start) else { continue }
+                let candidate = Array(bytes[place..<(place + 28)])
+                if wanted.contains(candidate) { found.insert(candidate) }
+            }
+        }
+        return found.count
+    }
+
+    @Test("A rewrap that was broken off goes on with what is left")
+    func brokenOff() throws {
+        let vault = try TemporaryVault()
+        var store = try vault.open()
+        for name in 0..<2500 { _ = try store.addMedia("film-\(name)", length: 1) }
+        _ = try store.addGeneration(at: vault.keyringPlace())
+        var first = try store.rewrap()
+        #expect(try first.step())
+        try store.close()
+        let keyring = try TemporaryVault.unlock(vault.keyringFile)
+        store = try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner)
+        var second = try store.rewrap()
+        #expect(second.total == 2500 - first.done && second.total > 0)
+        while try second.step() {}
+        #expect(second.done == second.total && second.unopened == 0)
+        #expect(try store.index.keyCount(notWrappedBy: 2) == 0)
+    }
+
+    @Test("A key that does not open stays, and keeps its generation")
+    func unopened() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let resources = try Self.fill(store, 0..<3)
+        let broken = resources[1].id
+        try store.index.write { db in
+            try db.execute(
+                sql: "UPDATE resourceKey SET wrapped = zeroblob(60) WHERE resource = ?", arguments: [broken.data])
+        }
+        #expect(try store.turnGeneration(at: vault.keyringPlace()) == [1])
+        #expect(store.keyring.activeGenerations == [1, 2])
+        #expect(try store.isTurning())
+        _ = try store.remove(broken)
+        #expect(try store.finishTurn(at: vault.keyringPlace()) == [])
+        #expect(store.keyring.activeGenerations == [2])
+        #expect(try !store.isTurning())
+    }
+
+    @Test("What the keyring got and the index was not told is taken over; what the index let go of is not")
+    func catchingUp() throws {
+        let vault = try TemporaryVault()
+        var store = try vault.open()
+        let place = vault.keyringPlace()
+        // The power goes when the keyring is durable and the index knows nothing of it.
+        let keyring = try TemporaryVault.unlock(vault.keyringFile)
+        _ = try keyring.change(reading: place.read, writing: place.write) { try $0.addGeneration(now: 1) }
+        try store.close()
+        store = try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner)
+        #expect(try store.index.generations().all == [1, 2])
+        _ = try Self.fill(store, 0..<1)
+        // And here when the index has let go of a generation that the keyring still has.
+        try store.index.removeGeneration(1)
+        try store.close()
+        store = try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner)
+        #expect(try store.index.generations().all == [2] && keyring.activeGenerations == [1, 2])
+        try store.retire(1, at: place)
+        #expect(keyring.activeGenerations == [2])
+    }
+}

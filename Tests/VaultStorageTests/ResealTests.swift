@@ -1,0 +1,214 @@
+import SeededRandom
+import Synchronization
+import Testing
+import VaultCrypto
+import VaultModel
+import VaultTestSupport
+
+@testable import VaultStorage
+
+@Suite("Resealing: at any moment each resource is readable with exactly one of the old and new key")
+struct ResealTests {
+    private static let bytes = SeededGenerator.bytes(150_000, seed: 83)
+    private static let held = ByteRanges([0..<32_768, 65_536..<150_000])
+
+    private let vault: TemporaryVault
+    private let id: ResourceID
+
+    /// A title in two segments; the second block of the first is bad.
+    init() throws {
+        vault = try TemporaryVault()
+        let store = try vault.open()
+        let resource = try store.addMedia("film", length: 150_000, resourceClass: .pinned)
+        id = resource.id
+        let first = try #require(try store.store(Array(Self.bytes[..<100_000]), at: 0, of: resource))
+        _ = try store.store(Array(Self.bytes[100_000...]), at: 100_000, of: resource)
+        try store.condemn(first, for: .badBlock(1))
+        try store.close()
+    }
+
+    /// Seals a resource anew, from wherever it stands.
+    private static func reseal(_ id: ResourceID, in store: VaultStore, run: Int64) throws {
+        var resource = try #require(try store.index.resource(id))
+        guard try store.beginReseal(&resource, run: run) else { return }
+        try store.backUpCatalog()
+        while let task = try store.index.resealTasks(of: resource, limit: 1).first {
+            let new = try #require(try store.reseal(task, of: resource))
+            store.removeResealed(task.segment, for: new)
+        }
+        #expect(try store.finishReseal(&resource))
+        try store.eraseTraces()
+    }
+
+    /// Requires that all that was held is, byte for byte, and nothing else.
+    private static func check(_ store: VaultStore, _ id: ResourceID, _ comment: Comment = "") throws {
+        let resource = try #require(try store.index.resource(id), comment)
+        #expect(resource.serving?.held == held, comment)
+        for run in try store.read(resource) {
+            #expect(run.bytes == Array(bytes[Int(run.start)..<(Int(run.start) + run.bytes.count)]), comment)
+        }
+    }
+
+    @Test("New key, new ids, the same bytes; bad blocks stay gaps, and the room that is counted is what the files take")
+    func whole() throws {
+        let store = try vault.open()
+        let before = try #require(try store.index.resource(id))
+        try Self.reseal(id, in: store, run: 1)
+        let after = try #require(try store.index.resource(id))
+        #expect(before.keyNumber == 1 && after.keyNumber == 2 && Array(after.keys.keys) == [2])
+        #expect(after.serving?.id == before.serving?.id && after.metadata.url == before.metadata.url)
+        let ids = { (resource: StoredResource) in Set(resource.serving?.segments.map(\.id) ?? []) }
+        #expect(ids(before).isDisjoint(with: ids(after)) && ids(after).count == 3)
+        try Self.check(store, id)
+        let files = try TemporaryFolder.files(below: vault.folder + "/segments")
+        let size = try files.reduce(0) { try $0 + PosixFileSystem().size(of: $1) }
+        #expect(try files.count == 3 && store.bytesUsed() == size)
+        try Self.reseal(id, in: store, run: 1)
+        #expect(try store.index.resource(id)?.keyNumber == 2, "once in a run")
+        try Self.reseal(id, in: store, run: 2)
+        #expect(try store.index.resource(id)?.keyNumber == 3)
+        try store.close()
+    }
+
+    @Test(
+        "A segment is not begun under a key that its resource has no more, and one that grows keeps its key until it ends"
+    )
+    func growing() throws {
+        let store = try vault.open()
+        let old = try #require(try store.index.resource(id))
+        var writer = try store.beginSegment(at: 32_768, of: old)
+        try writer.append(Self.bytes[32_768..<65_536])
+        var resource = old
+        #expect(try store.beginReseal(&resource, run: 1))
+        let error = #expect(throws: VaultError.self) { _ = try store.beginSegment(at: 40_000, of: old) }
+        #expect(error?.code == .changed)
+        for task in try store.index.resealTasks(of: resource, limit: 9) where !task.isOpen {
+            let new = try #require(try store.reseal(task, of: resource))
+            store.removeResealed(task.segment, for: new)
+        }
+        #expect(try !store.finishReseal(&resource), "it still needs the old key")
+        #expect(try store.index.resource(id)?.keys.count == 2)
+        _ = try store.close(writer)
+        let task = try #require(try store.index.resealTasks(of: resource, limit: 9).first)
+        let new = try #require(try store.reseal(task, of: resource))
+        store.removeResealed(task.segment, for: new)
+        #expect(try store.finishReseal(&resource))
+        let after = try #require(try store.index.resource(id))
+        #expect(after.serving?.held == ByteRanges(0..<150_000))
+        try store.close()
+    }
+
+    @Test("A segment that was evicted while it was sealed anew does not come back")
+    func evicted() throws {
+        let store = try vault.open()
+        var resource = try #require(try store.index.resource(id))
+        _ = try store.beginReseal(&resource, run: 1)
+        let task = try #require(try store.index.resealTasks(of: resource, limit: 1).first)
+        try store.abandon(task.segment.id)
+        #expect(throws: (any Error).self) { try store.reseal(task, of: resource) }
+        #expect(try TemporaryFolder.files(below: vault.folder + "/segments").count == 1)
+        try store.close()
+    }
+
+    @Test("Power lost at any point: all that was held is, and what was broken off goes on to its end (C19)")
+    func powerLoss() throws {
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        let copies = try TemporaryFolder()
+        let seed = UInt64.random(in: 0 ..< .max)
+        let points = Mutex(0)
+        let id = id
+        let keyring = vault.keyring
+        disk.observe { call in
+            let point = points.withLock {
+                $0 += 1
+                return $0
+            }
+            for outcome in UInt64(0)..<2 {
+                let copy = copies.path + "/\(point)-\(outcome)"
+                let comment: Comment = "before \(call.operation), point \(point), outcome \(outcome), seed \(seed)"
+                do {
+                    try disk.loseEverythingUnsynced(tearing: (seed &+ UInt64(point)) << 1 | outcome, into: copy)
+                    let opened = try VaultStore.open(at: copy + "/vault", keyring: keyring, access: .owner)
+                    try Self.check(opened, id, comment)
+                    try Self.reseal(id, in: opened, run: 1)
+                    try Self.check(opened, id, comment)
+                    #expect(try opened.index.resource(id)?.keys.count == 1, comment)
+                    let files = try TemporaryFolder.files(below: copy + "/vault/segments")
+                    #expect(files.count == 3, comment)
+                    try opened.close()
+                } catch {
+                    Issue.record(error, comment)
+                }
+                try? TemporaryFolder.remove(copy)
+            }
+        }
+        try Self.reseal(id, in: store, run: 1)
+        disk.observe(nil)
+        #expect(points.withLock { $0 } > 25)
+        try store.close()
+    }
+
+    @Test("An index that is lost in the middle is made anew with all that was held")
+    func rebuiltMidway() throws {
+        let store = try vault.open()
+        var resource = try #require(try store.index.resource(id))
+        _ = try store.beginReseal(&resource, run: 1)
+        try store.backUpCatalog()
+        let task = try #require(try store.index.resealTasks(of: resource, limit: 1).first)
+        let new = try #require(try store.reseal(task, of: resource))
+        store.removeResealed(task.segment, for: new)
+        try store.index.close()
+        store.giveUpLock()
+        for suffix in ["", "-wal", "-shm"] { try PosixFileSystem().remove(vault.folder + "/index.sqlite" + suffix) }
+        let rebuild = try IndexRebuild(at: vault.folder, keyring: vault.keyring, evenIfSound: false)
+        for byte in IndexRebuild.bytes { try rebuild.adopt(byte) }
+        _ = try rebuild.finish()
+        let again = try vault.open()
+        let rebuilt = try #require(try again.index.resource(id))
+        #expect(Set(rebuilt.serving?.segments.map(\.keyNumber) ?? []) == [1, 2])
+        // The bad block was a row of the index; its bytes are good, and are held again where its segment was not yet done.
+        let held = rebuilt.serving?.held ?? ByteRanges()
+        #expect(Self.held.subtracting(held).isEmpty)
+        try Self.reseal(id, in: again, run: 1)
+        let resealed = try #require(try again.index.resource(id))
+        #expect(resealed.serving?.held == held && resealed.keys.count == 1)
+        try again.close()
+    }
+
+    @Test("First what was begun, then what the oldest generation wraps, of those what was read last")
+    func order() throws {
+        let clock = TestClock()
+        let store = try vault.open(now: { clock.now })
+        let old = try store.addMedia("old", length: 1).id
+        clock.advance(by: 7200)
+        let recent = try store.addMedia("recent", length: 1).id
+        _ = try store.addGeneration(at: vault.keyringPlace())
+        clock.advance(by: 7200)
+        let newer = try store.addMedia("newer", length: 1)
+        // The fixture's film was made by the wall clock, which is later.
+        #expect(try store.index.resealQueue() == [id, recent, old, newer.id])
+        var begun = newer
+        _ = try store.beginReseal(&begun, run: 1)
+        #expect(try store.index.resealQueue().first == newer.id)
+        try store.close()
+    }
+
+    @Test(
+        "What is asked for is put together with what was left undone",
+        arguments: [
+            (nil, nil, 4, nil), (["a"], nil, 4, ["a"]), (nil, ["a"], 4, nil), (["a"], ["b"], 3, ["a", "b"]),
+        ] as [([String]?, [String]?, Int64, [String]?)])
+    func orders(asked: [String]?, left: [String]?, run: Int64, together: [String]?) throws {
+        func ids(_ names: [String]?) -> Set<ResourceID>? {
+            names.map { Set($0.compactMap { ResourceID(hex: String(repeating: $0 + $0, count: 32)) }) }
+        }
+        let unfinished = left.map { ResealOrder(run: 3, resources: ids($0), bytesPerSecond: nil) }
+        let order = ResealOrder.order(for: ids(asked), bytesPerSecond: 9, unfinished: unfinished, lastRun: 3)
+        #expect(order == ResealOrder(run: run, resources: ids(together), bytesPerSecond: 9))
+        #expect(ResealOrder(order.object) == order)
+        let whole = ResealOrder(run: 3, resources: nil, bytesPerSecond: 1)
+        let gone = ResealOrder.order(for: ids(asked), bytesPerSecond: 9, unfinished: whole, lastRun: 3)
+        #expect(gone == ResealOrder(run: 3, resources: nil, bytesPerSecond: 9))
+    }
+}

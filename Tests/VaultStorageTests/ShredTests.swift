@@ -1,0 +1,121 @@
+import GRDB
+import SeededRandom
+import Synchronization
+import Testing
+import VaultCrypto
+import VaultModel
+import VaultTestSupport
+
+@testable import VaultStorage
+
+@Suite("Shredding goes on to its end, whenever it was broken off")
+struct ShredTests {
+    private static let bytes = SeededGenerator.bytes(60_000, seed: 89)
+
+    private static func log(_ store: VaultStore, _ keyring: String) -> AuditLog {
+        AuditLog(of: store, keyringFile: keyring)
+    }
+
+    @Test(
+        "Power lost at any point: what stays is readable, what was shredded is there whole or gone, and the rest follows"
+    )
+    func powerLoss() throws {
+        let vault = try TemporaryVault()
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        let film = try store.addMedia("film", length: 60_000).id
+        let other = try store.addMedia("other", length: 60_000).id
+        for id in [film, other] {
+            _ = try store.store(Self.bytes, at: 0, of: try #require(try store.index.resource(id)))
+        }
+        try store.backUpCatalog()
+        let isShredded = Mutex(false)
+        let copies = try TemporaryFolder()
+        let seed = UInt64.random(in: 0 ..< .max)
+        let points = Mutex(0)
+        disk.observe { call in
+            let point = points.withLock {
+                $0 += 1
+                return $0
+            }
+            for outcome in UInt64(0)..<2 {
+                let copy = copies.path + "/\(point)-\(outcome)"
+                let comment: Comment = "before \(call.operation), point \(point), outcome \(outcome), seed \(seed)"
+                do {
+                    try disk.loseEverythingUnsynced(tearing: (seed &+ UInt64(point)) << 1 | outcome, into: copy)
+                    let path = copy + "/keyring.json"
+                    let keyring = try TemporaryVault.unlock(path)
+                    let opened = try VaultStore.open(at: copy + "/vault", keyring: keyring, access: .owner)
+                    try Self.check(opened, other, comment)
+                    if isShredded.withLock({ $0 }) {
+                        #expect(try opened.index.resource(film) == nil, comment)
+                    } else if try opened.index.resource(film) != nil {
+                        try Self.check(opened, film, comment)
+                        _ = try opened.shred(film, isQuick: false)
+                    }
+                    let kept = try opened.finishShreds(
+                        at: KeyringPlace(path), noting: AuditLog(of: opened, keyringFile: path))
+                    #expect(kept.isEmpty, comment)
+                    #expect(keyring.activeGenerations == [keyring.currentGeneration], comment)
+                    #expect(keyring.currentGeneration > 1, comment)
+                    try Self.check(opened, other, comment)
+                    #expect(try opened.index.settings().pendingShreds.isEmpty, comment)
+                    let report = try AuditLog.report(on: copy + "/vault", keyring: keyring)
+                    #expect(report.isSound, comment)
+                    #expect(report.receipts.contains { $0.act == .shred && $0.outcome == .destroyed }, comment)
+                    try opened.close()
+                } catch {
+                    Issue.record(error, comment)
+                }
+                try? TemporaryFolder.remove(copy)
+            }
+        }
+        let bytes = try store.shred(film, isQuick: false)
+        isShredded.withLock { $0 = true }
+        #expect((bytes ?? 0) > 60_000)
+        let place = vault.keyringPlace(fileSystem: disk)
+        #expect(try store.finishShreds(at: place, noting: Self.log(store, vault.keyringFile)).isEmpty)
+        disk.observe(nil)
+        #expect(points.withLock { $0 } > 30)
+        try store.close()
+    }
+
+    private static func check(_ store: VaultStore, _ id: ResourceID, _ comment: Comment) throws {
+        let resource = try #require(try store.index.resource(id), comment)
+        let runs = try store.read(resource)
+        #expect(runs.count == 1 && runs.first?.bytes == bytes, comment)
+    }
+
+    @Test("A key that does not open keeps its generation, and the receipt does not say destroyed")
+    func kept() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let film = try store.addMedia("film", length: 9).id
+        let broken = try store.addMedia("broken", length: 9).id
+        try store.index.write { db in
+            try db.execute(
+                sql: "UPDATE resourceKey SET wrapped = zeroblob(60) WHERE resource = ?", arguments: [broken.data])
+        }
+        _ = try store.shred(film, isQuick: false)
+        let log = Self.log(store, vault.keyringFile)
+        #expect(try store.finishShreds(at: vault.keyringPlace(), noting: log) == [1])
+        let report = try AuditLog.report(on: vault.folder, keyring: store.keyring)
+        #expect(report.receipts.map(\.outcome) == [.removed])
+        try store.close()
+    }
+
+    @Test("A keyring that is destroyed is zeros before its name goes")
+    func keyring() throws {
+        let vault = try TemporaryVault()
+        let disk = vault.simulatedFileSystem()
+        let last = Mutex<[UInt8]>([])
+        disk.observe { call in
+            guard call.operation == .remove, call.path == vault.keyringFile else { return }
+            let bytes = try? PosixFileSystem().contents(of: vault.keyringFile)
+            last.withLock { $0 = bytes ?? [] }
+        }
+        try KeyringFile.destroy(vault.keyringFile, fileSystem: disk)
+        #expect(last.withLock { $0.count > 100 && $0.allSatisfy { $0 == 0 } })
+        #expect(!PosixFileSystem().exists(vault.keyringFile))
+    }
+}
