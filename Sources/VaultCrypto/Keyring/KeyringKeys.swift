@@ -6,13 +6,13 @@ struct KeyringKeys: Sendable {
     let tokenEpoch: Int64
     /// The number of the last receipt.
     let receiptSequence: Int64
-    let rootKey: SharedKey
-    let locators: [Int: SharedKey]
-    let tokenKey: SharedKey
+    private(set) var rootKey: SharedKey
+    private(set) var locators: [Int: SharedKey]
+    private(set) var tokenKey: SharedKey
     /// The seed of the key that signs receipts (Ed25519).
-    let receiptSeed: SharedKey
+    private(set) var receiptSeed: SharedKey
     /// The generations that are not retired.
-    let generations: [Int: SharedKey]
+    private(set) var generations: [Int: SharedKey]
     /// What is said of every generation, in ascending order.
     let records: [GenerationRecord]
 
@@ -20,7 +20,7 @@ struct KeyringKeys: Sendable {
     /// a key that is nobody's.
     init(closing keys: KeyringKeys) throws {
         let nobodys = SharedKey(try Fresh.key("closed keyring"))
-        (revision, current, tokenEpoch) = (keys.revision, keys.current, keys.tokenEpoch)
+        self = keys
         (rootKey, tokenKey, receiptSeed) = (nobodys, nobodys, nobodys)
         (locators, generations) = ([:], [:])
         (receiptSequence, records) = (keys.receiptSequence, keys.records)

@@ -12,6 +12,6 @@ package enum Remains {
     /// Wipes the part of the stack that libsodium has just used: it leaves derived keys and spilled registers there.
     static func wipeStack() { sodium_stackzero(stackByteCount) }
 
-    /// More than any of its calls that take a key uses, beside Argon2id, which wipes after itself.
+    /// More than its hash and its cipher use; its signatures use more, and wipe what they make of a seed.
     private static let stackByteCount = 4096
 }

@@ -1,0 +1,98 @@
+"""The units for systemd, and a key that only this machine's TPM gives out."""
+
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+from harness import client, software_tpm
+from harness.case import ROOT, VaultCase
+from harness.waiting import eventually
+
+UNITS = os.path.join(ROOT, "Scripts", "systemd")
+NAMES = ("mediavault.service", "mediavault-rotate.service", "mediavault-rotate.timer")
+NAME = "mediavault.key"
+SIZE = 5 << 20
+MOST_EXPOSURE = 2.0
+
+
+@unittest.skipUnless(shutil.which("systemd-analyze"), "systemd is not installed")
+class Units(VaultCase):
+    @classmethod
+    def prepare(cls):
+        cls.folder = os.path.join(cls.scratch, "units")
+        os.makedirs(cls.folder)
+        for name in NAMES:
+            with open(os.path.join(UNITS, name), encoding="utf-8") as file:
+                unit = file.read()
+            # What is installed elsewhere need not be here.
+            with open(os.path.join(cls.folder, name), "w", encoding="utf-8") as file:
+                file.write(re.sub(r"/usr/local/(bin|libexec)\S*", "/bin/true", unit))
+
+    def analyze(self, *arguments):
+        return subprocess.run(["systemd-analyze", *arguments], capture_output=True, text=True, timeout=60)
+
+    def test_verify(self):
+        """systemd finds nothing wrong with the units"""
+        for name in NAMES:
+            done = self.analyze("verify", "--man=no", os.path.join(self.folder, name))
+            self.assertEqual((done.returncode, name in done.stderr), (0, False), done.stderr)
+
+    def test_exposure(self):
+        """systemd's own measure finds the services little exposed"""
+        for name in NAMES[:2]:
+            said = self.analyze("security", "--offline=true", "--no-pager", os.path.join(self.folder, name)).stdout
+            exposure = float(re.search(r"exposure level for \S+: ([0-9.]+)", said)[1])
+            self.figure(f"exposure of {name}", exposure, f"<= {MOST_EXPOSURE}")
+            self.assertLessEqual(exposure, MOST_EXPOSURE)
+
+    def test_memory(self):
+        """Both services keep keys and media off the disk: no swap, no core file, a lock limit that lets keys be locked"""
+        for name in NAMES[:2]:
+            with open(os.path.join(UNITS, name), encoding="utf-8") as file:
+                lines = file.read().splitlines()
+            for wanted in ("MemorySwapMax=0", "LimitMEMLOCK=8M", "LimitCORE=0"):
+                self.assertIn(wanted, lines)
+
+
+@unittest.skipIf(software_tpm.missing_tools(), "swtpm and systemd-creds are not installed")
+class SealedToMachine(VaultCase):
+    def machine(self, name):
+        tpm = software_tpm.SoftwareTPM(os.path.join(self.scratch, name)).start()
+        self.addCleanup(tpm.stop)
+        return tpm
+
+    def credential(self, folder):
+        """Where systemd puts what it decrypted for a unit, and what tells the command of it."""
+        path = os.path.join(self.scratch, folder)
+        os.makedirs(path)
+        os.chmod(path, 0o700)
+        return os.path.join(path, NAME), {
+            "CREDENTIALS_DIRECTORY": path, "MEDIAVAULT_CREDENTIAL": NAME, "MEDIAVAULT_KEY_FILE": None}
+
+    def test_power_cut(self):
+        """A key sealed to the machine's TPM opens the vault after a power cut, and on another machine nothing"""
+        vault, origin, here = self.new_vault(), self.new_scripted_origin(), self.machine("here")
+        url = origin.add("film", size=SIZE)
+        vault.result("fetch", url)
+        sealed = os.path.join(self.scratch, "sealed")
+        self.assertTrue(here.encrypt(NAME, vault.key, sealed), "the key cannot be sealed")
+        os.remove(vault.key)
+        here.stop()
+        here.start()
+        path, environment = self.credential("after-a-power-cut")
+        self.assertTrue(eventually(lambda: here.decrypt(NAME, sealed, path).returncode == 0))
+        os.chmod(path, 0o400)
+        self.assertEqual(vault.result("cat", url, "--offline", **environment), origin.film("film").content)
+        vault.environment.update({name: value for name, value in environment.items() if value})
+        del vault.environment["MEDIAVAULT_KEY_FILE"]
+        vault.serve("--offline")
+        self.assertEqual(len(client.get(vault.address(url)).body), SIZE)
+        vault.stop()
+        # The disk, pulled and put into another machine, which has a TPM that works.
+        there = self.machine("there")
+        self.assertTrue(there.encrypt(NAME, sealed, os.path.join(self.scratch, "its-own")))
+        path, environment = self.credential("elsewhere")
+        self.assertNotEqual(there.decrypt(NAME, sealed, path).returncode, 0)
+        self.assertEqual(vault.run("cat", url, "--offline", **environment).returncode, 3)
