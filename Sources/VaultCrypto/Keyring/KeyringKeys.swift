@@ -23,7 +23,6 @@ struct KeyringKeys: Sendable {
         self = keys
         (rootKey, tokenKey, receiptSeed) = (nobodys, nobodys, nobodys)
         (locators, generations) = ([:], [:])
-        (receiptSequence, records) = (keys.receiptSequence, keys.records)
     }
 
     /// Opens every key of a document.
