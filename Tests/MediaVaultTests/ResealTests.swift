@@ -57,6 +57,8 @@ struct ResealTests {
     @Test("What is broken off is gone on with, and is not begun anew")
     func resumed() async throws {
         let (fixture, vault) = try await filled()
+        // However late the first is broken off, this one is left.
+        for try await _ in vault.download(fixture.origin.url("/other")) {}
         let first = Task {
             for try await step in vault.reseal(bytesPerSecond: 400_000) where step.bytes > 0 { break }
         }
@@ -65,7 +67,7 @@ struct ResealTests {
         var last: ResealProgress?
         for try await step in vault.reseal() { last = step }
         let report = try #require(last?.report)
-        #expect(report.resources == 1 && report.bytes < 20_000_000 && report.bytes > 0)
+        #expect((1...2).contains(report.resources) && report.bytes < 40_000_000 && report.bytes > 0)
         #expect(try await fixture.read(vault) == 0..<20_000_000)
         await vault.close()
     }

@@ -11,7 +11,7 @@ struct RevocationTests {
         let keyring = try fixture.unlock()
         let before = keyring.token(.admin, LittleEndian.bytes(UInt64(keyring.tokenEpoch)))
         var written: [UInt8] = []
-        try keyring.revokeTokens(reading: { fixture.file }, writing: { written = $0 })
+        try keyring.change(reading: { fixture.file }, writing: { written = $0 }) { $0.revokeTokens() }
         #expect(keyring.tokenEpoch == 2 && keyring.revision == 2)
         let again = try KeyringFixture(file: written).unlock()
         #expect(again.tokenEpoch == 2 && again.revision == 2 && again.vaultID == keyring.vaultID)
@@ -25,7 +25,7 @@ struct RevocationTests {
         let keyring = try fixture.unlock()
         let refusal = VaultError(.diskFull, "full")
         #expect(throws: refusal) {
-            try keyring.revokeTokens(reading: { fixture.file }, writing: { _ in throw refusal })
+            try keyring.change(reading: { fixture.file }, writing: { _ in throw refusal }) { $0.revokeTokens() }
         }
         #expect(keyring.tokenEpoch == 1 && keyring.revision == 1)
     }
@@ -35,7 +35,7 @@ struct RevocationTests {
         let fixture = try KeyringFixture()
         let keyring = try fixture.unlock()
         var newer: [UInt8] = []
-        try keyring.revokeTokens(reading: { fixture.file }, writing: { newer = $0 })
+        try keyring.change(reading: { fixture.file }, writing: { newer = $0 }) { $0.revokeTokens() }
         let forged = try fixture.forged { $0["tokenEpoch"] = .integer(7) }
         let others = try KeyringMaker.make(
             with: .key(SecretKey(KeyringFixture.keyBytes)), method: .keyFile, label: "test", now: 0)
@@ -44,7 +44,9 @@ struct RevocationTests {
             (Array(newer.dropLast(9)), .damagedKeyring),
         ] {
             let error = #expect(throws: VaultError.self) {
-                try keyring.revokeTokens(reading: { file }, writing: { _ in Issue.record("it was written") })
+                try keyring.change(reading: { file }, writing: { _ in Issue.record("it was written") }) {
+                    $0.revokeTokens()
+                }
             }
             #expect(error?.code == code)
         }

@@ -218,7 +218,8 @@ package final class SimulatedFileSystem: FileSystem {
             }
         }
         for (path, entry) in survivors.sorted(by: { $0.key < $1.key }) {
-            guard case .file(let number) = entry, !isLost(path) else { continue }
+            // What lies elsewhere is on another disk.
+            guard case .file(let number) = entry, !isLost(path), path.hasPrefix(root + "/") else { continue }
             let record = files[number]
             let volatile = try record.file.read(count: Int(try record.file.size()), at: 0)
             let content = record.syncsItself ? volatile : record.content.torn(volatile, &dice)

@@ -19,8 +19,9 @@ extension Vault {
     /// - Throws: ``VaultError`` with code `busy` where another act works on the keys, `owned` where this is not the
     ///   owner, `storage` or `diskFull` where keyring or index cannot be written.
     public func rotateKeys() async throws -> KeyReport {
-        try await changingKeys("rotate") { store, place in
+        try await changingKeys("rotate") { store, place, log in
             _ = try store.addGeneration(at: place)
+            try log.note(.rotate)
             return try KeyReport(store, act: nil)
         }
     }
@@ -35,50 +36,34 @@ extension Vault {
     ///   none of this number; `storage` where the index's log cannot be emptied, and the key is still there; `busy`,
     ///   `owned`.
     public func retireGeneration(_ number: Int) async throws -> KeyReport {
-        try await changingKeys("retire") { store, place in
+        try await changingKeys("retire") { store, place, log in
+            let isThere = store.keyring.activeGenerations.contains(number)
             do {
                 try store.retire(number, at: place)
             } catch let error as VaultError where error.code == .inUse {
                 throw GenerationNeeds.naming(number, in: store, error)
             }
+            if isThere { try log.note(.retire, generation: number) }
             return try KeyReport(store, act: nil)
         }
     }
 
-    /// Does an act on the keys, while no other does. What it does to the store runs where it may block.
+    /// Does an act on the keys, while no other does. What it does to the store, and the receipt for it, are written where
+    /// that may block.
     func changingKeys<Result: Sendable>(
-        _ act: String, _ body: @escaping @Sendable (VaultStore, KeyringPlace) throws -> Result
+        _ act: String, _ body: @escaping @Sendable (VaultStore, KeyringPlace, AuditLog) throws -> Result
     ) async throws -> Result {
-        try requireKeyOwner()
-        let (store, place) = (store, keyringPlace)
+        try requireOwner(to: "changes its keys")
+        let (store, place, log) = (store, keyringPlace, auditLog)
         return try await keyWork.exclusively(act) {
-            try await pool.run { try body(store, place) }
-        }
-    }
-
-    /// - Throws: ``VaultError`` with code `owned` where this process may not change the vault.
-    func requireKeyOwner() throws {
-        guard store.isOwner else {
-            throw VaultError(.owned, "only the owner of a vault changes its keys; open it as the owner")
-        }
-    }
-
-    /// Goes on with the end of generations that the owner before this one had decided. Not before a command that was
-    /// given had its turn: it may be the one that finishes this.
-    func finishRetiring() {
-        _ = chores.begin { [weak self] in
-            guard let self else { return }
-            let store = store
-            guard (try? await pool.run { try store.isTurning() }) == true else { return }
-            // What fails is finished by the next owner, or by keys retire: keys list tells that it is not.
-            _ = try? await changingKeys("retire") { store, place in try store.finishTurn(at: place) }
+            try await pool.run { try body(store, place, log) }
         }
     }
 
     /// Wraps every resource key anew, a transaction at a time, so that whoever plays has their turn between.
     func rewrap(_ tell: (RewrapProgress) -> Void) async throws {
-        try requireKeyOwner()
-        let store = store
+        try requireOwner(to: "changes its keys")
+        let (store, log) = (store, auditLog)
         try await keyWork.exclusively("rewrap") {
             var rewrap = try await pool.run { try store.rewrap() }
             tell(RewrapProgress(keys: 0, total: rewrap.total, report: nil))
@@ -93,7 +78,11 @@ extension Vault {
                 }
                 tell(RewrapProgress(keys: rewrap.done, total: rewrap.total, report: nil))
             }
-            try await pool.run { try store.finishRewrap() }
+            let keys = Int64(rewrap.done)
+            try await pool.run {
+                try store.finishRewrap()
+                try log.note(.rewrap, resources: keys)
+            }
             let report = RewrapReport(
                 generation: store.keyring.currentGeneration, keys: rewrap.done, unopened: rewrap.unopened)
             tell(RewrapProgress(keys: rewrap.done, total: rewrap.total, report: report))

@@ -15,14 +15,15 @@ extension Vault {
     /// - Throws: ``VaultError`` with code `integrity` where the settings do not open; `busy`, `owned`, `storage`,
     ///   `diskFull`.
     public func changeLocator() async throws -> KeyReport {
-        try requireKeyOwner()
-        let (store, place) = (store, keyringPlace)
+        try requireOwner(to: "changes its keys")
+        let (store, place, log) = (store, keyringPlace, auditLog)
         return try await keyWork.exclusively(KeyAct.rotateLocator.rawValue) {
             isRenaming.withLock { $0 = true }
             defer { isRenaming.withLock { $0 = false } }
             await endLoaders()
             let report = try await pool.run {
                 _ = try store.changeLocator(at: place) { try Self.principals(in: store, from: $0, to: $1) }
+                try log.note(.changeLocator)
                 return try KeyReport(store, act: nil)
             }
             try await names.reload()

@@ -56,18 +56,9 @@ extension Vault {
     ///   keys, `wrongKey` where the order was made without the keyring, `olderKeyring` where the keyring has changed
     ///   since, `invalidArgument` where it cannot be.
     package func carryOut(_ order: KeyringOrder) async throws {
-        guard store.isOwner else {
-            throw VaultError(.owned, "only the owner of a vault changes its keyring; open it as the owner")
-        }
-        let (store, file, fileSystem) = (store, keyringFile, store.fileSystem)
-        try await keyWork.exclusively(order.name) {
-            try await pool.run {
-                try store.keyring.change(
-                    reading: { try KeyringFile.read(file, fileSystem: fileSystem) },
-                    writing: { try KeyringFile.write($0, to: file, fileSystem: fileSystem) },
-                    { try $0.carryOut(order) })
-                try store.index.rememberKeyring()
-            }
+        try await changingKeys(order.name) { store, place, log in
+            try store.changeKeyring(at: place) { try $0.carryOut(order) }
+            try log.note(order.act.receipt)
         }
     }
 

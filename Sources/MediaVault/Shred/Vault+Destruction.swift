@@ -20,12 +20,13 @@ extension Vault {
         }
         let report = try await keyWork.exclusively("destroy") {
             await endLoaders()
-            let (store, log, file) = (store, auditLog, keyringFile)
+            let (store, log, place, file) = (store, auditLog, keyringPlace, keyringFile)
             return try await pool.run {
                 let resources = try store.destroyRows()
                 // While there is a key to sign it with. From here on nothing can be read any more.
                 try log.note(.destroy, outcome: .destroyed, resources: Int64(resources))
                 let backups = store.keyring.generationRecords.map(\.backups).max() ?? 0
+                try place.destroyCopies()
                 try KeyringFile.destroy(file, fileSystem: store.fileSystem)
                 // What cannot be removed is noise.
                 try? store.finishDestruction()

@@ -9,16 +9,12 @@ extension Vault {
     /// The keyring's file is written anew; a copy of the older one opens the vault no more.
     ///
     /// - Throws: ``VaultError`` with code `owned` where this is not the owner; with code `storage`, `tamperedKeyring` or
-    ///   `olderKeyring` where the file cannot be read or written, or is not the one that was opened.
+    ///   `olderKeyring` where the file cannot be read or written, or is not the one that was opened; with code `busy` where an
+    ///   act works on the keys.
     public func revokeLinks() async throws {
-        guard store.isOwner else {
-            throw VaultError(.owned, "only the owner of a vault revokes its playback addresses; open it as the owner")
-        }
-        let (store, file) = (store, keyringFile)
-        try await pool.run {
-            try store.keyring.revokeTokens(
-                reading: { try KeyringFile.read(file) }, writing: { try KeyringFile.write($0, to: file) })
-            try store.index.rememberKeyring()
+        try await changingKeys("revoke-links") { store, place, log in
+            try store.changeKeyring(at: place) { $0.revokeTokens() }
+            try log.note(.revokeLinks)
         }
     }
 }

@@ -285,12 +285,9 @@ public final class Vault: Sendable {
 
     private func beginUpkeep() {
         let task = Task { [weak self] in
-            var isFirst = true
             while !Task.isCancelled {
                 try? await Task.sleep(for: .seconds(1))
                 guard let self, !Task.isCancelled else { return }
-                if isFirst { finishRetiring() }
-                isFirst = false
                 await self.keepUp(now: .now)
             }
         }

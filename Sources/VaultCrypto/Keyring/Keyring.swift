@@ -170,11 +170,4 @@ package final class Keyring: Sendable {
     package func token(_ purpose: Purpose, _ message: [UInt8]) -> [UInt8] {
         KeyDerivation.value(from: opened.withLock { $0.tokenKey }.secret, purpose, message)
     }
-
-    /// Revokes every token made so far, here and for whoever unlocks the file from now on. Blocks.
-    ///
-    /// - Throws: as ``change(reading:writing:_:)``.
-    package func revokeTokens(reading read: () throws -> [UInt8], writing write: ([UInt8]) throws -> Void) throws {
-        try change(reading: read, writing: write) { $0.document.tokenEpoch += 1 }
-    }
 }

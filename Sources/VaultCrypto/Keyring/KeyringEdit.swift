@@ -5,6 +5,9 @@ package struct KeyringEdit {
     /// What seals them.
     package var rootKey: SharedKey
 
+    /// Revokes every token made so far, here and for whoever unlocks the file from then on.
+    package mutating func revokeTokens() { document.tokenEpoch += 1 }
+
     /// Seals a key as the document holds it.
     package func seal(
         _ key: borrowing SecretKey, _ role: KeyringDocument.Role, _ number: Int64 = 0

@@ -60,13 +60,14 @@ extension VaultStore {
         try withDiskRoom { try index.removeGeneration(number) }
         try eraseTraces(after: "nothing needs generation \(number) any more, but keys that it wrapped")
         try changeKeyring(at: place) { try $0.retireGeneration(number) }
+        try place.destroyCopies()
     }
 
-    /// Renews the backup and empties the log, whatever was written since.
+    /// Renews the backup, empties the log and removes what was put aside, whatever was written since.
     func eraseTraces(after what: String) throws {
         counters.withLock { $0.mustTruncateLog = true }
         do {
-            try eraseTraces()
+            try eraseKeyCopies()
         } catch let error as VaultError {
             throw VaultError(
                 error.code,

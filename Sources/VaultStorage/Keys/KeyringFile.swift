@@ -76,6 +76,18 @@ package enum KeyringFile {
         VaultError(.invalidArgument, "there is something at \(path) already; name another file")
     }
 
+    /// The copies that ``keep(_:of:fileSystem:)`` has made.
+    static func copies(of path: String, fileSystem: any FileSystem) throws -> [String] {
+        let folder = PosixFileSystem.folder(of: path)
+        do throws(FileFailure) {
+            return try fileSystem.names(in: folder).map { "\(folder)/\($0)" }.filter {
+                $0.hasPrefix(path + ".replaced")
+            }
+        } catch {
+            throw error.vaultError("the folder of the keyring \(path) cannot be read")
+        }
+    }
+
     /// Keeps a copy of a keyring's file beside it, before another takes its place.
     ///
     /// - Returns: where the copy is.

@@ -18,4 +18,13 @@ package struct KeyringPlace: Sendable {
     ///
     /// - Throws: ``VaultError`` with code `storage` or `diskFull`.
     package func write(_ bytes: [UInt8]) throws { try KeyringFile.write(bytes, to: path, fileSystem: fileSystem) }
+
+    /// Destroys the copies that were kept when a backup took the file's place: they hold generations that are gone here.
+    ///
+    /// - Throws: ``VaultError`` with code `storage`.
+    package func destroyCopies() throws {
+        for copy in try KeyringFile.copies(of: path, fileSystem: fileSystem) {
+            try KeyringFile.destroy(copy, fileSystem: fileSystem)
+        }
+    }
 }

@@ -170,4 +170,38 @@ struct GenerationActTests {
             #expect(row.hasSuffix("| \(act.cutsOff) | \(act.leaves) |"), "\(act)")
         }
     }
+
+    @Test("Each act on the keys leaves its receipt, and one that did nothing leaves none")
+    func receipts() async throws {
+        let (fixture, vault) = try await filled()
+        _ = try await vault.rotateKeys()
+        _ = try await rewrap(vault)
+        _ = try await vault.retireGeneration(1)
+        _ = try await vault.retireGeneration(1)
+        _ = try await vault.rotateRoot(unlockedBy: [fixture.unlock])
+        _ = try await vault.changeLocator()
+        try await vault.revokeLinks()
+        await #expect(throws: VaultError.self) { try await vault.retireGeneration(2) }
+        let audit = try await vault.audit()
+        #expect(audit.isSound)
+        #expect(
+            audit.receipts.map(\.act) == [.rotate, .rewrap, .retire, .rotateRoot, .changeLocator, .revokeLinks])
+        #expect(audit.receipts.map(\.generation) == [2, 2, 1, 3, 3, 3])
+        await vault.close()
+    }
+
+    @Test("A keyring that a backup has replaced is destroyed with the generation that it holds")
+    func copies() async throws {
+        let (fixture, vault) = try await filled()
+        let folder = (fixture.place.keyring as NSString).deletingLastPathComponent
+        let names = { try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.contains(".replaced") } }
+        _ = try KeyringFile.keep(KeyringFile.read(fixture.place.keyring), of: fixture.place.keyring)
+        #expect(try names().count == 1)
+        _ = try await vault.rotateKeys()
+        _ = try await rewrap(vault)
+        #expect(try names().count == 1)
+        _ = try await vault.retireGeneration(1)
+        #expect(try names() == [])
+        await vault.close()
+    }
 }
