@@ -22,9 +22,10 @@ extension VaultIndex {
         }
     }
 
-    /// Puts keys that were wrapped anew in the place of what they were; those that are gone meanwhile stay gone.
+    /// Puts keys that were wrapped anew in the place of what they were; those that are gone meanwhile stay gone. A power
+    /// loss may take it back: both open, and no generation goes before the log was emptied.
     func replace(_ keys: [WrappedKey], generation: Int) throws {
-        try write { db in
+        try writeAhead { db in
             let statement = try db.makeStatement(
                 sql: """
                     UPDATE resourceKey SET generation = ?, wrapped = ? WHERE resource = ? AND number = ? AND generation = ?

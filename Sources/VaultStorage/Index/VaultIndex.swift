@@ -142,8 +142,8 @@ package final class VaultIndex: Sendable {
         return try IndexError.translating { try database.write(body) }
     }
 
-    /// Writes what nothing depends on yet, without waiting for the disk: rows that name no byte. They become durable with
-    /// the next ``write(_:)``; a power loss before that takes them back, and nothing with them.
+    /// Writes what nothing depends on yet, without waiting for the disk: rows that name no byte, or keys wrapped twice. They
+    /// become durable with the next ``write(_:)``; a power loss before that takes them back, and nothing with them.
     func writeAhead<Result>(_ body: (Database) throws -> Result) throws -> Result {
         try checkOpen()
         return try IndexError.translating {
