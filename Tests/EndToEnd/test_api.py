@@ -29,14 +29,16 @@ class API(VaultCase):
         vault.result("fetch", self.origin.url(NAME))
         vault.serve("--offline")
         token = vault.result("token").decode().strip()
-        # Whom the API does not know it tells 404 in place of 401: a Swift test asks each route. Events have no end, and
-        # revoking and locking take the token away.
+        # Whom the API does not know it tells 404 in place of 401: a Swift test asks each route. Events have no end;
+        # revoking, locking and a new root key take the token away; what the others that are left out may do depends on the
+        # keyring's own state, or wants a proof that nobody makes by chance.
         done = subprocess.run(
             [Settings.schemathesis, "--config-file", os.path.join(HARNESS, "schemathesis.toml"), "run",
              f"http://{vault.listen}/api/v1/openapi.json", "--header", f"Authorization: Bearer {token}",
              "--seed", str(SEED), "--max-examples", "40", "--checks", "all",
              "--exclude-checks", "ignored_auth,missing_required_header", "--exclude-path", "/api/v1/events",
-             "--exclude-path", "/api/v1/revocations", "--exclude-path", "/api/v1/locks",
+             *(word for route in ("revocations", "locks", "rotations", "destructions", "keyring", "retirements")
+               for word in ("--exclude-path", f"/api/v1/{route}")),
              "--continue-on-failure"],
             env={**os.environ, "SCHEMATHESIS_HOOKS": os.path.join(HARNESS, "schemathesis_hooks.py")},
             capture_output=True, text=True, timeout=600, cwd=self.scratch)

@@ -26,7 +26,7 @@ extension Vault {
                 // While there is a key to sign it with. From here on nothing can be read any more.
                 try log.note(.destroy, outcome: .destroyed, resources: Int64(resources))
                 let backups = store.keyring.generationRecords.map(\.backups).max() ?? 0
-                try place.destroyCopies()
+                try place.destroyCopies(of: store.keyring.vaultID)
                 try KeyringFile.destroy(file, fileSystem: store.fileSystem)
                 // What cannot be removed is noise.
                 try? store.finishDestruction()

@@ -109,6 +109,7 @@ public final class Vault: Sendable {
         guard !wasClosed else { return }
         upkeep.withLock { $0?.cancel() }
         await chores.end()
+        await keyWork.end()
         let loaders = loaders.withLock { $0.values.map(\.loader) }
         for loader in loaders { loader.close() }
         for loader in loaders {

@@ -87,7 +87,8 @@ package final class Keyring: Sendable {
     ///
     /// - Throws: ``VaultError`` with code `storage` where the system gives no randomness or memory; then it stays open.
     package func close() throws {
-        try opened.withLock { $0 = try KeyringKeys(closing: $0) }
+        // A change that is on its way would put the keys back.
+        try writing.withLock { _ in try opened.withLock { $0 = try KeyringKeys(closing: $0) } }
     }
 
     // MARK: Following

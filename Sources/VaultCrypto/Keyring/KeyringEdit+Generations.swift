@@ -3,10 +3,12 @@ package import VaultModel
 extension KeyringEdit {
     /// Adds a generation with a fresh key, and makes it the one that new resources use.
     ///
-    /// - Parameter now: seconds since 1970.
+    /// - Parameters:
+    ///   - now: seconds since 1970.
+    ///   - floor: a number that was given before, though a restored keyring may not know it.
     /// - Returns: its number: one more than the highest that ever was.
-    package mutating func addGeneration(now: Int64) throws -> Int {
-        let number = (document.generations.map(\.number).max() ?? 0) + 1
+    package mutating func addGeneration(now: Int64, above floor: Int = 0) throws -> Int {
+        let number = max(document.generations.map(\.number).max() ?? 0, Int64(floor)) + 1
         let key = try seal(Fresh.key("generation key"), .generation, number)
         document.generations.append(.init(number: number, created: max(0, now), key: key, backups: 0))
         document.current = number

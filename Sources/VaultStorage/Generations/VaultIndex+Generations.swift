@@ -49,6 +49,9 @@ extension VaultIndex {
                 )
             }
             try db.execute(sql: "DELETE FROM generation WHERE number = ?", arguments: [number])
+            // A receipt may have raised the revision since: what the index has let go of must not look new to it.
+            try db.execute(
+                sql: "UPDATE vault SET keyringRevision = max(keyringRevision, ?)", arguments: [keyring.revision])
         }
     }
 

@@ -28,8 +28,9 @@ extension VaultStore {
     /// - Returns: its number.
     package func addGeneration(at place: KeyringPlace) throws -> Int {
         var number = 0
+        let floor = try index.generations().all.max() ?? 0
         try changeKeyring(at: place, preparing: { try index.addGeneration(number) }) { edit in
-            number = try edit.addGeneration(now: now())
+            number = try edit.addGeneration(now: now(), above: floor)
         }
         noteChange()
         return number
@@ -59,8 +60,8 @@ extension VaultStore {
         noteChange()
         try withDiskRoom { try index.removeGeneration(number) }
         try eraseTraces(after: "nothing needs generation \(number) any more, but keys that it wrapped")
+        try place.destroyCopies(of: keyring.vaultID)
         try changeKeyring(at: place) { try $0.retireGeneration(number) }
-        try place.destroyCopies()
     }
 
     /// Renews the backup, empties the log and removes what was put aside, whatever was written since.

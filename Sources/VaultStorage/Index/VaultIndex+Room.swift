@@ -163,6 +163,7 @@ extension VaultIndex {
     ///
     /// - Throws: ``VaultError`` with code `owned` where somebody reads just then.
     func truncateLog() throws {
+        try checkOpen()
         try IndexError.translating {
             let isBusy = try database.writeWithoutTransaction { db in
                 try Bool.fetchOne(db, sql: "PRAGMA wal_checkpoint(TRUNCATE)") ?? true

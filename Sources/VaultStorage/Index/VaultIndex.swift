@@ -109,7 +109,7 @@ package final class VaultIndex: Sendable {
 
     /// Writes down how new the keyring is: an older one opens the vault no more.
     package func rememberKeyring() throws {
-        try database.write { db in
+        try write { db in
             try db.execute(
                 sql: "UPDATE vault SET keyringRevision = ? WHERE keyringRevision < ?",
                 arguments: [keyring.revision, keyring.revision])
@@ -126,7 +126,7 @@ package final class VaultIndex: Sendable {
     }
 
     /// GRDB asks a connection that is closed whether it is within a transaction, and SQLite crashes.
-    private func checkOpen() throws {
+    func checkOpen() throws {
         guard isOpen.load(ordering: .relaxed) else { throw VaultError.vaultClosed }
     }
 

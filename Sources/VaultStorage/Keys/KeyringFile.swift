@@ -81,7 +81,9 @@ package enum KeyringFile {
         let folder = PosixFileSystem.folder(of: path)
         do throws(FileFailure) {
             return try fileSystem.names(in: folder).map { "\(folder)/\($0)" }.filter {
-                $0.hasPrefix(path + ".replaced")
+                guard $0.hasPrefix(path + ".replaced") else { return false }
+                let rest = $0.dropFirst(path.count + ".replaced".count)
+                return rest.isEmpty || rest.first == "-" && Int(rest.dropFirst()) != nil
             }
         } catch {
             throw error.vaultError("the folder of the keyring \(path) cannot be read")

@@ -1,3 +1,6 @@
+import VaultCrypto
+package import VaultModel
+
 /// Where the keyring of a vault lies while it is changed.
 package struct KeyringPlace: Sendable {
     /// The absolute path of the file.
@@ -19,11 +22,14 @@ package struct KeyringPlace: Sendable {
     /// - Throws: ``VaultError`` with code `storage` or `diskFull`.
     package func write(_ bytes: [UInt8]) throws { try KeyringFile.write(bytes, to: path, fileSystem: fileSystem) }
 
-    /// Destroys the copies that were kept when a backup took the file's place: they hold generations that are gone here.
+    /// Destroys the copies of a vault's keyring that were kept when a backup took the file's place: they hold generations
+    /// that are gone here. What is of another vault stays.
     ///
     /// - Throws: ``VaultError`` with code `storage`.
-    package func destroyCopies() throws {
+    package func destroyCopies(of vault: VaultID) throws {
         for copy in try KeyringFile.copies(of: path, fileSystem: fileSystem) {
+            let bytes = try KeyringFile.read(copy, fileSystem: fileSystem)
+            guard (try? KeyringReader.vaultID(of: bytes)).map({ $0 == vault }) ?? true else { continue }
             try KeyringFile.destroy(copy, fileSystem: fileSystem)
         }
     }

@@ -124,7 +124,7 @@ extension VaultStore {
     ///
     /// - Throws: ``VaultError`` where an old key may still stand there: then the order stays.
     package func finishResealOrder(_ order: ResealOrder) throws {
-        try eraseTraces()
+        try eraseKeyCopies()
         noteChange()
         try withDiskRoom {
             try index.changeSettings { if $0.resealOrder?.run == order.run { $0.resealOrder = nil } }

@@ -135,9 +135,20 @@ extension VaultStore {
 
     /// Renews the backup and empties the log, where something was removed since.
     package func eraseTraces() throws {
-        guard counters.withLock({ $0.mustTruncateLog }) else { return }
-        try backUpCatalog()
-        try index.truncateLog()
-        counters.withLock { $0.mustTruncateLog = false }
+        // One at a time, and the mark is taken before: what is removed meanwhile sets it again.
+        try erasing.withLock { _ in
+            let isDue = counters.withLock { counters in
+                defer { counters.mustTruncateLog = false }
+                return counters.mustTruncateLog
+            }
+            guard isDue else { return }
+            do {
+                try backUpCatalog()
+                try index.truncateLog()
+            } catch {
+                counters.withLock { $0.mustTruncateLog = true }
+                throw error
+            }
+        }
     }
 }

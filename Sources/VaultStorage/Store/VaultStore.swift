@@ -26,6 +26,8 @@ package final class VaultStore: Sendable {
     let eviction = Mutex(EvictionQueue())
     /// Held while condemned files are removed, so that each is counted off once.
     let removal = Mutex(())
+    /// Held while copies of keys are erased that are not needed any more.
+    let erasing = Mutex(())
     /// Held while `catalog.backup` is written anew.
     let backup = Mutex(())
     let use = Mutex(ResourceUse.none)
