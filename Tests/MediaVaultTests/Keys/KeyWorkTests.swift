@@ -25,4 +25,32 @@ struct KeyWorkTests {
         }
         #expect(try await work.exclusively("retire") { true })
     }
+
+    @Test("its end waits for the act that works, and lets no other begin")
+    func end() async throws {
+        let work = KeyWork()
+        let (goOn, go) = AsyncStream.makeStream(of: Void.self)
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        let act = Task {
+            try await work.exclusively("rewrap") {
+                begin.finish()
+                for await _ in goOn {}
+                return work.act
+            }
+        }
+        for await _ in begun {}
+        let ending = Task {
+            await work.end()
+            return work.act
+        }
+        var refusal: VaultError?
+        // The end has begun as soon as another act is refused for it.
+        while refusal?.code != .closed {
+            refusal = await #expect(throws: VaultError.self) { try await work.exclusively("retire") {} }
+            await Task.yield()
+        }
+        go.finish()
+        #expect(try await act.value == "rewrap")
+        #expect(await ending.value == nil)
+    }
 }
