@@ -106,6 +106,9 @@ struct ModeTests {
         #expect(try await vault.prune(RoomLimits(maxSize: 1)).segments > 0)
         #expect(try await vault.summary(of: fixture.url)?.held.isEmpty == true)
         #expect(try await vault.mode(of: fixture.url) == .preferVault)
+        // One by age meets it, too, and comes to an end.
+        fixture.clock.advance(by: 100_000)
+        #expect(try await vault.prune(RoomLimits(maxAge: 3600)).resources == 0)
         try await vault.setMode(nil, for: fixture.url)
         #expect(try await vault.mode(of: fixture.url) == nil)
         await vault.close()
