@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import MediaVault
 import OriginTestSupport
 import Testing
@@ -69,6 +70,59 @@ struct ResealTests {
         let report = try #require(last?.report)
         #expect((1...2).contains(report.resources) && report.bytes < 40_000_000 && report.bytes > 0)
         #expect(try await fixture.read(vault) == 0..<20_000_000)
+        await vault.close()
+    }
+
+    @Test("One that a new owner goes on with lets every act come before it, and goes on afterwards")
+    func givesWay() async throws {
+        let (fixture, first) = try await filled()
+        // Each turn seals a title or two before it is broken off, and some are left in the end.
+        for number in 0..<8 { for try await _ in first.download(fixture.origin.url("/other-\(number)")) {} }
+        for try await step in first.reseal(bytesPerSecond: 1_000_000) where step.bytes > 0 { break }
+        await first.close()
+        let vault = try await fixture.open()
+        for _ in 0..<2 {
+            while try await vault.keyReport().act != "reseal" { try await Task.sleep(for: .milliseconds(20)) }
+            _ = try await vault.rotateKeys()
+        }
+        while try await vault.keyReport().act != "reseal" { try await Task.sleep(for: .milliseconds(20)) }
+        var last: ResealProgress?
+        for try await step in vault.reseal() { last = step }
+        #expect((1...9).contains(last?.report?.resources ?? 0) && last?.report?.problems == 0)
+        #expect(try await fixture.read(vault) == 0..<20_000_000)
+        let receipts = try await vault.audit().receipts.filter { $0.act == .reseal }
+        #expect(receipts.map(\.resources) == [9], "those that were done before it was broken off are in it")
+        await vault.close()
+    }
+
+    @Test("Damage that cannot be written down ends a reseal all the same, and hides nothing that can be sealed anew")
+    func damageUnwritten() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(seed: 12, length: 20_000_000))
+        let first = try await fixture.open()
+        for number in Int64(0)..<66 {
+            let start = number * 300_000
+            let read = try await fixture.read(first, .closed(first: start, last: start + 9999))
+            #expect(read == start..<(start + 10_000))
+        }
+        await first.close()
+        let files = fixture.segmentFiles
+        #expect(files.count == 66)
+        for file in files.dropLast() {
+            var bytes = try Data(contentsOf: file)
+            bytes[200] ^= 1
+            try bytes.write(to: file)
+        }
+        let database = try DatabaseQueue(path: fixture.place.folder + "/index.sqlite")
+        try await database.write { db in
+            try db.execute(
+                sql: "CREATE TRIGGER refuse BEFORE INSERT ON badBlock BEGIN SELECT RAISE(ABORT, 'no'); END")
+        }
+        try database.close()
+        let vault = try await fixture.open(mode: .offline)
+        var last: ResealProgress?
+        for try await step in vault.reseal() { last = step }
+        let report = try #require(last?.report)
+        #expect(report.segments == 1 && report.damage == 65 && report.problems == 1 && report.resources == 0)
         await vault.close()
     }
 

@@ -45,7 +45,8 @@ struct ShredTests {
         #expect(try files(holding: key).isEmpty)
         #expect(try await vault.summary(of: fixture.url) == nil && fixture.segmentFiles.isEmpty)
         let audit = try await vault.audit()
-        #expect(audit.isSound && audit.receipts.map(\.act) == [.shred] && audit.receipts[0].outcome == .destroyed)
+        #expect(audit.isSound && audit.receipts.map(\.act) == [.rotate, .retire, .shred])
+        #expect(audit.receipts.last?.outcome == .destroyed)
         await vault.close()
         #expect(try files(holding: key).isEmpty)
     }
@@ -89,7 +90,15 @@ struct ShredTests {
         let unknown = MediaReference(fixture.origin.url("/unknown"))
         let report = try await vault.shred([unknown, MediaReference(fixture.url)])
         #expect(report.titles.map { $0.error?.code } == [.notHeld, nil])
-        #expect(try await vault.audit().receipts.count == 1)
+        #expect(try await vault.audit().receipts.filter { $0.act == .shred }.count == 1)
+        await vault.close()
+    }
+
+    @Test("Where nothing is there to be forgotten nothing is called destroyed, and no receipt is written")
+    func nothing() async throws {
+        let report = try await vault.shred([MediaReference(fixture.origin.url("/unknown"))])
+        #expect(report.outcome == .removed && report.generation == 1)
+        #expect(try await vault.audit().receipts.isEmpty)
         await vault.close()
     }
 

@@ -15,14 +15,12 @@ struct AuditLogTests {
 
     private var path: String { vault.folder + "/audit.log" }
 
-    private func log(_ store: VaultStore) -> AuditLog { AuditLog(of: store, keyringFile: vault.keyringFile) }
-
     @Test("Each act adds a line, private to the owner, and the keyring's file counts it")
     func lines() throws {
         let store = try VaultStore.open(
             at: vault.folder, keyring: TemporaryVault.unlock(vault.keyringFile), access: .owner)
         let film = try store.addMedia("film", length: 1)
-        let log = log(store)
+        let log = vault.log(of: store)
         try log.note(.rotate)
         let second = try log.note(.shred, outcome: .destroyed, subject: film.id)
         try log.note(.rewrap, resources: 7)
@@ -43,7 +41,7 @@ struct AuditLogTests {
         let older = try TemporaryVault.unlock(vault.keyringFile)
         let store = try VaultStore.open(
             at: vault.folder, keyring: TemporaryVault.unlock(vault.keyringFile), access: .owner)
-        try log(store).note(.backup)
+        try vault.log(of: store).note(.backup)
         try store.close()
         try VaultStore.open(at: vault.folder, keyring: older, access: .reader).close()
     }
@@ -52,12 +50,47 @@ struct AuditLogTests {
     func unfinishedLine() throws {
         let store = try VaultStore.open(
             at: vault.folder, keyring: TemporaryVault.unlock(vault.keyringFile), access: .owner)
-        try log(store).note(.rotate)
+        try vault.log(of: store).note(.rotate)
         let bytes = try Data(contentsOf: URL(filePath: path))
         try (bytes + bytes.prefix(100)).write(to: URL(filePath: path))
-        try log(store).note(.rewrap)
+        try vault.log(of: store).note(.rewrap)
         let report = try AuditLog.report(on: vault.folder, keyring: store.keyring)
         #expect(report.isSound && report.receipts.map(\.sequence) == [1, 2])
+        try store.close()
+    }
+
+    @Test("An act and its receipt are one write of the keyring; one that is refused leaves no line")
+    func oneWrite() throws {
+        let store = try vault.open()
+        let (log, revision) = (vault.log(of: store), store.keyring.revision)
+        #expect(try store.addGeneration(noting: log) == 2)
+        #expect(store.keyring.revision == revision + 1 && store.keyring.receiptSequence == 1)
+        let before = try Data(contentsOf: URL(filePath: path))
+        let refusal = #expect(throws: VaultError.self) {
+            try log.change(.retire) { (edit: inout KeyringEdit) in try edit.retireGeneration(2) }
+        }
+        #expect(refusal?.code == .inUse)
+        // The keyring's folder takes no file any more, and the line is taken back.
+        let place = KeyringPlace(vault.folder + "/nowhere/keyring.json")
+        #expect(throws: VaultError.self) { _ = try store.addGeneration(noting: AuditLog(of: store, at: place)) }
+        #expect(try Data(contentsOf: URL(filePath: path)) == before)
+        #expect(try AuditLog.report(on: vault.folder, keyring: store.keyring).isSound)
+        try store.close()
+    }
+
+    @Test("A keyring that cannot be written takes back the line that was to be counted")
+    func takenBack() throws {
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        let log = vault.log(of: store)
+        _ = try store.addGeneration(noting: log)
+        let before = try Data(contentsOf: URL(filePath: path))
+        disk.fail(.create, of: "keyring.json", with: FileFailure(.noSpace, "no space"))
+        #expect(throws: VaultError.self) { _ = try store.addGeneration(noting: log) }
+        #expect(try Data(contentsOf: URL(filePath: path)) == before)
+        #expect(store.keyring.currentGeneration == 2)
+        #expect(try store.addGeneration(noting: log) == 3)
+        #expect(try AuditLog.report(on: vault.folder, keyring: store.keyring).receipts.map(\.generation) == [2, 3])
         try store.close()
     }
 
@@ -65,13 +98,13 @@ struct AuditLogTests {
     func cutTail() throws {
         let store = try VaultStore.open(
             at: vault.folder, keyring: TemporaryVault.unlock(vault.keyringFile), access: .owner)
-        try log(store).note(.rotate)
+        try vault.log(of: store).note(.rotate)
         let bytes = try Data(contentsOf: URL(filePath: path))
-        try log(store).note(.rewrap)
+        try vault.log(of: store).note(.rewrap)
         try bytes.write(to: URL(filePath: path))
         let cut = try AuditLog.report(on: vault.folder, keyring: store.keyring)
         #expect(cut.faults == [AuditFault(line: 2, kind: .cut)])
-        try log(store).note(.retire)
+        try vault.log(of: store).note(.retire)
         let report = try AuditLog.report(on: vault.folder, keyring: store.keyring)
         #expect(report.faults == [AuditFault(line: 2, kind: .sequence)])
         try store.close()
@@ -82,7 +115,7 @@ struct AuditLogTests {
         let disk = vault.simulatedFileSystem()
         let store = try VaultStore.open(
             at: vault.folder, keyring: TemporaryVault.unlock(vault.keyringFile), access: .owner, fileSystem: disk)
-        let log = log(store)
+        let log = vault.log(of: store)
         let given = Mutex(0)
         let points = Mutex(0)
         let copies = try TemporaryFolder()

@@ -183,7 +183,7 @@ struct ResealTests {
         let old = try store.addMedia("old", length: 1).id
         clock.advance(by: 7200)
         let recent = try store.addMedia("recent", length: 1).id
-        _ = try store.addGeneration(at: vault.keyringPlace())
+        _ = try store.addGeneration(noting: vault.log(of: store))
         clock.advance(by: 7200)
         let newer = try store.addMedia("newer", length: 1)
         // The fixture's film was made by the wall clock, which is later.

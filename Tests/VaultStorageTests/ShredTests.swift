@@ -12,10 +12,6 @@ import VaultTestSupport
 struct ShredTests {
     private static let bytes = SeededGenerator.bytes(60_000, seed: 89)
 
-    private static func log(_ store: VaultStore, _ keyring: String) -> AuditLog {
-        AuditLog(of: store, keyringFile: keyring)
-    }
-
     @Test(
         "Power lost at any point: what stays is readable, what was shredded is there whole or gone, and the rest follows"
     )
@@ -53,8 +49,7 @@ struct ShredTests {
                         try Self.check(opened, film, comment)
                         _ = try opened.shred(film, isQuick: false)
                     }
-                    let kept = try opened.finishShreds(
-                        at: KeyringPlace(path), noting: AuditLog(of: opened, keyringFile: path))
+                    let kept = try opened.finishShreds(noting: AuditLog(of: opened, at: KeyringPlace(path)))
                     #expect(kept.isEmpty, comment)
                     #expect(keyring.activeGenerations == [keyring.currentGeneration], comment)
                     #expect(keyring.currentGeneration > 1, comment)
@@ -73,8 +68,7 @@ struct ShredTests {
         let bytes = try store.shred(film, isQuick: false)
         isShredded.withLock { $0 = true }
         #expect((bytes ?? 0) > 60_000)
-        let place = vault.keyringPlace(fileSystem: disk)
-        #expect(try store.finishShreds(at: place, noting: Self.log(store, vault.keyringFile)).isEmpty)
+        #expect(try store.finishShreds(noting: vault.log(of: store)).isEmpty)
         disk.observe(nil)
         #expect(points.withLock { $0 } > 30)
         try store.close()
@@ -97,10 +91,9 @@ struct ShredTests {
                 sql: "UPDATE resourceKey SET wrapped = zeroblob(60) WHERE resource = ?", arguments: [broken.data])
         }
         _ = try store.shred(film, isQuick: false)
-        let log = Self.log(store, vault.keyringFile)
-        #expect(try store.finishShreds(at: vault.keyringPlace(), noting: log) == [1])
+        #expect(try store.finishShreds(noting: vault.log(of: store)) == [1])
         let report = try AuditLog.report(on: vault.folder, keyring: store.keyring)
-        #expect(report.receipts.map(\.outcome) == [.removed])
+        #expect(report.receipts.map(\.act) == [.rotate, .shred] && report.receipts.last?.outcome == .removed)
         try store.close()
     }
 

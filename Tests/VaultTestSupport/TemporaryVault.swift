@@ -31,6 +31,11 @@ package final class TemporaryVault: Sendable {
         KeyringPlace(keyringFile, fileSystem: fileSystem)
     }
 
+    /// What the acts on the keys of the opened vault are written down in.
+    package func log(of store: VaultStore) -> AuditLog {
+        AuditLog(of: store, at: keyringPlace(fileSystem: store.fileSystem))
+    }
+
     /// Opens the vault.
     package func open(
         _ access: VaultStore.Access = .owner, fileSystem: any FileSystem = PosixFileSystem(),

@@ -19,9 +19,8 @@ extension Vault {
     /// - Throws: ``VaultError`` with code `busy` where another act works on the keys, `owned` where this is not the
     ///   owner, `storage` or `diskFull` where keyring or index cannot be written.
     public func rotateKeys() async throws -> KeyReport {
-        try await changingKeys("rotate") { store, place, log in
-            _ = try store.addGeneration(at: place)
-            try log.note(.rotate)
+        try await changingKeys("rotate") { store, log in
+            _ = try store.addGeneration(noting: log)
             return try KeyReport(store, act: nil)
         }
     }
@@ -36,14 +35,12 @@ extension Vault {
     ///   none of this number; `storage` where the index's log cannot be emptied, and the key is still there; `busy`,
     ///   `owned`.
     public func retireGeneration(_ number: Int) async throws -> KeyReport {
-        try await changingKeys("retire") { store, place, log in
-            let isThere = store.keyring.activeGenerations.contains(number)
+        try await changingKeys("retire") { store, log in
             do {
-                try store.retire(number, at: place)
+                try store.retire(number, noting: log)
             } catch let error as VaultError where error.code == .inUse {
                 throw GenerationNeeds.naming(number, in: store, error)
             }
-            if isThere { try log.note(.retire, generation: number) }
             return try KeyReport(store, act: nil)
         }
     }
@@ -51,12 +48,12 @@ extension Vault {
     /// Does an act on the keys, while no other does. What it does to the store, and the receipt for it, are written where
     /// that may block.
     func changingKeys<Result: Sendable>(
-        _ act: String, _ body: @escaping @Sendable (VaultStore, KeyringPlace, AuditLog) throws -> Result
+        _ act: String, _ body: @escaping @Sendable (VaultStore, AuditLog) throws -> Result
     ) async throws -> Result {
         try requireOwner(to: "changes its keys")
-        let (store, place, log) = (store, keyringPlace, auditLog)
+        let (store, log) = (store, auditLog)
         return try await keyWork.exclusively(act) {
-            try await pool.run { try body(store, place, log) }
+            try await pool.run { try body(store, log) }
         }
     }
 

@@ -16,34 +16,16 @@ extension Vault {
     ///   `diskFull`.
     public func changeLocator() async throws -> KeyReport {
         try requireOwner(to: "changes its keys")
-        let (store, place, log) = (store, keyringPlace, auditLog)
+        let (store, log) = (store, auditLog)
         return try await keyWork.exclusively(KeyAct.rotateLocator.rawValue) {
-            isRenaming.withLock { $0 = true }
-            defer { isRenaming.withLock { $0 = false } }
-            await endLoaders()
+            await endLoaders(with: Self.renamed, refusing: Self.renaming)
+            defer { refusal.withLock { $0 = nil } }
             let report = try await pool.run {
-                _ = try store.changeLocator(at: place) { try Self.principals(in: store, from: $0, to: $1) }
-                try log.note(.changeLocator)
+                _ = try store.changeLocator(noting: log) { try Self.principals(in: store, from: $0, to: $1) }
                 return try KeyReport(store, act: nil)
             }
             try await names.reload()
             return report
-        }
-    }
-
-    /// Ends all readers and fetches, and lets nothing write by an id that it has learned.
-    private func endLoaders() async {
-        let ended = loaders.withLock { loaders in
-            defer { loaders = [:] }
-            return loaders.values.map(\.loader)
-        }
-        for loader in ended { loader.end(with: Self.renamed) }
-        for loader in ended {
-            // A resource whose rows do not open has nothing to write either.
-            try? await loader.ready()
-            await loader.settle()
-            await loader.revalidator.stop()
-            try? await pool.run { loader.record.retire() }
         }
     }
 

@@ -3,19 +3,24 @@ import VaultModel
 import VaultStorage
 
 extension Vault {
-    /// Goes on with what an owner before this one left undone of acts on the keys: shreds first, then a reseal. Asked
-    /// once, a moment after the vault was opened: a command that is done before leaves it to the next.
-    func resumeKeyWork() {
-        let isFirst = hasResumed.withLock { hasResumed in
-            defer { hasResumed = true }
-            return !hasResumed
-        }
-        guard isFirst else { return }
+    /// Goes on with what an owner before this one left undone of acts on the keys: shreds first, then a reseal. Begins a
+    /// moment after the vault was opened: a command that is done before leaves it to the next. An act that is asked for
+    /// comes before a reseal that is gone on with.
+    func resumeKeyWork(now: ContinuousClock.Instant) {
+        guard resumption.withLock({ $0.begins(now: now) }) else { return }
         _ = chores.begin { [weak self] in
-            // What fails is left for the next act, which says why.
             guard let self else { return }
-            _ = try? await keyWork.exclusively("shred") { try await self.finishShreds() }
-            try? await resumeReseal()
+            do {
+                try Task.checkCancellation()
+                try await keyWork.exclusively("shred") { _ = try await self.finishShreds() }
+                try await resumeReseal()
+                resumption.withLock { $0.finish() }
+            } catch let error where error is CancellationError || (error as? VaultError)?.code == .busy {
+                resumption.withLock { $0.giveWay() }
+            } catch {
+                // Whoever acts on the keys next is told why.
+                resumption.withLock { $0.fail(now: .now) }
+            }
         }
     }
 }

@@ -56,9 +56,8 @@ extension Vault {
     ///   keys, `wrongKey` where the order was made without the keyring, `olderKeyring` where the keyring has changed
     ///   since, `invalidArgument` where it cannot be.
     package func carryOut(_ order: KeyringOrder) async throws {
-        try await changingKeys(order.name) { store, place, log in
-            try store.changeKeyring(at: place) { try $0.carryOut(order) }
-            try log.note(order.act.receipt)
+        try await changingKeys(order.name) { _, log in
+            try log.change(order.act.receipt) { try $0.carryOut(order) }
         }
     }
 
@@ -70,7 +69,7 @@ extension Vault {
     }
 
     private var keyringOrders: KeyringOrders {
-        KeyringOrders(keyring: store.keyring, path: keyringFile, fileSystem: store.fileSystem, pool: pool)
+        KeyringOrders(keyring: store.keyring, path: auditLog.place.path, fileSystem: store.fileSystem, pool: pool)
     }
 }
 

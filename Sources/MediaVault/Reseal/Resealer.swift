@@ -15,8 +15,8 @@ struct Resealer {
     private var lastTold: ContinuousClock.Instant?
     /// How many segments are sealed at a time: one while another waits for the disk.
     private var width = 2
-    /// Segments that cannot be read now.
-    private var unreadable: Set<SegmentID> = []
+    /// Segments that were tried, with the blocks that were known to be bad then: nothing else comes of trying again.
+    private var tried: [SegmentID: Set<Int>] = [:]
 
     /// A resource at work: nobody lets go of its loader meanwhile.
     private struct Entry {
@@ -68,14 +68,21 @@ struct Resealer {
         progress()
     }
 
+    /// - Returns: the resources that this run is done with.
     private mutating func reseal(_ batch: [ResourceID]) async throws -> [ResourceID] {
         var entries: [Entry] = []
-        for id in batch {
-            if let entry = try await begin(id) { entries.append(entry) } else { resourcesTotal -= 1 }
-        }
-        guard !entries.isEmpty else { return [] }
-        try await blocking { try $0.backUpCatalog() }
         var done: [ResourceID] = []
+        for id in batch {
+            switch try await begin(id) {
+            case .begun(let entry): entries.append(entry)
+            case .doneBefore:
+                done.append(id)
+                resourcesTotal -= 1
+            case .left: resourcesTotal -= 1
+            }
+        }
+        guard !entries.isEmpty else { return done }
+        try await blocking { try $0.backUpCatalog() }
         while !entries.isEmpty {
             var growing: [Entry] = []
             for entry in entries {
@@ -93,20 +100,28 @@ struct Resealer {
         return done
     }
 
-    /// Gives a resource its new key; nil where nothing is to be done.
-    private mutating func begin(_ id: ResourceID) async throws -> Entry? {
+    private enum Beginning {
+        case begun(Entry)
+        /// In this run, which was broken off: its receipt is still to come.
+        case doneBefore
+        /// It is gone, or does not open.
+        case left
+    }
+
+    /// Gives a resource its new key.
+    private mutating func begin(_ id: ResourceID) async throws -> Beginning {
         do {
-            guard let resource = try await blocking({ try $0.index.resource(id) }) else { return nil }
+            guard let resource = try await blocking({ try $0.index.resource(id) }) else { return .left }
             let (loader, lease) = try vault.use(resource)
             try await loader.ready()
             let (record, run) = (loader.record, order.run)
             let isLeft = try await blocking { _ in try record.beginReseal(run: run) }
-            return isLeft ? Entry(loader: loader, lease: lease) : nil
+            return isLeft ? .begun(Entry(loader: loader, lease: lease)) : .doneBefore
         } catch let error as VaultError where error.code == .integrity {
             report.problems += 1
-            return nil
+            return .left
         } catch let error as VaultError where error.code == .removed {
-            return nil
+            return .left
         }
     }
 
@@ -121,14 +136,15 @@ struct Resealer {
     private mutating func sealAll(of loader: ResourceLoader) async throws -> Outcome {
         let record = loader.record
         while true {
-            let page = try await blocking { _ in try record.resealTasks(limit: Self.pageSize) }
-            let (tasks, known) = (page, unreadable)
-            let ready = tasks.filter {
-                !$0.isOpen && !known.contains($0.segment.id) && loader.hasTakenOver($0.segment)
-            }
+            // Those that were tried come up again, and must not hide what stands behind them.
+            let limit = Self.pageSize + tried.count
+            let page = try await blocking { _ in try record.resealTasks(limit: limit) }
+            let known = tried
+            let tasks = page.filter { known[$0.segment.id] != $0.badBlocks }
+            let ready = tasks.filter { !$0.isOpen && loader.hasTakenOver($0.segment) }
             try await seal(ready, of: loader)
             guard ready.isEmpty else { continue }
-            if tasks.contains(where: { $0.isOpen || !known.contains($0.segment.id) }) { return .growing }
+            guard tasks.isEmpty else { return .growing }
             return try await blocking { _ in try record.finishReseal() } ? .done : .stuck
         }
     }
@@ -169,8 +185,10 @@ struct Resealer {
         case .sealed:
             report.segments += 1
             report.bytes += task.segment.length
-        case .unreadable: unreadable.insert(task.segment.id)
-        case .damaged: report.damage += 1
+        case .unreadable: tried[task.segment.id] = task.badBlocks
+        case .damaged:
+            tried[task.segment.id] = task.badBlocks
+            report.damage += 1
         case .changed: break
         case .full(let error): throw error
         case .failed(let error): throw error

@@ -19,15 +19,18 @@ extension Vault {
             throw VaultError(.invalidArgument, "this vault has another id; status names it, and destroying wants it")
         }
         let report = try await keyWork.exclusively("destroy") {
-            await endLoaders()
-            let (store, log, place, file) = (store, auditLog, keyringPlace, keyringFile)
+            let destroyed = VaultError(.closed, "the vault was destroyed")
+            await endLoaders(with: destroyed, refusing: destroyed)
+            let (store, log) = (store, auditLog)
+            // Done again where it fails, by whoever can still use the vault.
+            defer { refusal.withLock { $0 = nil } }
             return try await pool.run {
                 let resources = try store.destroyRows()
                 // While there is a key to sign it with. From here on nothing can be read any more.
                 try log.note(.destroy, outcome: .destroyed, resources: Int64(resources))
                 let backups = store.keyring.generationRecords.map(\.backups).max() ?? 0
-                try place.destroyCopies(of: store.keyring.vaultID)
-                try KeyringFile.destroy(file, fileSystem: store.fileSystem)
+                try log.place.destroyCopies(of: store.keyring.vaultID)
+                try KeyringFile.destroy(log.place.path, fileSystem: store.fileSystem)
                 // What cannot be removed is noise.
                 try? store.finishDestruction()
                 return DestructionReport(
@@ -36,18 +39,5 @@ extension Vault {
         }
         await close()
         return report
-    }
-
-    /// Ends every reader and fetch, and waits until nothing is written any more.
-    private func endLoaders() async {
-        let loaders = loaders.withLock { table in
-            for id in table.keys { table[id]?.isRemoving = true }
-            return table.values.map(\.loader)
-        }
-        for loader in loaders { loader.end(with: VaultError(.closed, "the vault was destroyed")) }
-        for loader in loaders {
-            await loader.settle()
-            loader.record.retire()
-        }
     }
 }

@@ -25,7 +25,8 @@ extension Vault {
             var titles: [ShreddedTitle] = []
             for reference in references { titles.append(try await shredOne(reference, quick: quick)) }
             let kept = try await finishShreds()
-            let isDestroyed = !quick && kept.isEmpty
+            // Where nothing was there to be forgotten nothing was turned either.
+            let isDestroyed = !quick && kept.isEmpty && titles.contains { $0.error == nil }
             return ShredReport(
                 titles: titles, outcome: isDestroyed ? .destroyed : .removed,
                 generation: store.keyring.currentGeneration)
@@ -45,8 +46,8 @@ extension Vault {
     ///
     /// - Returns: generations that could not be destroyed, because a key that they wrap does not open.
     func finishShreds() async throws -> [Int] {
-        let (store, place, log) = (store, keyringPlace, auditLog)
-        return try await pool.run { try store.finishShreds(at: place, noting: log) }
+        let (store, log) = (store, auditLog)
+        return try await pool.run { try store.finishShreds(noting: log) }
     }
 
     /// - Throws: ``VaultError`` with code `owned` where this process may not change the vault.

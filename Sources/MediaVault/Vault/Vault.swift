@@ -27,37 +27,34 @@ public final class Vault: Sendable {
     let roomPace = Mutex(RoomPace())
     private let retry: RetryPolicy
     let names: ResourceNames
-    private let unlockRestsWithVault: Bool
+    let unlockRestsWithVault: Bool
     /// Where this process serves what the vault has: it never asks there.
     private let ownListeners = OwnListeners()
-    /// The keyring's file.
-    let keyringFile: String
     /// Receipts for what is done to the keys.
     let auditLog: AuditLog
     /// One act on the keys at a time.
     package let keyWork = KeyWork()
-    /// Whether acts on the keys that were broken off have been gone on with.
-    let hasResumed = Mutex(false)
-    /// Whether resource ids are being computed anew: nobody gets a loader.
-    let isRenaming = Mutex(false)
+    /// Acts on the keys that an owner before this one broke off.
+    let resumption = Mutex(Resumption())
+    /// Why nobody gets a loader for the time being; nil where everybody does.
+    let refusal = Mutex<VaultError?>(nil)
     let loaders = Mutex<[ResourceID: LoaderEntry]>([:])
     private let upkeep = Mutex<Task<Void, Never>?>(nil)
     private let isClosed = Mutex(false)
-    private let visits = Mutex(Visits())
+    let visits = Mutex(Visits())
     let answers = AnswerLog()
     /// Work that must be over before the store closes.
     let chores = Chores()
 
     /// How long a loader that nobody uses is kept.
-    private static let idleTime: Duration = .seconds(60)
+    static let idleTime: Duration = .seconds(60)
 
     /// The version of the library, as origins see it in `User-Agent`.
     public static let version = "0.1.0"
 
     private init(store: VaultStore, keyringFile: String, options: VaultOptions, unlockRestsWithVault: Bool) {
         self.store = store
-        self.keyringFile = keyringFile
-        auditLog = AuditLog(of: store, keyringFile: keyringFile)
+        auditLog = AuditLog(of: store, at: KeyringPlace(keyringFile, fileSystem: store.fileSystem))
         self.unlockRestsWithVault = unlockRestsWithVault
         modeOfRun = options.access == .reader ? .offline : options.mode
         retry = options.retry
@@ -107,7 +104,9 @@ public final class Vault: Sendable {
             return isClosed
         }
         guard !wasClosed else { return }
-        upkeep.withLock { $0?.cancel() }
+        let upkeep = upkeep.withLock { $0 }
+        upkeep?.cancel()
+        await upkeep?.value
         await chores.end()
         await keyWork.end()
         let loaders = loaders.withLock { $0.values.map(\.loader) }
@@ -200,9 +199,9 @@ public final class Vault: Sendable {
     ) throws -> (ResourceLoader, LoaderLease) {
         try checkOpen()
         let loader = try loaders.withLock { loaders in
+            if let refusal = refusal.withLock({ $0 }) { throw refusal }
             // An id that was computed before names nothing any more.
-            guard !isRenaming.withLock({ $0 }), try key.id(keyring: store.keyring, locator: store.index.locator) == id
-            else { throw Self.renaming }
+            guard try key.id(keyring: store.keyring, locator: store.index.locator) == id else { throw Self.renaming }
             if let entry = loaders[id], entry.isRemoving { throw ResourceRecord.removed }
             var entry =
                 loaders[id].flatMap { $0.loader.isBroken ? nil : $0 }
@@ -242,40 +241,6 @@ public final class Vault: Sendable {
         }
     }
 
-    // MARK: Looking
-
-    /// All resources, a page at a time, in no order that means anything.
-    public func resources() -> ResourceListing { ResourceListing(store: store, pool: pool) }
-
-    /// What the vault holds of a resource; nil where it has never seen it.
-    public func summary(of reference: MediaReference) async throws -> ResourceSummary? {
-        let store = store
-        let id = try await name(reference).id
-        return try await pool.run {
-            try store.index.resource(id).map { ResourceSummary($0) }
-        }
-    }
-
-    /// Counts and state of the vault.
-    public func status() async throws -> VaultStatus {
-        let store = store
-        let rests = unlockRestsWithVault
-        let failure = passage.withLock { $0.failure }
-        let limits = try await limitsInForce()
-        return try await pool.run {
-            let totals = try store.index.totals()
-            let (tally, used) = (store.tally, try store.bytesUsed())
-            return VaultStatus(
-                vaultID: store.keyring.vaultID.hex, resources: totals.resources, bytes: totals.bytes,
-                segments: totals.segments, bytesFetched: try store.bytesFetched(),
-                generation: store.keyring.currentGeneration, keysLocked: MemoryLock.shared.refusal == nil,
-                swapInReach: SwapReach.isOpen,
-                unlockMethod: store.keyring.unlockedBy.rawValue, used: used, limits: limits,
-                passedThrough: tally.passedThrough, evicted: tally.evicted, storeFailure: failure,
-                unlockRestsWithVault: rests)
-        }
-    }
-
     /// What makes and checks the addresses that players use.
     public var tokens: TokenIssuer { TokenIssuer(keyring: store.keyring) }
 
@@ -293,31 +258,5 @@ public final class Vault: Sendable {
             }
         }
         upkeep.withLock { $0 = task }
-    }
-
-    func keepUp(now: ContinuousClock.Instant) async {
-        for loader in loaders.withLock({ $0.values.map(\.loader) }) {
-            loader.change { $0.tick(now: now) }
-            loader.opened.dropIdle(now: now)
-            await loader.tellFreshness()
-        }
-        loaders.withLock { loaders in
-            loaders = loaders.filter { _, entry in
-                entry.isInUse || now - entry.idleSince < Self.idleTime
-            }
-        }
-        await keepRoom(now: now)
-        resumeKeyWork()
-        let (store, visited) = (store, visits.withLock { $0.take() })
-        do {
-            try await pool.run {
-                try store.touch(visited)
-                try store.flushCounters()
-                try store.backUpCatalogIfDue()
-            }
-        } catch {
-            // Upkeep that fails is tried again in a second.
-            visits.withLock { $0.putBack(visited) }
-        }
     }
 }

@@ -25,14 +25,12 @@ extension Keyring {
         keys.locators[locator].map { KeyDerivation.value(from: $0.secret, .audit, resource.bytes) }
     }
 
-    /// Writes down how many receipts there are, so that a log that is cut shows. Blocks.
+    /// The bytes of a keyring's file that counts a receipt, so that a log that is cut shows.
     ///
-    /// - Throws: as ``change(reading:writing:_:)``.
-    package func noteReceipt(
-        _ sequence: Int64, reading read: () throws -> [UInt8], writing write: ([UInt8]) throws -> Void
-    ) throws {
-        try change(reading: read, writing: write) {
-            $0.document.receiptSequence = max($0.document.receiptSequence, sequence)
-        }
+    /// - Throws: as ``KeyringReader`` where the file is not this keyring's.
+    package func counting(_ receipt: Receipt, in file: [UInt8]) throws -> [UInt8] {
+        var edit = try editing(file)
+        edit.document.receiptSequence = receipt.sequence
+        return try edit.document.encoded(rootKey: edit.rootKey.secret)
     }
 }

@@ -87,7 +87,8 @@ package final class Keyring: Sendable {
     ///
     /// - Throws: ``VaultError`` with code `storage` where the system gives no randomness or memory; then it stays open.
     package func close() throws {
-        // A change that is on its way would put the keys back.
+        // What is being read or written would put the keys back.
+        followed.withLock { $0 = nil }
         try writing.withLock { _ in try opened.withLock { $0 = try KeyringKeys(closing: $0) } }
     }
 
@@ -96,18 +97,17 @@ package final class Keyring: Sendable {
     /// From now on takes over what the vault's owner, another process, writes: when a generation is missing here.
     package func follow(reading read: @escaping @Sendable () throws -> [UInt8]) { followed.withLock { $0 = read } }
 
-    /// Reads a file that another process may have written anew.
-    ///
-    /// - Returns: whether it was, and its keys are here now; a new root key opens to those alone who unlock it.
-    private func catchUp() -> Bool {
-        guard let read = followed.withLock({ $0 }) else { return false }
-        let root = keys.rootKey
-        guard let document = try? KeyringReader.document(in: read(), authenticatedBy: root.secret),
-            document.vaultID == vaultID, document.revision > revision,
-            let newer = try? KeyringKeys(opening: document, rootKey: root)
-        else { return false }
-        opened.withLock { if $0.revision < newer.revision { $0 = newer } }
-        return true
+    /// Takes over a file that another process may have written anew; a new root key opens to those alone who unlock it.
+    private func catchUp() {
+        // Held until it is done: nothing is taken over after closing.
+        followed.withLock { read in
+            let root = keys.rootKey
+            guard let read, let document = try? KeyringReader.document(in: read(), authenticatedBy: root.secret),
+                document.vaultID == vaultID, document.revision > revision,
+                let newer = try? KeyringKeys(opening: document, rootKey: root)
+            else { return }
+            opened.withLock { $0 = newer }
+        }
     }
 
     // MARK: Names
@@ -145,8 +145,12 @@ package final class Keyring: Sendable {
     package func unwrap(
         _ wrapped: [UInt8], resource: ResourceID, number: Int, generation: Int
     ) throws -> SharedKey? {
-        let known = try wrappingKey(resource, generation)
-        guard let wrapping = try known ?? (catchUp() ? wrappingKey(resource, generation) : nil),
+        var wrapping = try wrappingKey(resource, generation)
+        if wrapping == nil {
+            catchUp()
+            wrapping = try wrappingKey(resource, generation)
+        }
+        guard let wrapping,
             let key = try SealedValue.openKey(
                 wrapped, key: wrapping.secret, associatedData: Self.wrapData(resource, number, generation))
         else { return nil }

@@ -4,41 +4,32 @@ package import VaultModel
 
 /// `audit.log`: a signed receipt for each act on the keys of a vault, one after the other.
 ///
-/// The log leads, the keyring follows: a receipt is durable before the keyring counts it, so a crash between leaves one
-/// receipt more than the keyring knows, never one less. Every call may block.
+/// The log leads, the keyring follows: a receipt is durable before the keyring counts it, and an act that changes the
+/// keyring is done by the same write that counts its receipt. So a crash between leaves one receipt more than there were
+/// acts, never one less. Every call may block.
 package final class AuditLog: Sendable {
-    private let folder: String
-    private let keyring: Keyring
-    private let keyringFile: String
-    private let fileSystem: any FileSystem
-    private let now: @Sendable () -> Int64
-    private let locator: @Sendable () -> Int
+    /// Where the keyring lies that counts the receipts.
+    package let place: KeyringPlace
+
+    private let store: VaultStore
+    private let file: AuditFile
     private let writing = Mutex(())
 
-    /// More than the longest line.
-    private static let tailBytes: Int64 = 8192
-    /// The longest log that is read.
-    private static let mostBytes = 256 << 20
-
-    /// The log of an opened vault.
-    ///
-    /// - Parameter keyringFile: where the keyring lies that counts the receipts.
-    package convenience init(of store: VaultStore, keyringFile: String) {
-        self.init(
-            folder: store.folder, keyring: store.keyring, keyringFile: keyringFile, fileSystem: store.fileSystem,
-            now: store.now, locator: { store.index.locator })
+    /// What a receipt says that the log does not know by itself.
+    private struct Content {
+        let act: Receipt.Act
+        var outcome = Receipt.Outcome.done
+        /// Nil for the current one.
+        var generation: Int?
+        var subject: String?
+        var resources: Int64?
     }
 
-    init(
-        folder: String, keyring: Keyring, keyringFile: String, fileSystem: any FileSystem,
-        now: @escaping @Sendable () -> Int64, locator: @escaping @Sendable () -> Int
-    ) {
-        self.folder = folder
-        self.keyring = keyring
-        self.keyringFile = keyringFile
-        self.fileSystem = fileSystem
-        self.now = now
-        self.locator = locator
+    /// The log of an opened vault.
+    package init(of store: VaultStore, at place: KeyringPlace) {
+        self.store = store
+        self.place = place
+        file = AuditFile(in: store.folder, fileSystem: store.fileSystem)
     }
 
     /// Writes a receipt for what was done. Only the vault's owner does.
@@ -53,44 +44,129 @@ package final class AuditLog: Sendable {
         _ act: Receipt.Act, outcome: Receipt.Outcome = .done, generation: Int? = nil, subject: ResourceID? = nil,
         resources: Int64? = nil
     ) throws -> Receipt {
-        let name = subject.flatMap { keyring.auditSubject(of: $0, locator: locator()) }
-        return try write(
-            act, outcome, generation: generation, subject: name.map { Hex.encode($0) }, resources: resources)
+        let name = subject.flatMap { store.keyring.auditSubject(of: $0, locator: store.index.locator) }
+        return try note(
+            Content(
+                act: act, outcome: outcome, generation: generation, subject: name.map { Hex.encode($0) },
+                resources: resources))
     }
 
     /// The same for a resource that the index does not have any more, by what receipts call it.
     package func note(_ act: Receipt.Act, outcome: Receipt.Outcome, ofSubject subject: String) throws {
-        try write(act, outcome, generation: nil, subject: subject, resources: nil)
+        _ = try note(Content(act: act, outcome: outcome, subject: subject))
     }
 
-    @discardableResult
-    private func write(
-        _ act: Receipt.Act, _ outcome: Receipt.Outcome, generation: Int?, subject: String?, resources: Int64?
-    ) throws -> Receipt {
+    private func note(_ content: Content) throws -> Receipt {
         try writing.withLock { _ in
+            // The index does not demand a keyring that counts it: a backup made just before is as good.
+            try write(content, or: "it is done, but its receipt cannot be written to audit.log", isRemembered: false) {
+                _ in
+            }.receipt
+        }
+    }
+
+    /// Changes the keyring, with a receipt for it.
+    ///
+    /// - Parameter generation: the one that the act is about; nil for the one that is current then.
+    /// - Throws: as ``VaultStore/changeKeyring(at:isRemembered:leading:_:)``; ``VaultError`` where the log cannot be
+    ///   written: then nothing has changed.
+    package func change<Result: Sendable>(
+        _ act: Receipt.Act, generation: Int? = nil, _ edit: (inout KeyringEdit) throws -> Result
+    ) throws -> Result {
+        try writing.withLock { _ in
+            let end = try Self.translating("audit.log cannot be read") { () throws(FileFailure) in try file.end() }
             do {
-                let (file, isNew) = try open()
-                let (end, last) = try tail(of: file)
-                let lastSequence = last.flatMap { ReceiptLine($0) }?.receipt.sequence ?? 0
-                let receipt = Receipt(
-                    sequence: max(lastSequence, keyring.receiptSequence) + 1, time: max(0, now()), act: act,
-                    outcome: outcome, generation: generation ?? keyring.currentGeneration, subject: subject,
-                    resources: resources)
-                let line = try keyring.sign(
-                    receipt, previous: last.map { ReceiptLine.hash(of: $0) } ?? ReceiptLine.noLine)
-                try file.truncate(to: end)
-                try file.write(line, at: end)
-                try file.synchronize()
-                // Only behind a line that is durable: of a longer write, the end may reach the disk before the middle.
-                try file.write([0x0A], at: end + Int64(line.count))
-                try file.synchronize()
-                if isNew { try fileSystem.synchronizeDirectory(folder) }
-                try count(receipt.sequence)
-                return receipt
-            } catch let failure as FileFailure {
-                throw failure.vaultError("keys: it is done, but its receipt cannot be written to audit.log")
+                return try write(
+                    Content(act: act, generation: generation), at: end,
+                    or: "the receipt cannot be written to audit.log, and so nothing was done", isRemembered: true, edit
+                ).result
+            } catch {
+                // A line for what was not done would be a lie. Where nobody can say it stays.
+                if isUncounted(end) { try? file.cut(to: end) }
+                throw error
             }
         }
+    }
+
+    private func write<Result: Sendable>(
+        _ content: Content, at known: AuditFile.End? = nil, or failure: String, isRemembered: Bool,
+        _ edit: (inout KeyringEdit) throws -> Result
+    ) throws -> (receipt: Receipt, result: Result) {
+        let end = try known ?? Self.translating(failure) { () throws(FileFailure) in try file.end() }
+        var line: [UInt8] = []
+        return try store.changeKeyring(
+            at: place, isRemembered: isRemembered,
+            leading: {
+                try store.withDiskRoom {
+                    try Self.translating(failure) { () throws(FileFailure) in try file.append(line, at: end) }
+                }
+            },
+            { editing in
+                let result = try edit(&editing)
+                let receipt = Self.receipt(content, after: end, in: editing.document, time: store.now())
+                line = try Self.line(receipt, after: end, signedBy: store.keyring)
+                editing.document.receiptSequence = receipt.sequence
+                return (receipt, result)
+            })
+    }
+
+    private static func receipt(
+        _ content: Content, after end: AuditFile.End, in document: KeyringDocument, time: Int64
+    ) -> Receipt {
+        Receipt(
+            sequence: max(sequence(of: end), document.receiptSequence) + 1, time: max(0, time), act: content.act,
+            outcome: content.outcome, generation: content.generation ?? Int(document.current),
+            subject: content.subject, resources: content.resources)
+    }
+
+    private static func line(
+        _ receipt: Receipt, after end: AuditFile.End, signedBy keyring: Keyring
+    ) throws -> [UInt8] {
+        try keyring.sign(receipt, previous: end.last.map { ReceiptLine.hash(of: $0) } ?? ReceiptLine.noLine)
+    }
+
+    /// Whether the keyring's file surely counts nothing that stands behind an end of the log.
+    private func isUncounted(_ end: AuditFile.End) -> Bool {
+        guard let now = try? file.end(), now.offset > end.offset,
+            let document = try? store.keyring.document(of: place.read())
+        else { return false }
+        return document.receiptSequence < Self.sequence(of: now)
+    }
+
+    private static func sequence(of end: AuditFile.End) -> Int64 {
+        end.last.flatMap { ReceiptLine($0) }?.receipt.sequence ?? 0
+    }
+
+    private static func translating<Result>(
+        _ what: String, _ body: () throws(FileFailure) -> Result
+    ) throws(VaultError) -> Result {
+        do throws(FileFailure) {
+            return try body()
+        } catch {
+            throw error.vaultError(what)
+        }
+    }
+
+    // MARK: Without a store
+
+    /// Writes the receipt for a backup that is to take the keyring's place. Only who holds the vault's lock does.
+    ///
+    /// - Parameters:
+    ///   - file: what is to be the keyring's file.
+    ///   - keyring: what opens it.
+    /// - Returns: the bytes of that file with the receipt counted.
+    /// - Throws: ``VaultError`` where the log cannot be written.
+    package static func noteRestore(
+        to file: [UInt8], of keyring: Keyring, in folder: String, fileSystem: any FileSystem = PosixFileSystem(),
+        time: Int64 = WallClock.now()
+    ) throws -> [UInt8] {
+        let log = AuditFile(in: folder, fileSystem: fileSystem)
+        let failure = "the receipt cannot be written to audit.log, and so nothing was restored"
+        let end = try translating(failure) { () throws(FileFailure) in try log.end() }
+        let receipt = receipt(Content(act: .restore), after: end, in: try keyring.document(of: file), time: time)
+        let line = try line(receipt, after: end, signedBy: keyring)
+        try translating(failure) { () throws(FileFailure) in try log.append(line, at: end) }
+        return try keyring.counting(receipt, in: file)
     }
 
     /// Reads and checks a log; an empty one where there is none.
@@ -99,37 +175,9 @@ package final class AuditLog: Sendable {
     package static func report(
         on folder: String, keyring: Keyring?, fileSystem: any FileSystem = PosixFileSystem()
     ) throws -> AuditReport {
-        var log: [UInt8] = []
-        do throws(FileFailure) {
-            log = try fileSystem.contents(of: folder + "/audit.log", atMost: mostBytes)
-        } catch {
-            guard error.kind == .notFound else { throw error.vaultError("audit.log cannot be read") }
+        let log = try translating("audit.log cannot be read") { () throws(FileFailure) in
+            try AuditFile(in: folder, fileSystem: fileSystem).contents()
         }
         return AuditCheck.report(on: log, anchor: try keyring?.auditAnchor())
-    }
-
-    private func open() throws(FileFailure) -> (file: any StoredFile, isNew: Bool) {
-        let path = folder + "/audit.log"
-        return fileSystem.exists(path)
-            ? (try fileSystem.open(path, writable: true), false) : (try fileSystem.create(path), true)
-    }
-
-    /// Where the last whole line ends, and that line; what stands behind it was promised to nobody.
-    private func tail(of file: any StoredFile) throws(FileFailure) -> (end: Int64, line: [UInt8]?) {
-        let size = try file.size()
-        // All of it where the last bytes have no line end: then it is short, or damaged.
-        for first in [max(0, size - Self.tailBytes), 0] {
-            let bytes = try file.read(count: Int(size - first), at: first)
-            guard let end = bytes.lastIndex(of: 0x0A) else { continue }
-            let start = bytes[..<end].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
-            return (first + Int64(end) + 1, Array(bytes[start..<end]))
-        }
-        return (0, nil)
-    }
-
-    private func count(_ sequence: Int64) throws {
-        try keyring.noteReceipt(
-            sequence, reading: { try KeyringFile.read(keyringFile, fileSystem: fileSystem) },
-            writing: { try KeyringFile.write($0, to: keyringFile, fileSystem: fileSystem) })
     }
 }

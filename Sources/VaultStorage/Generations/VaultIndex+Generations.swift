@@ -49,7 +49,7 @@ extension VaultIndex {
                 )
             }
             try db.execute(sql: "DELETE FROM generation WHERE number = ?", arguments: [number])
-            // A receipt may have raised the revision since: what the index has let go of must not look new to it.
+            // Receipts raise the revision, too: what the index has let go of must not look new to it.
             try db.execute(
                 sql: "UPDATE vault SET keyringRevision = max(keyringRevision, ?)", arguments: [keyring.revision])
         }

@@ -42,7 +42,7 @@ extension VaultIndex {
     func keyCount(notWrappedBy generation: Int) throws -> Int {
         try read { db in
             try Int.fetchOne(
-                db, sql: "SELECT count(*) FROM resourceKey WHERE generation < ?", arguments: [generation]) ?? 0
+                db, sql: "SELECT count(*) FROM resourceKey WHERE generation <> ?", arguments: [generation]) ?? 0
         }
     }
 }

@@ -1,40 +1,21 @@
 import Synchronization
-package import VaultCrypto
+import VaultCrypto
 import VaultModel
 
 // Generations come and go by *Two files, one law*: a crash between leaves a key too many, never one too few. Only the
 // owner does this, one act at a time.
 extension VaultStore {
-    /// Changes the keyring, and notes in the index how new it is.
-    ///
-    /// - Parameter prepare: is called when the keyring is durable, and before its keys are used here.
-    /// - Throws: as ``Keyring/change(reading:writing:_:)``; what `prepare` throws.
-    package func changeKeyring<Result>(
-        at place: KeyringPlace, preparing prepare: () throws -> Void = {},
-        _ edit: (inout KeyringEdit) throws -> Result
-    ) throws -> Result {
-        let result = try keyring.change(
-            reading: place.read,
-            writing: { bytes in
-                try place.write(bytes)
-                try prepare()
-            }, edit)
-        try index.rememberKeyring()
-        return result
-    }
-
     /// Makes a new generation the current one: new resources use it from now on.
     ///
     /// - Returns: its number.
-    package func addGeneration(at place: KeyringPlace) throws -> Int {
-        var number = 0
-        let floor = try index.generations().all.max() ?? 0
-        try changeKeyring(at: place, preparing: { try index.addGeneration(number) }) { edit in
-            number = try edit.addGeneration(now: now(), above: floor)
-        }
+    package func addGeneration(noting log: AuditLog) throws -> Int {
+        let floor = try newestGeneration()
         noteChange()
-        return number
+        return try log.change(.rotate) { try $0.addGeneration(now: now(), above: floor) }
     }
+
+    /// The highest number that the index knows of: a restored keyring may not know every one that was given.
+    func newestGeneration() throws -> Int { try index.generations().all.max() ?? 0 }
 
     /// Begins to wrap every resource key anew under the current generation; ``finishRewrap()`` belongs to its end.
     package func rewrap() throws -> Rewrap { try Rewrap(self) }
@@ -51,7 +32,7 @@ extension VaultStore {
     ///
     /// - Throws: ``VaultError`` with code `inUse` where something needs it, `invalidArgument` where there is none of this
     ///   number, `storage` or `owned` where the index's log cannot be emptied: then the key is still there.
-    package func retire(_ number: Int, at place: KeyringPlace) throws {
+    package func retire(_ number: Int, noting log: AuditLog) throws {
         guard number != keyring.currentGeneration else { throw KeyringEdit.currentGeneration(number) }
         guard let record = keyring.generationRecords.first(where: { $0.number == number }) else {
             throw KeyringEdit.unknownGeneration(number)
@@ -60,8 +41,8 @@ extension VaultStore {
         noteChange()
         try withDiskRoom { try index.removeGeneration(number) }
         try eraseTraces(after: "nothing needs generation \(number) any more, but keys that it wrapped")
-        try place.destroyCopies(of: keyring.vaultID)
-        try changeKeyring(at: place) { try $0.retireGeneration(number) }
+        try log.place.destroyCopies(of: keyring.vaultID)
+        try log.change(.retire, generation: number) { try $0.retireGeneration(number) }
     }
 
     /// Renews the backup, empties the log and removes what was put aside, whatever was written since.
@@ -79,13 +60,13 @@ extension VaultStore {
     // MARK: Turning the generation
 
     /// Makes a new generation current, wraps every key anew under it, and destroys all others, so that nothing that they
-    /// wrapped opens any more. What is begun is finished by ``finishTurn(at:)``, after a crash too.
+    /// wrapped opens any more. What is begun is finished by ``finishTurn(noting:)``, after a crash too.
     ///
     /// - Returns: the generations that had to stay, because a key that they wrap does not open.
-    package func turnGeneration(at place: KeyringPlace) throws -> [Int] {
-        let current = try addGeneration(at: place)
+    package func turnGeneration(noting log: AuditLog) throws -> [Int] {
+        let current = try addGeneration(noting: log)
         try withDiskRoom { try index.beginRetiring(keyring.activeGenerations.filter { $0 != current }) }
-        return try finishTurn(at: place)
+        return try finishTurn(noting: log)
     }
 
     /// Whether the end of a generation is decided, and not finished.
@@ -101,14 +82,15 @@ extension VaultStore {
 
     /// Finishes what ends generations and was begun: a turn, or the retirement of one.
     ///
-    /// - Returns: as ``turnGeneration(at:)``.
-    package func finishTurn(at place: KeyringPlace) throws -> [Int] {
+    /// - Returns: as ``turnGeneration(noting:)``.
+    package func finishTurn(noting log: AuditLog) throws -> [Int] {
         var rewrap = try rewrap()
         while try rewrap.step() {}
         try finishRewrap()
+        if rewrap.done > 0 { try log.note(.rewrap, resources: Int64(rewrap.done)) }
         return try retiringGenerations().filter { number in
             do {
-                try retire(number, at: place)
+                try retire(number, noting: log)
                 return false
             } catch let error as VaultError where error.code == .inUse {
                 return true

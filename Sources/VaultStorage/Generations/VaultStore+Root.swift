@@ -1,4 +1,5 @@
 package import VaultCrypto
+import VaultModel
 
 extension VaultStore {
     /// Makes a new root key, a new token key and a new generation, in one write of the keyring.
@@ -7,15 +8,13 @@ extension VaultStore {
     ///   - secrets: what opens the slots that stay.
     ///   - dropsOthers: whether slots that none of them opens go.
     /// - Returns: the number of the new generation.
-    /// - Throws: as ``KeyringEdit/renewRoot(openedBy:droppingOthers:now:)`` and ``changeKeyring(at:preparing:_:)``.
+    /// - Throws: as ``KeyringEdit/renewRoot(openedBy:droppingOthers:now:)`` and ``AuditLog/change(_:generation:_:)``.
     package func renewRoot(
-        openedBy secrets: [SharedSecret], droppingOthers dropsOthers: Bool, at place: KeyringPlace
+        openedBy secrets: [SharedSecret], droppingOthers dropsOthers: Bool, noting log: AuditLog
     ) throws -> Int {
-        var number = 0
-        try changeKeyring(at: place, preparing: { try index.addGeneration(number) }) { edit in
-            number = try edit.renewRoot(openedBy: secrets, droppingOthers: dropsOthers, now: now())
-        }
         noteChange()
-        return number
+        return try log.change(.rotateRoot) {
+            try $0.renewRoot(openedBy: secrets, droppingOthers: dropsOthers, now: now())
+        }
     }
 }

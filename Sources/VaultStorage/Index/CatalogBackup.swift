@@ -25,6 +25,7 @@ package enum CatalogBackup {
     }
 
     private static func copyRows(_ index: VaultIndex, to path: String) throws {
+        try index.checkOpen()
         try IndexError.translating {
             try index.database.writeWithoutTransaction { db in
                 try db.execute(sql: "ATTACH DATABASE ? AS backup", arguments: [path])

@@ -1,5 +1,7 @@
+import Foundation
 import GRDB
 import VaultCrypto
+import VaultModel
 
 extension VaultIndex {
     /// Seals the metadata of a resource anew.
@@ -12,5 +14,35 @@ extension VaultIndex {
             try db.execute(
                 sql: "UPDATE resource SET metadata = ? WHERE id = ?", arguments: [sealed.data, resource.id.data])
         }
+    }
+
+    /// Seals what is known of a resource's representations under another key, another id of the resource, or both.
+    ///
+    /// - Parameters:
+    ///   - id: the resource's id till now.
+    ///   - newID: the id that its rows have already.
+    /// - Returns: how many do not open, and stay as they are.
+    func sealInfos(
+        of id: ResourceID, under key: borrowing SecretKey, as newID: ResourceID, under newKey: borrowing SecretKey,
+        _ db: Database
+    ) throws -> Int {
+        let rows = try Row.fetchAll(
+            db, sql: "SELECT id, info FROM representation WHERE resource = ?", arguments: [newID.data])
+        var unopened = 0
+        for row in rows {
+            guard let representation = RepresentationID(try row.column("id")),
+                let info = SealedDocument.open(
+                    Array(try row.column("info") as Data), key: key,
+                    associatedData: Self.infoData(id, representation))
+            else {
+                unopened += 1
+                continue
+            }
+            let sealed = try SealedDocument.seal(
+                info, key: newKey, associatedData: Self.infoData(newID, representation))
+            try db.execute(
+                sql: "UPDATE representation SET info = ? WHERE id = ?", arguments: [sealed.data, representation.data])
+        }
+        return unopened
     }
 }

@@ -17,11 +17,15 @@ extension VaultIndex {
     ) throws -> Int {
         let unopened = try write { db in
             var unopened = 0
+            var names: [ResourceID: ResourceID] = [:]
             // All at once: those that are renamed would come up again.
-            for id in try Data.fetchAll(db, sql: "SELECT id FROM resource").compactMap({ ResourceID($0) })
-            where try !rename(id, under: locator, cacheKey, db) { unopened += 1 }
+            for id in try Data.fetchAll(db, sql: "SELECT id FROM resource").compactMap({ ResourceID($0) }) {
+                names[id] = try rename(id, under: locator, cacheKey, db)
+                if names[id] == nil { unopened += 1 }
+            }
             var settings = try openSettings(try Data.fetchOne(db, sql: "SELECT settings FROM vault") ?? Data())
             change(&settings)
+            settings.resealOrder = settings.resealOrder?.renamed(names)
             try db.execute(
                 sql: "UPDATE vault SET locator = ?, settings = ?",
                 arguments: [locator, try seal(settings, locator: locator).data])
@@ -31,11 +35,11 @@ extension VaultIndex {
         return unopened
     }
 
-    /// - Returns: whether it opens.
+    /// - Returns: its new id; nil where it does not open.
     private func rename(
         _ id: ResourceID, under locator: Int, _ cacheKey: (ResourceMetadata) -> [UInt8], _ db: Database
-    ) throws -> Bool {
-        guard var opened = try opened(id, db) else { return false }
+    ) throws -> ResourceID? {
+        guard var opened = try opened(id, db) else { return nil }
         opened.metadata.cacheKey = cacheKey(opened.metadata)
         guard let newID = keyring.resourceID(cacheKey: opened.metadata.cacheKey, locator: locator) else {
             throw VaultError(.foreignKeyring, "the keyring lacks the key that is to name this vault's resources")
@@ -53,8 +57,9 @@ extension VaultIndex {
                 sql: "UPDATE resourceKey SET wrapped = ? WHERE resource = ? AND number = ?",
                 arguments: [wrapped.data, newID.data, number])
         }
-        try sealInfos(of: id, as: newID, opened.metadataKey.secret, db)
-        return true
+        let key = opened.metadataKey
+        _ = try sealInfos(of: id, under: key.secret, as: newID, under: key.secret, db)
+        return newID
     }
 
     /// What is sealed for a resource under its id: its keys with their number and generation, and its metadata.
@@ -86,22 +91,5 @@ extension VaultIndex {
             let metadata = ResourceMetadata(object)
         else { return nil }
         return (keys, metadataKey, metadata)
-    }
-
-    /// Seals what is known of a resource's representations anew; what does not open stays as it is.
-    private func sealInfos(
-        of id: ResourceID, as newID: ResourceID, _ key: borrowing SecretKey, _ db: Database
-    ) throws {
-        let rows = try Row.fetchAll(
-            db, sql: "SELECT id, info FROM representation WHERE resource = ?", arguments: [newID.data])
-        for row in rows {
-            guard let representation = RepresentationID(try row.column("id")),
-                let info = SealedDocument.open(
-                    Array(try row.column("info") as Data), key: key, associatedData: Self.infoData(id, representation))
-            else { continue }
-            let sealed = try SealedDocument.seal(info, key: key, associatedData: Self.infoData(newID, representation))
-            try db.execute(
-                sql: "UPDATE representation SET info = ? WHERE id = ?", arguments: [sealed.data, representation.data])
-        }
     }
 }

@@ -10,10 +10,10 @@ extension VaultStore {
     /// - Parameter principals: those that have another name under the new locator, given the old and the new one.
     /// - Returns: how many resources do not open, and keep the id that they have.
     package func changeLocator(
-        at place: KeyringPlace, principals: (_ old: Int, _ new: Int) throws -> [[UInt8]: [UInt8]]
+        noting log: AuditLog, principals: (_ old: Int, _ new: Int) throws -> [[UInt8]: [UInt8]]
     ) throws -> Int {
         var unopened = 0
-        if keyring.locators == [index.locator] { _ = try changeKeyring(at: place) { try $0.addLocator() } }
+        if keyring.locators == [index.locator] { _ = try changeKeyring(at: log.place) { try $0.addLocator() } }
         let (old, new) = (index.locator, keyring.newestLocator)
         if new != old {
             let renamed = try principals(old, new)
@@ -26,7 +26,7 @@ extension VaultStore {
         }
         try eraseTraces(after: "every resource has another id, but the old ones")
         let hasPrincipals = try !index.settings().principals.isEmpty
-        try changeKeyring(at: place) { edit in
+        try log.change(.changeLocator) { edit in
             edit.dropLocators(except: new)
             // An address that carries a principal would name a resource that nobody has stored.
             if hasPrincipals { edit.document.tokenEpoch += 1 }

@@ -41,6 +41,12 @@ package struct ResealOrder: Hashable, Sendable {
             run: unfinished.run, resources: begun.union(resources), bytesPerSecond: bytesPerSecond)
     }
 
+    /// The same order when resources have other ids; what is not named keeps the one it has.
+    func renamed(_ names: [ResourceID: ResourceID]) -> ResealOrder {
+        ResealOrder(
+            run: run, resources: resources.map { Set($0.map { names[$0] ?? $0 }) }, bytesPerSecond: bytesPerSecond)
+    }
+
     init?(_ object: JSONObject) {
         do {
             run = try object.integer("run")

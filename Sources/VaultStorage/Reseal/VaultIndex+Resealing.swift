@@ -57,31 +57,14 @@ extension VaultIndex {
             try db.execute(
                 sql: "INSERT INTO resourceKey VALUES (?, ?, ?, ?)",
                 arguments: [id.data, number, generation, wrapped.data])
-            try Self.sealInfos(of: id, from: try KeyDerivation.key(from: old.secret, .metadata), to: metadataKey, db)
+            let oldKey = try KeyDerivation.key(from: old.secret, .metadata)
+            guard try sealInfos(of: id, under: oldKey, as: id, under: metadataKey, db) == 0 else {
+                throw IndexError.damaged
+            }
             try db.execute(
                 sql: "UPDATE resource SET key = ?, metadata = ? WHERE id = ?",
                 arguments: [number, sealed.data, id.data])
             return try self.resource(id, db)
-        }
-    }
-
-    /// Seals what is known of each representation under another key.
-    private static func sealInfos(
-        of id: ResourceID, from old: borrowing SecretKey, to new: borrowing SecretKey, _ db: Database
-    ) throws {
-        let rows = try Row.fetchAll(
-            db, sql: "SELECT id, info FROM representation WHERE resource = ?", arguments: [id.data])
-        for row in rows {
-            guard let representation = RepresentationID(try row.column("id")) else { throw IndexError.damaged }
-            let data = infoData(id, representation)
-            guard
-                let object = SealedDocument.open(
-                    Array(try row.column("info") as Data), key: old, associatedData: data)
-            else { throw IndexError.damaged }
-            let sealed = try SealedDocument.seal(object, key: new, associatedData: data)
-            try db.execute(
-                sql: "UPDATE representation SET info = ? WHERE id = ?",
-                arguments: [sealed.data, representation.data])
         }
     }
 

@@ -55,15 +55,14 @@ extension VaultStore {
     ///
     /// - Returns: generations that could not be destroyed, because a key that they wrap does not open.
     /// - Throws: ``VaultError`` where something cannot be written: it is due still.
-    package func finishShreds(at place: KeyringPlace, noting log: AuditLog) throws -> [Int] {
+    package func finishShreds(noting log: AuditLog) throws -> [Int] {
         let pending = try index.settings().pendingShreds
         var kept: [Int] = []
-        if try isTurning() { kept = try finishTurn(at: place) }
+        if try isTurning() { kept = try finishTurn(noting: log) }
         guard !pending.isEmpty else { return kept }
         counters.withLock { $0.mustTruncateLog = true }
         try eraseKeyCopies()
-        if pending.contains(where: { !$0.isQuick }) { kept = try turnGeneration(at: place) }
-        try retireLetGo(at: place)
+        if pending.contains(where: { !$0.isQuick }) { kept = try turnGeneration(noting: log) }
         for shred in pending {
             let isDestroyed = !shred.isQuick && kept.isEmpty
             try log.note(.shred, outcome: isDestroyed ? .destroyed : .removed, ofSubject: shred.subject)
@@ -73,14 +72,6 @@ extension VaultStore {
             try index.changeSettings { settings in settings.pendingShreds.removeAll { pending.contains($0) } }
         }
         return kept
-    }
-
-    /// Takes the keys of generations out of the keyring that the index has let go of: a crash came between.
-    private func retireLetGo(at place: KeyringPlace) throws {
-        let known = Set(try index.generations().all)
-        for number in keyring.activeGenerations where number != keyring.currentGeneration && !known.contains(number) {
-            try retire(number, at: place)
-        }
     }
 
     // MARK: The whole vault

@@ -53,4 +53,54 @@ struct KeyWorkTests {
         #expect(try await act.value == "rewrap")
         #expect(await ending.value == nil)
     }
+
+    @Test("what is gone on with gives way to an act that is asked for, and to no other of its kind")
+    func givingWay() async throws {
+        let work = KeyWork()
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        let resumed = Task {
+            try await work.yielding("reseal") {
+                begin.finish()
+                try await Task.sleep(for: .seconds(600))
+            }
+        }
+        for await _ in begun {}
+        #expect(work.act == "reseal")
+        let busy = await #expect(throws: VaultError.self) { try await work.yielding("reseal") {} }
+        #expect(busy?.code == .busy)
+        #expect(try await work.exclusively("rotate") { work.act } == "rotate")
+        await #expect(throws: CancellationError.self) { try await resumed.value }
+        try await work.yielding("reseal") {}
+        #expect(work.act == nil)
+    }
+
+    @Test("closing ends what is gone on with")
+    func endOfResumed() async throws {
+        let work = KeyWork()
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        let resumed = Task {
+            try await work.yielding("reseal") {
+                begin.finish()
+                try await Task.sleep(for: .seconds(600))
+            }
+        }
+        for await _ in begun {}
+        await work.end()
+        #expect(work.act == nil)
+        await #expect(throws: CancellationError.self) { try await resumed.value }
+    }
+
+    @Test("what was left undone is begun once, after an act that came before it at once, after a failure in a minute")
+    func resumption() {
+        let now = ContinuousClock.now
+        var resumption = Resumption()
+        var begun = [resumption.begins(now: now), resumption.begins(now: now)]
+        resumption.giveWay()
+        begun.append(resumption.begins(now: now))
+        resumption.fail(now: now)
+        begun += [resumption.begins(now: now + .seconds(59)), resumption.begins(now: now + .seconds(60))]
+        resumption.finish()
+        begun.append(resumption.begins(now: now + .seconds(600)))
+        #expect(begun == [true, false, true, false, true, false])
+    }
 }

@@ -53,6 +53,20 @@ struct LocatorTests {
         #expect(fixture.bytesSent == length)
     }
 
+    @Test("A reseal by URL that was not finished is one of the same titles afterwards")
+    func resealOrder() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        let vault = try await fixture.open()
+        #expect(try await fixture.read(vault) == 0..<length)
+        let id = try await vault.name(MediaReference(fixture.url)).id
+        _ = try vault.store.orderReseal(of: [id], bytesPerSecond: 7)
+        _ = try await vault.changeLocator()
+        let newID = try await vault.name(MediaReference(fixture.url)).id
+        let order = try #require(try vault.store.index.settings().resealOrder)
+        #expect(newID != id && order.resources == [newID] && order.bytesPerSecond == 7)
+        await vault.close()
+    }
+
     @Test("Broken off after the keyring or after the index, it is finished by the next", arguments: [false, true])
     func brokenOff(_ isIndexDone: Bool) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))

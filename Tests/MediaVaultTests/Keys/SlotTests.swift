@@ -42,7 +42,7 @@ struct SlotTests {
         try await vault.addSlot(SlotWay(.keyCommand("printf %064d 1")))
         let summary = try await vault.keyringSummary()
         #expect(summary.slots.map(\.label) == ["first", "anna", "command"])
-        #expect(summary.slots.map(\.method) == ["key-file", "key-file", "command"] && summary.revision == 5)
+        #expect(summary.slots.map(\.method) == ["key-file", "key-file", "command"] && summary.revision == 3)
         try await vault.replaceSlot(with: SlotWay(passphrase("pass")))
         try await vault.removeSlot(2)
         #expect(try await fixture.read(vault) == 0..<90_000)
@@ -105,7 +105,7 @@ struct SlotTests {
         let made = outcomes.count { $0 == nil }
         #expect(made >= 1 && outcomes.allSatisfy { $0 == nil || $0 == .busy || $0 == .olderKeyring })
         let summary = try await vault.keyringSummary()
-        #expect(summary.slots.count == 1 + made && summary.revision == Int64(1 + 2 * made))
+        #expect(summary.slots.count == 1 + made && summary.revision == Int64(1 + made))
         await vault.close()
     }
 

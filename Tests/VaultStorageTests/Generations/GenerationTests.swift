@@ -35,21 +35,21 @@ struct GenerationTests {
     @Test("After rotate new resources use the new generation; after rewrap all do; after retire the old one is gone")
     func life() throws {
         let vault = try TemporaryVault()
-        let place = vault.keyringPlace()
         var store = try vault.open()
+        let log = vault.log(of: store)
         let old = try Self.fill(store, 0..<5)
-        #expect(try store.addGeneration(at: place) == 2)
+        #expect(try store.addGeneration(noting: log) == 2)
         let new = try Self.fill(store, 5..<7)
         try Self.expectReadable(store, old, in: 1)
         try Self.expectReadable(store, new, in: 2)
-        let refusal = #expect(throws: VaultError.self) { try store.retire(1, at: place) }
+        let refusal = #expect(throws: VaultError.self) { try store.retire(1, noting: log) }
         #expect(refusal?.code == .inUse && refusal?.message.contains("5 resource keys") == true)
         var rewrap = try store.rewrap()
         while try rewrap.step() {}
         try store.finishRewrap()
         #expect(rewrap.total == 5 && rewrap.done == 5 && rewrap.unopened == 0)
         try Self.expectReadable(store, old + new, in: 2)
-        try store.retire(1, at: place)
+        try store.retire(1, noting: log)
         try store.close()
 
         let keyring = try TemporaryVault.unlock(vault.keyringFile)
@@ -69,7 +69,7 @@ struct GenerationTests {
         let old = try store.index.keys(wrappedBy: 1, after: nil, limit: 5000).map(\.wrapped)
         #expect(old.count == 1500)
         #expect(try Self.found(old, below: vault.folder) > 1000, "the search finds what is there")
-        #expect(try store.turnGeneration(at: vault.keyringPlace()) == [])
+        #expect(try store.turnGeneration(noting: vault.log(of: store)) == [])
         #expect(try Self.found(old, below: vault.folder) == 0)
         try store.close()
         #expect(try Self.found(old, below: vault.folder) == 0)
@@ -98,7 +98,7 @@ struct GenerationTests {
         let vault = try TemporaryVault()
         var store = try vault.open()
         for name in 0..<2500 { _ = try store.addMedia("film-\(name)", length: 1) }
-        _ = try store.addGeneration(at: vault.keyringPlace())
+        _ = try store.addGeneration(noting: vault.log(of: store))
         var first = try store.rewrap()
         #expect(try first.step())
         try store.close()
@@ -121,13 +121,49 @@ struct GenerationTests {
             try db.execute(
                 sql: "UPDATE resourceKey SET wrapped = zeroblob(60) WHERE resource = ?", arguments: [broken.data])
         }
-        #expect(try store.turnGeneration(at: vault.keyringPlace()) == [1])
+        #expect(try store.turnGeneration(noting: vault.log(of: store)) == [1])
         #expect(store.keyring.activeGenerations == [1, 2])
         #expect(try store.retiringGenerations() == [1])
         _ = try store.remove(broken)
-        #expect(try store.finishTurn(at: vault.keyringPlace()) == [])
+        #expect(try store.finishTurn(noting: vault.log(of: store)) == [])
         #expect(store.keyring.activeGenerations == [2])
         #expect(try store.retiringGenerations() == [])
+    }
+
+    @Test("A key that a newer generation wraps is one that is left, too: a restored keyring may be older")
+    func newer() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        _ = try Self.fill(store, 0..<1)
+        try store.index.write { db in
+            try db.execute(sql: "INSERT INTO generation VALUES (9, 'active'); UPDATE resourceKey SET generation = 9")
+        }
+        var rewrap = try store.rewrap()
+        while try rewrap.step() {}
+        #expect(rewrap.total == 1 && rewrap.unopened == 1)
+    }
+
+    @Test("A generation that the index could not be told of is its row when the keyring is written next")
+    func withoutRow() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let log = vault.log(of: store)
+        try store.index.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TRIGGER refuse BEFORE INSERT ON generation BEGIN SELECT RAISE(ABORT, 'no'); END
+                    """)
+        }
+        #expect(throws: (any Error).self) { try store.addGeneration(noting: log) }
+        #expect(store.keyring.currentGeneration == 1, "keys are not used that the index cannot name")
+        _ = try Self.fill(store, 0..<1)
+        #expect(throws: (any Error).self) { try log.note(.rewrap) }
+        #expect(store.keyring.currentGeneration == 1)
+        try store.index.write { try $0.execute(sql: "DROP TRIGGER refuse") }
+        try log.note(.rewrap)
+        #expect(store.keyring.currentGeneration == 2)
+        try Self.expectReadable(store, try Self.fill(store, 1..<2), in: 2)
+        try store.close()
     }
 
     @Test("What the keyring got and the index was not told is taken over; what the index let go of is not")
@@ -147,7 +183,7 @@ struct GenerationTests {
         try store.close()
         store = try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner)
         #expect(try store.index.generations().all == [2] && keyring.activeGenerations == [1, 2])
-        try store.retire(1, at: place)
+        try store.retire(1, noting: vault.log(of: store))
         #expect(keyring.activeGenerations == [2])
     }
 }

@@ -13,34 +13,34 @@ struct KeyPowerLossTests {
 
     private static func secret() throws -> SharedSecret { SharedSecret(try TestKeyring.secret()) }
 
-    private static func turn(_ store: VaultStore, _ place: KeyringPlace) throws {
+    private static func turn(_ store: VaultStore, _ log: AuditLog) throws {
         let isBegun = try !store.retiringGenerations().isEmpty
-        let left = try isBegun ? store.finishTurn(at: place) : store.turnGeneration(at: place)
+        let left = try isBegun ? store.finishTurn(noting: log) : store.turnGeneration(noting: log)
         #expect(left == [])
     }
 
-    private static func renewRoot(_ store: VaultStore, _ place: KeyringPlace) throws {
-        _ = try store.renewRoot(openedBy: [secret()], droppingOthers: false, at: place)
+    private static func renewRoot(_ store: VaultStore, _ log: AuditLog) throws {
+        _ = try store.renewRoot(openedBy: [secret()], droppingOthers: false, noting: log)
     }
 
-    private static func changeLocator(_ store: VaultStore, _ place: KeyringPlace) throws {
-        _ = try store.changeLocator(at: place) { _, _ in [:] }
+    private static func changeLocator(_ store: VaultStore, _ log: AuditLog) throws {
+        _ = try store.changeLocator(noting: log) { _, _ in [:] }
     }
 
     /// The acts: what is done to a store, and what must hold once it has been done again after the loss.
-    private static let acts: [String: @Sendable (VaultStore, KeyringPlace) throws -> Void] = [
+    private static let acts: [String: @Sendable (VaultStore, AuditLog) throws -> Void] = [
         "turn": { try turn($0, $1) }, "root": { try renewRoot($0, $1) }, "locator": { try changeLocator($0, $1) },
     ]
 
     /// Opens a copy of the disk: every resource must be readable, before the act is finished and afterwards.
     private static func check(
-        _ copy: String, _ act: @Sendable (VaultStore, KeyringPlace) throws -> Void, _ comment: Comment
+        _ copy: String, _ act: @Sendable (VaultStore, AuditLog) throws -> Void, _ comment: Comment
     ) throws {
         let place = KeyringPlace(copy + "/keyring.json")
         for isFinished in [false, true] {
             let keyring = try TemporaryVault.unlock(place.path)
             let store = try VaultStore.open(at: copy + "/vault", keyring: keyring, access: .owner)
-            if isFinished { try act(store, place) }
+            if isFinished { try act(store, AuditLog(of: store, at: place)) }
             let page = try store.index.resources(after: nil, limit: 100)
             #expect(page.count == 4, comment)
             for entry in page {
@@ -55,6 +55,7 @@ struct KeyPowerLossTests {
             #expect(try store.index.resource(added.id)?.generation == keyring.currentGeneration, comment)
             _ = try store.remove(added.id)
             if isFinished { #expect(try store.index.generations().all == keyring.activeGenerations, comment) }
+            #expect(try AuditLog.report(on: copy + "/vault", keyring: keyring).isSound, comment)
             try store.close()
         }
     }
@@ -90,7 +91,7 @@ struct KeyPowerLossTests {
             }
         }
         disk.observe { losePower("before \($0.operation) of \($0.path.split(separator: "/").last ?? "")") }
-        try act(store, vault.keyringPlace(fileSystem: disk))
+        try act(store, vault.log(of: store))
         disk.observe(nil)
         losePower("at the end")
         try store.close()
