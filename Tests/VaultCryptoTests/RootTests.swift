@@ -88,4 +88,12 @@ struct RootTests {
             #expect(error?.code == .wrongKey)
         }
     }
+
+    @Test("A key that is given twice opens its slot once, and is no stranger")
+    func twice() throws {
+        let fixture = try twoSlots()
+        let (_, file) = try renewed(fixture, [secret(), secret(nines), secret(), secret(nines)])
+        #expect(file.trouble() == nil && file.trouble(key: nines) == nil)
+        #expect(try KeyringDocument(reading: file.object).slots.map(\.number) == [1, 2])
+    }
 }

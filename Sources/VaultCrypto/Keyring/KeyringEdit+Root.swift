@@ -45,11 +45,12 @@ extension KeyringEdit {
         for slot in slots {
             let data = KeyringDocument.associatedData(.slot, vaultID: document.vaultID, number: slot.number)
             var sealed: [UInt8]?
-            for (index, shared) in secrets.enumerated() {
-                guard sealed == nil, let unlockKey = try shared.secret.unlockKey(for: slot),
+            // The same secret may be given twice, as a file by two names: each is to open a slot, not each another.
+            for (index, shared) in secrets.enumerated() where sealed == nil || !used.contains(index) {
+                guard let unlockKey = try shared.secret.unlockKey(for: slot),
                     try SealedValue.openKey(slot.rootKey, key: unlockKey, associatedData: data) != nil
                 else { continue }
-                sealed = try SealedValue.seal(root, key: unlockKey, associatedData: data)
+                sealed = try sealed ?? SealedValue.seal(root, key: unlockKey, associatedData: data)
                 used.insert(index)
             }
             guard let sealed else {
