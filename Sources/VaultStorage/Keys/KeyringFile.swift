@@ -49,7 +49,7 @@ package enum KeyringFile {
     package static func writeNew(
         _ bytes: [UInt8], to path: String, fileSystem: any FileSystem = PosixFileSystem()
     ) throws {
-        let temporary = path + ".part"
+        let temporary = path + unfinished
         do throws(FileFailure) {
             try fileSystem.remove(temporary)
             let file = try fileSystem.create(temporary)
@@ -76,13 +76,17 @@ package enum KeyringFile {
         VaultError(.invalidArgument, "there is something at \(path) already; name another file")
     }
 
-    /// The copies that ``keep(_:of:fileSystem:)`` has made.
+    /// What the name of a file ends with while it is written.
+    private static let unfinished = ".part"
+
+    /// The copies that ``keep(_:of:fileSystem:)`` has made, and those that it was killed in the middle of.
     static func copies(of path: String, fileSystem: any FileSystem) throws -> [String] {
         let folder = PosixFileSystem.folder(of: path)
         do throws(FileFailure) {
             return try fileSystem.names(in: folder).map { "\(folder)/\($0)" }.filter {
                 guard $0.hasPrefix(path + ".replaced") else { return false }
-                let rest = $0.dropFirst(path.count + ".replaced".count)
+                var rest = $0.dropFirst(path.count + ".replaced".count)
+                if rest.hasSuffix(unfinished) { rest.removeLast(unfinished.count) }
                 return rest.isEmpty || rest.first == "-" && Int(rest.dropFirst()) != nil
             }
         } catch {

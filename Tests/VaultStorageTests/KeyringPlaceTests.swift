@@ -1,0 +1,35 @@
+import Testing
+import VaultCrypto
+import VaultTestSupport
+
+@testable import VaultStorage
+
+@Suite("Where the keyring lies")
+struct KeyringPlaceTests {
+    private let folder: TemporaryFolder
+    private var path: String { folder.path + "/keyring.json" }
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func write(_ bytes: [UInt8], _ name: String) throws {
+        try PosixFileSystem().create(folder.path + "/" + name).write(bytes, at: 0)
+    }
+
+    @Test("Copies that were kept are destroyed, those whose writing was killed too, and nothing else")
+    func copies() throws {
+        let file = try TestKeyring.file()
+        let vault = try KeyringReader.vaultID(of: file)
+        let copies = ["", "-2", ".part", "-3.part"].map { "keyring.json.replaced" + $0 }
+        for name in copies { try write(name.hasSuffix(".part") ? Array(file.dropLast(200)) : file, name) }
+        try write(file, "keyring.json.replaced-4.part")
+        // A name that is none of ours, a backup on its way, and copies of another vault's keyring.
+        let others = ["keyring.json.replaced-by-hand", "backup.json.part"]
+        for name in others { try write(file, name) }
+        let strangers = ["keyring.json.replaced-5", "keyring.json.replaced-6.part"]
+        for name in strangers { try write(try TestKeyring.file(), name) }
+        try write(file, "keyring.json")
+        try KeyringPlace(path).destroyCopies(of: vault)
+        #expect(
+            try PosixFileSystem().names(in: folder.path).sorted() == (["keyring.json"] + others + strangers).sorted())
+    }
+}
