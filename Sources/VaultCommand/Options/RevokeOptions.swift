@@ -1,5 +1,6 @@
 import ArgumentParser
 import MediaVault
+import VaultService
 
 /// Whether a way that goes is to be worth nothing, in a copied keyring too.
 struct RevokeOptions: ParsableArguments {
@@ -14,16 +15,16 @@ struct RevokeOptions: ParsableArguments {
 
     func validate() throws {
         guard revoke || kept.isEmpty else {
-            throw ValidationError("--slot-key-file, --slot-passphrase-file and --drop-slots belong to --revoke")
+            throw ValidationError("\(KeptSlots.names) belong to --revoke")
         }
     }
 
     /// The revocation that is wanted; nil where none is.
     ///
     /// - Parameter unlocks: what opens slots that stay, beside those that are named.
-    func revocation(unlocks: [Unlock], allowLoose: Bool) -> RootRevocation? {
+    func revocation(unlocks: [Unlock], allowLoose: Bool) throws -> RootRevocation? {
         guard revoke else { return nil }
         return RootRevocation(
-            unlocks: unlocks + kept.unlocks(allowLoose: allowLoose), dropsOtherSlots: kept.dropSlots)
+            keys: try unlocks.map { .unlock($0) } + kept.keys(allowLoose: allowLoose), dropsOtherSlots: kept.dropSlots)
     }
 }

@@ -20,7 +20,7 @@ struct SlotRemoveCommand: AsyncParsableCommand {
 
     func run() async throws {
         let changer = try await KeyringChanger(access, waiting)
-        let revocation = revoking.revocation(
+        let revocation = try revoking.revocation(
             unlocks: [changer.unlock], allowLoose: access.unlocking.allowLooseKeyFile)
         guard revocation == nil || number != changer.orders.unlockedSlot else {
             throw UsageError(
