@@ -21,10 +21,20 @@ struct RootRevocation: Sendable {
         }
     }
 
-    /// Does it.
-    func run(on vault: any VaultOperator) async throws {
+    /// Does it. Every older generation is tried, whatever another one is needed for.
+    ///
+    /// - Returns: of each that had to stay, why.
+    func run(on vault: any VaultOperator) async throws -> [VaultError] {
         let older = try await vault.rotateRoot(unlockedBy: keys, droppingOtherSlots: dropsOtherSlots).older
         _ = try await vault.rewrap { _ in }
-        for generation in older { _ = try await vault.retire(generation.number) }
+        var stayed: [VaultError] = []
+        for generation in older {
+            do {
+                _ = try await vault.retire(generation.number)
+            } catch let error as VaultError where error.code == .inUse {
+                stayed.append(error)
+            }
+        }
+        return stayed
     }
 }
