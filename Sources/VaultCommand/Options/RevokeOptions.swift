@@ -7,7 +7,7 @@ struct RevokeOptions: ParsableArguments {
     @Flag(
         help: """
             Then make a new root key, wrap every key anew and destroy the older generations, so that a copied keyring \
-            opens nothing of this vault's folder any more.
+            opens nothing of this vault's folder any more. One that something needs stays, with exit code 1.
             """)
     var revoke = false
 
