@@ -215,3 +215,18 @@ exec {self.vault.binary} "$@"
         os.close(terminal)
         self.assertEqual((done.returncode, self.states()), (1, {1: "current"}), done.stderr)
         self.assertIn("stopped before this step; run respond-to-leak to", done.stderr)
+
+    def test_busy(self):
+        """While another act works on the keys both scripts say which, change nothing, and end with exit code 1"""
+        self.fetch()
+        self.vault.serve()
+        act = subprocess.Popen(
+            [self.vault.binary, "keys", "reseal", "--limit-rate", "1M"], env=self.vault.environment,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(act.wait)
+        self.addCleanup(act.kill)
+        self.assertTrue(eventually(lambda: json.loads(self.vault.result("keys", "list", "--json"))["act"] == "reseal"))
+        for options in (("rotate-keys", "--min-age", "0"), ("respond-to-leak", "--yes")):
+            done = self.script(*options)
+            self.assertEqual((done.returncode, "keys reseal works" in done.stderr), (1, True), done.stderr)
+        self.assertEqual(self.states(), {1: "current"})
