@@ -1,5 +1,6 @@
 import Testing
 import VaultCrypto
+import VaultModel
 import VaultTestSupport
 
 @testable import VaultStorage
@@ -13,6 +14,21 @@ struct KeyringPlaceTests {
 
     private func write(_ bytes: [UInt8], _ name: String) throws {
         try PosixFileSystem().create(folder.path + "/" + name).write(bytes, at: 0)
+    }
+
+    @Test("A keyring that is destroyed is zeros before its name goes, and so is one on its way to take its place")
+    func destroyed() throws {
+        let disk = PosixFileSystem()
+        let names = ["keyring.json", "keyring.json.new"]
+        for name in names { try write(try TestKeyring.file(), name) }
+        let open = try names.map { try disk.open(folder.path + "/" + $0, writable: false) }
+        try KeyringFile.destroy(path)
+        #expect(try disk.names(in: folder.path) == [])
+        for file in open {
+            let bytes = try file.read(count: Int(try file.size()), at: 0)
+            #expect(bytes.count > 500 && bytes.allSatisfy { $0 == 0 })
+        }
+        #expect(throws: VaultError.self) { try KeyringFile.destroy(path) }
     }
 
     @Test("Copies that were kept are destroyed, those whose writing was killed too, and nothing else")
