@@ -5,13 +5,23 @@ name=$(basename "$0")
 log=
 # What is run to go on after a failure.
 go_on=$name
+# The exit code of the first act that did not do all of it, though the script went on.
+outcome=0
 
-# A line with the time, to standard output and to the log.
+# A line with the time, to standard output and to the log. A log that cannot be written stops nothing.
 say() {
     local line
     line="$(date -u +%Y-%m-%dT%H:%M:%SZ) $name: $1"
     printf '%s\n' "$line"
-    if [[ $log ]]; then printf '%s\n' "$line" >>"$log"; fi
+    if [[ $log ]] && ! printf '%s\n' "$line" 2>/dev/null >>"$log"; then
+        printf '%s: %s cannot be written; what follows is not in it\n' "$name" "$log" >&2
+        log=
+    fi
+}
+
+# Sees to it that the log can be written, before anything is done.
+open_log() {
+    [[ -z $log ]] || : 2>/dev/null >>"$log" || { printf '%s: %s cannot be written\n' "$name" "$log" >&2; exit 1; }
 }
 
 # Ends with an exit code, and says why.
@@ -45,8 +55,36 @@ act() {
     local what=$1 status=0
     shift
     "$mediavault" "$@" || status=$?
-    [[ $status -eq 0 ]] || give_up "$status" "$what failed with exit code $status: see above; run $go_on to go on"
-    say "$what: done"
+    ended "$what" "$status"
+}
+
+# The same for an act that does all but what does not open, and tells that by exit code 4: the rest is not left undone.
+act_on_the_rest() {
+    local what=$1 status=0
+    shift
+    "$mediavault" "$@" || status=$?
+    if [[ $status -eq 4 ]]; then
+        go_on_after 4 "$what: done, but for what does not open: see above"
+    else
+        ended "$what" "$status"
+    fi
+}
+
+# Says how an act ended; where it failed the script does.
+ended() {
+    [[ $2 -eq 0 ]] || give_up "$2" "$1 failed with exit code $2: see above; once that is mended run $go_on to go on"
+    say "$1: done"
+}
+
+# Says why something was not done, and has the script end with this exit code when it has done the rest.
+go_on_after() {
+    say "$2" >&2
+    if [[ $outcome -eq 0 ]]; then outcome=$1; fi
+}
+
+# Ends the script: with the exit code of what was not done, where there is any.
+finish() {
+    [[ $outcome -eq 0 ]] || give_up "$outcome" "not all of it was done: see above; once that is mended run $go_on to go on"
 }
 
 # A figure of how the keys stand, by a jq expression.
@@ -56,17 +94,24 @@ keys() {
     jq -r "$1" <<<"$state"
 }
 
-# Destroys each generation but the newest so many, as long as nothing needs them.
+# Destroys each generation but the newest so many. One that something needs stays, and the others go all the same.
 retire_all_but() {
-    local generation kept=$1
-    for generation in $(keys "[.generations[] | select(.state != \"retired\") | .number] | sort | .[:-$kept] | .[]"); do
-        act "retiring generation $generation" keys retire "$generation"
+    local generations generation kept=$1 status
+    generations=$(keys "[.generations[] | select(.state != \"retired\") | .number] | sort | .[:-$kept] | .[]")
+    for generation in $generations; do
+        status=0
+        "$mediavault" keys retire "$generation" || status=$?
+        if [[ $status -eq 0 ]]; then
+            say "retiring generation $generation: done"
+        else
+            go_on_after "$status" "retiring generation $generation failed with exit code $status: see above"
+        fi
     done
 }
 
 # What each generation still wraps.
 tell_generations() {
-    local line
-    while IFS= read -r line; do say "$line"; done < <(keys \
-        '.generations[] | "generation \(.number): \(.state), \(.resources) titles, \(.bytes) bytes"')
+    local lines line
+    lines=$(keys '.generations[] | "generation \(.number): \(.state), \(.resources) titles, \(.bytes) bytes"')
+    while IFS= read -r line; do say "$line"; done <<<"$lines"
 }

@@ -142,6 +142,41 @@ class Resealing(VaultCase):
         self.assertEqual([item["url"] for item in json.loads(vault.result("list", "--json"))], [self.urls[1]])
         self.assertEqual(vault.run("export", self.urls[1], os.path.join(vault.base, "film")).returncode, 0)
 
+    def test_shred_that_removes_only(self):
+        """Where a generation has to stay shred says so with exit code 4, and what it names as the remedy is one"""
+        vault = self.new_vault()
+        vault.result("fetch", self.urls[1])
+        with sqlite3.connect(os.path.join(vault.folder, "index.sqlite")) as connection:
+            connection.execute("UPDATE resourceKey SET wrapped = randomblob(60)")
+        connection.close()
+        vault.result("fetch", self.urls[0])
+        unknown = vault.run("shred", self.urls[0] + "/unknown")
+        self.assertEqual((unknown.returncode, b"generation" in unknown.stderr), (6, False), unknown.stderr)
+        done = vault.run("shred", self.urls[0])
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn(b"not destroyed", done.stderr)
+        self.assertEqual(self.receipts(vault)["receipts"][-1]["outcome"], "removed")
+        states = json.loads(vault.result("keys", "list", "--json"))["generations"]
+        self.assertEqual([item["state"] for item in states], ["retiring", "current"])
+        vault.result("remove", self.urls[1])
+        vault.result("keys", "retire", "1")
+
+    def test_damage(self):
+        """A damaged block becomes a gap in a reseal, which ends with exit code 4 and says what mends it"""
+        vault = self.filled()
+        path = next(os.path.join(parent, names[0]) for parent, _, names in os.walk(
+            os.path.join(vault.folder, "segments")) if names)
+        with open(path, "r+b") as file:
+            file.seek(5000)
+            file.write(b"damage")
+        done = vault.run("keys", "reseal")
+        self.assertEqual((done.returncode, b"run verify, and fetch" in done.stderr), (4, True), done.stderr)
+        for url in self.urls:
+            vault.result("fetch", url)
+        vault.result("keys", "reseal")
+        self.assert_plays(vault)
+        self.assertEqual(vault.run("verify").returncode, 0)
+
     @staticmethod
     def holding(vault, key):
         """The files of the vault's folder in which some bytes stand."""

@@ -2,10 +2,14 @@
 
 import json
 import os
+import pty
+import sqlite3
 import subprocess
+import threading
 
 from harness import client
 from harness.case import ROOT, VaultCase
+from harness.waiting import eventually
 
 SCRIPTS = os.path.join(ROOT, "Scripts")
 SIZE = 9 << 20
@@ -20,10 +24,16 @@ class RotationScripts(VaultCase):
         self.vault = self.new_vault()
         self.titles = []
 
-    def script(self, name, *options, **environment):
+    def script(self, name, *options, stdin=subprocess.DEVNULL, **environment):
         return subprocess.run(
-            [os.path.join(SCRIPTS, name), *options], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            [os.path.join(SCRIPTS, name), *options], stdin=stdin, capture_output=True, text=True,
             timeout=300, env={**self.vault.environment, "MEDIAVAULT_BINARY": self.vault.binary, **environment})
+
+    def wrong_key(self):
+        other = os.path.join(self.vault.base, "other")
+        with open(os.open(other, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
+            file.write(bytes(32))
+        return other
 
     def assert_done(self, done):
         self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr[-2000:])
@@ -84,10 +94,9 @@ class RotationScripts(VaultCase):
 
     def test_wrong_key(self):
         """A key that does not open the vault is exit code 3, and an option that is none is 2"""
-        other = os.path.join(self.vault.base, "other")
-        with open(os.open(other, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
-            file.write(bytes(32))
-        self.assertEqual(self.script("rotate-keys", MEDIAVAULT_KEY_FILE=other).returncode, 3)
+        other = self.wrong_key()
+        for options in (("rotate-keys",), ("respond-to-leak", "--yes"), ("respond-to-leak", "--yes", "--resume")):
+            self.assertEqual(self.script(*options, MEDIAVAULT_KEY_FILE=other).returncode, 3, options)
         for name in ("rotate-keys", "respond-to-leak"):
             self.assertEqual(self.script(name, "--no-such-option").returncode, 2)
         self.assertEqual(self.script("rotate-keys", "--keep", "0").returncode, 2)
@@ -115,4 +124,109 @@ class RotationScripts(VaultCase):
     def test_nobody_to_ask(self):
         """Where nobody can be asked, respond-to-leak does nothing without --yes"""
         self.assertEqual(self.script("respond-to-leak").returncode, 2)
+        self.assertEqual(self.states(), {1: "current"})
+
+    def test_wrong_key_for_service(self):
+        """A running service makes no new root key for a key that opens no slot, and nothing else is done: exit code 3"""
+        self.fetch()
+        self.vault.serve()
+        done = self.script("respond-to-leak", "--yes", MEDIAVAULT_KEY_FILE=self.wrong_key())
+        self.assertEqual((done.returncode, self.states()), (3, {1: "current"}), done.stderr[-1000:])
+        self.assert_all_play()
+
+    def test_title_that_does_not_open(self):
+        """A title whose key does not open holds its own generation alone: exit code 4 until it is removed, then 0"""
+        self.fetch()
+        with sqlite3.connect(os.path.join(self.vault.folder, "index.sqlite")) as connection:
+            connection.execute("UPDATE resourceKey SET wrapped = randomblob(60)")
+        connection.close()
+        spoiled = self.titles[0][0]
+        self.vault.result("keys", "rotate")
+        self.fetch()
+        done = self.script("rotate-keys", "--min-age", "0", "--sample", "0", "--keep", "1")
+        self.assertEqual(done.returncode, 4, done.stderr[-1000:])
+        self.assertEqual(self.states(), {1: "active", 2: "active", 3: "current"}, "something was destroyed")
+        done = self.script("respond-to-leak", "--yes")
+        self.assertEqual(done.returncode, 4, done.stderr[-1000:])
+        self.assertIn("--resume --yes", done.stderr)
+        self.assertEqual(self.states(), {1: "active", 2: "retired", 3: "retired", 4: "current"})
+        self.vault.result("remove", spoiled)
+        del self.titles[0]
+        self.assert_done(self.script("respond-to-leak", "--yes", "--resume"))
+        self.assertEqual(set(self.states().values()), {"retired", "current"})
+        self.vault.serve()
+        self.assert_all_play()
+
+    def test_killed_service(self):
+        """A service that is killed during a response ends it with exit code 1, and what it says goes on with it"""
+        self.fetch()
+        self.fetch()
+        service = self.vault.serve()
+
+        def is_resealing():
+            with sqlite3.connect(f"file:{self.vault.folder}/index.sqlite?mode=ro", uri=True) as connection:
+                return connection.execute("SELECT count(*) FROM resourceKey").fetchone()[0] > len(self.titles)
+
+        killer = threading.Thread(target=lambda: eventually(is_resealing, within=60) and service.process.kill())
+        killer.start()
+        done = self.script("respond-to-leak", "--yes", "--limit-rate", "5M")
+        killer.join()
+        service.process.wait()
+        self.assertEqual(done.returncode, 1, done.stderr[-1000:])
+        self.assertIn("respond-to-leak --resume --yes --limit-rate 5M", done.stderr)
+        self.assertEqual(self.states(), {1: "active", 2: "current"})
+        self.vault.serve()
+        self.assert_done(self.script("respond-to-leak", "--yes", "--resume"))
+        self.assertEqual(self.states(), {1: "retired", 2: "current"})
+        self.assert_all_play()
+
+    def test_unknown_state(self):
+        """Where it cannot be told how the keys stand, no script says that it is done"""
+        self.fetch()
+        wrapper, mark = (os.path.join(self.vault.base, name) for name in ("wrapper", "mark"))
+        with open(os.open(wrapper, os.O_WRONLY | os.O_CREAT, 0o700), "w", encoding="utf-8") as file:
+            file.write(f"""#!/bin/sh
+if [ "$1 $2" = "keys list" ] && [ -e {mark} ]; then exit 1; fi
+if [ "$1 $2" = "keys rewrap" ]; then : >{mark}; fi
+exec {self.vault.binary} "$@"
+""")
+        for options in (("rotate-keys", "--sample", "0"), ("respond-to-leak", "--yes", "--no-reseal")):
+            done = self.script(*options, MEDIAVAULT_BINARY=wrapper)
+            self.assertEqual(done.returncode, 1, done.stdout[-1000:])
+            self.assertIn("cannot be told", done.stderr)
+            os.remove(mark)
+
+    def test_log(self):
+        """A log that cannot be made is told before anything is done; one that cannot grow stops nothing"""
+        self.fetch()
+        done = self.script("rotate-keys", "--min-age", "0", "--log", os.path.join(self.vault.base, "none", "log"))
+        self.assertEqual((done.returncode, self.states()), (1, {1: "current"}), done.stderr)
+        done = self.script("rotate-keys", "--min-age", "0", "--log", "/dev/full")
+        self.assert_done(done)
+        self.assertEqual(done.stderr.count("/dev/full cannot be written"), 1, done.stderr)
+        self.assertEqual(self.states(), {1: "active", 2: "current"})
+
+    def test_stopped(self):
+        """A person who stops before the first step is not told to go on after it"""
+        terminal, end = pty.openpty()
+        os.write(terminal, b"n\n")
+        done = self.script("respond-to-leak", stdin=end)
+        os.close(end)
+        os.close(terminal)
+        self.assertEqual((done.returncode, self.states()), (1, {1: "current"}), done.stderr)
+        self.assertIn("stopped before this step; run respond-to-leak to", done.stderr)
+
+    def test_busy(self):
+        """While another act works on the keys both scripts say which, change nothing, and end with exit code 1"""
+        self.fetch()
+        self.vault.serve()
+        act = subprocess.Popen(
+            [self.vault.binary, "keys", "reseal", "--limit-rate", "1M"], env=self.vault.environment,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(act.wait)
+        self.addCleanup(act.kill)
+        self.assertTrue(eventually(lambda: json.loads(self.vault.result("keys", "list", "--json"))["act"] == "reseal"))
+        for options in (("rotate-keys", "--min-age", "0"), ("respond-to-leak", "--yes")):
+            done = self.script(*options)
+            self.assertEqual((done.returncode, "keys reseal works" in done.stderr), (1, True), done.stderr)
         self.assertEqual(self.states(), {1: "current"})

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -93,6 +94,25 @@ class Methods(SlotCase):
         with open(self.vault.keyring, "rb") as file:
             generations = json.load(file)["generations"]
         self.assertEqual([item["backups"] for item in generations], [1])
+
+
+class Revocation(SlotCase):
+    def test_what_has_to_stay(self):
+        """--revoke destroys each older generation that nothing needs, and names the one that something does, with exit code 1"""
+        other = self.file("other-key")
+        self.vault.result("keys", "slot", "add", "--new-key-file", other)
+        with sqlite3.connect(os.path.join(self.vault.folder, "index.sqlite")) as connection:
+            connection.execute("UPDATE resourceKey SET wrapped = randomblob(60)")
+        connection.close()
+        self.vault.result("keys", "rotate")
+        done = self.vault.run("keys", "slot", "remove", "2", "--revoke")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        for word in (b"generation 1", b"had to stay", b"slot 2 is gone"):
+            self.assertIn(word, done.stderr)
+        self.assertNotIn(b"opens nothing", done.stderr)
+        states = json.loads(self.vault.result("keys", "list", "--json"))["generations"]
+        self.assertEqual([item["state"] for item in states], ["active", "retired", "current"])
+        self.assertEqual([slot["number"] for slot in self.slots()], [1])
 
 
 class Secrets(SlotCase):

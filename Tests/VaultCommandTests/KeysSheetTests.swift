@@ -1,3 +1,4 @@
+import MediaVault
 import Testing
 import VaultService
 
@@ -34,6 +35,14 @@ struct KeysSheetTests {
         let remarks = try KeysSheet.remarks(document("\"reseal\"", isLocatorChanging: true))
         #expect(remarks.count == 3)
         #expect(remarks[1].contains("keys rotate --locator") && remarks[2] == "keys reseal works on the keys now")
+    }
+
+    @Test("What a retired generation shuts out is said once no older one is left")
+    func cutOff() throws {
+        let document = try document("null")
+        #expect(KeysSheet.cutOff(by: document) == "an older copy of the keyring still opens what generation 2 wraps")
+        let text = try JSONText.of(document).replacing("\"active\"", with: "\"retired\"")
+        #expect(KeysSheet.cutOff(by: try JSONText.read(from: Array(text.utf8))) == KeyAct.retire.cutsOff)
     }
 
     @Test("Once nothing needs an older generation, it is said how it goes")

@@ -104,17 +104,14 @@ import VaultService
             UnlockCase(variables: ["MEDIAVAULT_KEY_COMMAND": "c"], expected: .keyCommand("c")),
             UnlockCase(keyFile: "/k", keyCommand: "c", expected: nil),
             UnlockCase(keyCommand: "", expected: nil),
-            UnlockCase(credential: "c", variables: credentials, expected: .credential("/run/c/c")),
-            UnlockCase(
-                variables: credentials.merging(["MEDIAVAULT_CREDENTIAL": "c"]) { $1 }, expected: .credential("/run/c/c")
-            ),
-            UnlockCase(variables: credentials, expected: .credential("/run/c/mediavault.key")),
+            UnlockCase(credential: "mediavault.key", expected: .credential(.standard)),
+            UnlockCase(variables: ["MEDIAVAULT_CREDENTIAL": "mediavault.key"], expected: .credential(.standard)),
+            UnlockCase(variables: credentials, expected: .credential(.standard)),
             UnlockCase(variables: credentials.merging(["MEDIAVAULT_KEY_FILE": "/k"]) { $1 }, expected: .keyFile("/k")),
-            UnlockCase(credential: "c", variables: bothVariables, expected: nil),
+            UnlockCase(credential: "mediavault.key", variables: bothVariables, expected: .credential(.standard)),
             UnlockCase(keyFile: "/k", credential: "c", variables: credentials, expected: nil),
             UnlockCase(credential: "../c", variables: credentials, expected: nil),
             UnlockCase(credential: "..", variables: credentials, expected: nil),
-            UnlockCase(credential: "c", variables: ["CREDENTIALS_DIRECTORY": "relative"], expected: nil),
         ])
     func unlock(_ example: UnlockCase) {
         var options = UnlockOptions()
@@ -126,7 +123,27 @@ import VaultService
         if let expected = example.expected {
             #expect((try? options.way(in: surroundings)) == expected)
         } else {
-            #expect(throws: UsageError.self) { try options.way(in: surroundings) }
+            let error = #expect(throws: (any Error).self) { try options.way(in: surroundings) }
+            guard let error, case .message(_, .usage) = Failure(error) else {
+                Issue.record("no usage error")
+                return
+            }
+        }
+    }
+
+    @Test("A credential is looked for where this process was lent any, and only when it is to be read")
+    func credentialPath() async throws {
+        let way = UnlockWay.credential(try CredentialName("c"))
+        let unlock = try await way.unlock(allowLoose: false, asking: .old, in: Self.surroundings(Self.credentials))
+        guard case .credential(path: "/run/c/c") = unlock else {
+            Issue.record("\(unlock)")
+            return
+        }
+        for variables in [[:], ["CREDENTIALS_DIRECTORY": "relative"]] {
+            let error = await #expect(throws: VaultError.self) {
+                try await way.unlock(allowLoose: false, asking: .old, in: Self.surroundings(variables))
+            }
+            #expect(error?.code == .invalidArgument && error?.message.contains("CREDENTIALS_DIRECTORY") == true)
         }
     }
 

@@ -148,6 +148,38 @@ struct SlotCommandTests {
         #expect(outside.status == 2 && outside.error?.contains("CREDENTIALS_DIRECTORY") == true)
     }
 
+    @Test("A running service takes its own unit's credential for the slot that stays, by its name")
+    func servedCredential() async throws {
+        try lab.folder.write([UInt8](repeating: 4, count: 32), to: "mediavault.key", mode: 0o440)
+        let unit = ["CREDENTIALS_DIRECTORY": lab.folder.path]
+        let alone = unit.merging(["MEDIAVAULT_KEY_FILE": ""]) { $1 }
+        let added = try await lab.run("keys", "slot", "add", "--new-credential", "mediavault.key", setting: unit)
+        try #require(added.status == 0, "\(added.errors)")
+        let service = try lab.start(["serve", "--listen", "127.0.0.1:0"], setting: alone)
+        _ = try #require(await service.line { $0.contains("serving") })
+        // Of an administrator's shell, which has no credentials: the service's slot stays, named beside a file or alone.
+        let both = try await lab.run("keys", "rotate", "--root", "--slot-credential", "mediavault.key")
+        #expect(both.status == 0, "\(both.errors)")
+        #expect(try await listing().slots.count == 2)
+        let root = ["keys", "rotate", "--root", "--drop-slots", "--credential"]
+        let unknown = try await lab.start(root + ["another"]).result
+        #expect(unknown.status == 3 && unknown.error?.contains("another") == true, "\(unknown.errors)")
+        let rotated = try await lab.start(root + ["mediavault.key"]).result
+        #expect(rotated.status == 0, "\(rotated.errors)")
+        #expect(try await listing().slots.map(\.method) == ["credential"])
+        // From a unit whose folder is another one than the service's.
+        try FileManager.default.createDirectory(atPath: path("unit"), withIntermediateDirectories: false)
+        try lab.folder.write([UInt8](repeating: 4, count: 32), to: "unit/mediavault.key", mode: 0o440)
+        let other = ["CREDENTIALS_DIRECTORY": path("unit"), "MEDIAVAULT_KEY_FILE": ""]
+        let changed = try await lab.run(
+            "keys", "change-passphrase", "--revoke", "--new-credential", "mediavault.key", setting: other)
+        #expect(changed.status == 0, "\(changed.errors)")
+        service.signal(SIGTERM)
+        #expect(await service.result.status == 0)
+        #expect(try await opens(alone))
+        #expect(try await !opens(["MEDIAVAULT_KEY_FILE": path("key")]))
+    }
+
     @Test("A sensitive passphrase costs 1 GiB, at init too")
     func sensitive() async throws {
         let other = ["MEDIAVAULT_DIR": path("v2"), "MEDIAVAULT_KEYRING": path("k2.json"), "MEDIAVAULT_KEY_FILE": ""]

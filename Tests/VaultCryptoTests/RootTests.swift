@@ -12,11 +12,11 @@ struct RootTests {
     }
 
     private func renewed(
-        _ fixture: KeyringFixture, _ secrets: [SharedSecret], droppingOthers: Bool = false
+        _ fixture: KeyringFixture, _ secrets: [SharedSecret], droppingOthers: Bool = false, above floor: Int = 0
     ) throws -> (Keyring, KeyringFixture) {
         let (keyring, written) = (try fixture.unlock(), Box())
         _ = try keyring.change(reading: { fixture.file }, writing: { written.bytes = $0 }) {
-            try $0.renewRoot(openedBy: secrets, droppingOthers: droppingOthers, now: 1)
+            try $0.renewRoot(openedBy: secrets, droppingOthers: droppingOthers, now: 1, above: floor)
         }
         return (keyring, KeyringFixture(file: written.bytes))
     }
@@ -87,5 +87,19 @@ struct RootTests {
             }
             #expect(error?.code == .wrongKey)
         }
+    }
+
+    @Test("A key that is given twice opens its slot once, and is no stranger")
+    func twice() throws {
+        let fixture = try twoSlots()
+        let (_, file) = try renewed(fixture, [secret(), secret(nines), secret(), secret(nines)])
+        #expect(file.trouble() == nil && file.trouble(key: nines) == nil)
+        #expect(try KeyringDocument(reading: file.object).slots.map(\.number) == [1, 2])
+    }
+
+    @Test("The number of its generation was never given before, though the keyring does not know that")
+    func floor() throws {
+        let (keyring, _) = try renewed(try KeyringFixture(), [secret()], above: 7)
+        #expect(keyring.currentGeneration == 8 && keyring.activeGenerations == [1, 8])
     }
 }

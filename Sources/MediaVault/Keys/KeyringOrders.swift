@@ -37,11 +37,15 @@ package struct KeyringOrders: Sendable {
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` where there can be none; what the way's secret throws.
     package func adding(_ way: SlotWay) async throws -> KeyringOrder {
-        try await make(way) { file, secret in
-            try keyring.orderSlot(
-                in: file, label: way.label ?? way.unlock.method.rawValue, method: way.unlock.method, secret: secret,
-                cost: way.strength.cost())
-        }
+        try await pool.run { try Self.adding(way, to: file(), of: keyring) }
+    }
+
+    /// Orders another slot of a keyring, whose file has these bytes. Blocks.
+    static func adding(_ way: SlotWay, to file: [UInt8], of keyring: Keyring) throws -> KeyringOrder {
+        let secret = try way.newSecret()
+        return try keyring.orderSlot(
+            in: file, label: way.label ?? way.unlock.method.rawValue, method: way.unlock.method, secret: secret,
+            cost: way.strength.cost())
     }
 
     /// Orders another way for a slot.
@@ -49,9 +53,10 @@ package struct KeyringOrders: Sendable {
     /// - Parameter number: nil for the slot that opened the keyring.
     /// - Throws: as ``adding(_:)``.
     package func replacing(_ number: Int?, with way: SlotWay) async throws -> KeyringOrder {
-        try await make(way) { file, secret in
-            try keyring.orderReplacement(
-                of: Int64(number ?? unlockedSlot), in: file, label: way.label, method: way.unlock.method,
+        try await pool.run {
+            let secret = try way.newSecret()
+            return try keyring.orderReplacement(
+                of: Int64(number ?? unlockedSlot), in: file(), label: way.label, method: way.unlock.method,
                 secret: secret, cost: way.strength.cost())
         }
     }
@@ -88,16 +93,6 @@ package struct KeyringOrders: Sendable {
     /// What the keyring's file says, authenticated.
     package func summary() async throws -> KeyringSummary {
         try await pool.run { KeyringSummary(try keyring.document(of: file())) }
-    }
-
-    private func make(
-        _ way: SlotWay, _ order: @escaping @Sendable ([UInt8], borrowing UnlockSecret) throws -> KeyringOrder
-    ) async throws -> KeyringOrder {
-        try await pool.run {
-            try Vault.makeKeyFile(way.unlock, PosixFileSystem())
-            let secret = try way.unlock.secret()
-            return try order(try file(), secret)
-        }
     }
 
     private func file() throws -> [UInt8] { try KeyringFile.read(path, fileSystem: fileSystem) }

@@ -1,3 +1,6 @@
+import VaultCrypto
+import VaultStorage
+
 /// A new way to unlock a keyring.
 public struct SlotWay: Sendable {
     /// What will open it. A key file that is not there is made.
@@ -12,5 +15,11 @@ public struct SlotWay: Sendable {
         self.unlock = unlock
         self.label = label
         self.strength = strength
+    }
+
+    /// Reads what will open it, after making the key file that is not there. Blocks.
+    func newSecret() throws -> UnlockSecret {
+        try Vault.makeKeyFile(unlock, PosixFileSystem())
+        return try unlock.secret()
     }
 }

@@ -81,10 +81,6 @@ extension Vault {
     }
 
     private static func adding(_ way: SlotWay, to file: [UInt8], of keyring: Keyring) throws -> [UInt8] {
-        try makeKeyFile(way.unlock, PosixFileSystem())
-        let secret = try way.unlock.secret()
-        return try keyring.adding(
-            to: file, label: way.label ?? way.unlock.method.rawValue, method: way.unlock.method, secret: secret,
-            cost: way.strength.cost())
+        try keyring.carryingOut(KeyringOrders.adding(way, to: file, of: keyring), in: file)
     }
 }

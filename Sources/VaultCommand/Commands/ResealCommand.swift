@@ -10,7 +10,7 @@ struct ResealCommand: AsyncParsableCommand {
             For when a title's own key may have leaked; all titles where none is named. Films play on. Those go first whose \
             risk is newest: what was begun, then what the oldest generation wraps, of those what was played last. Room for \
             one segment is enough. What is broken off goes on when the vault is opened again, or the command is run again. \
-            Exit code 4 where a title's rows do not open and it keeps its key.
+            Exit code 4 where damage was met, which becomes a gap, or a title does not open and keeps its key.
             """)
 
     @Argument(help: ArgumentHelp("The titles: http or https; none is all.", valueName: "url"))
@@ -42,12 +42,9 @@ struct ResealCommand: AsyncParsableCommand {
                 return report
             }
         }
-        await Terminal.shared.say(
-            "\(report.resources) titles have new keys, \(ByteCount.text(report.bytes)) were sealed anew")
+        let verdict = ResealVerdict(report)
+        for remark in verdict.remarks { await Terminal.shared.say(remark) }
         if json { try await StandardOutput.shared.write(try JSONText.of(report) + "\n") }
-        guard report.problems > 0 else { return }
-        await Terminal.shared.say(
-            "\(report.problems) titles keep an older key: run verify, and remove what does not open")
-        throw Reported(status: .integrity)
+        guard verdict.status == .done else { throw Reported(status: verdict.status) }
     }
 }

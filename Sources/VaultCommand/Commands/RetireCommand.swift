@@ -26,7 +26,7 @@ struct RetireCommand: AsyncParsableCommand {
         let document = try await Interruption.cancelling("keys list tells whether the generation is there still") {
             try await finder.act { try await $0.retire(generation) }
         }
-        await Terminal.shared.say("generation \(generation) is destroyed; \(KeyAct.retire.cutsOff)")
+        await Terminal.shared.say("generation \(generation) is destroyed; \(KeysSheet.cutOff(by: document))")
         if let backups = document.generations.first(where: { $0.number == generation })?.backups, backups > 0 {
             await Terminal.shared.say("\(backups) backup files of the keyring hold it still: destroy them, too")
         }

@@ -11,7 +11,8 @@ struct RotateCommand: AsyncParsableCommand {
             file is written anew: back it up again, an older copy opens this vault no more.
 
             With --root a new root key and token key are made, too: for the slot that opens the keyring here, and for those \
-            whose key or passphrase files are named. All playback addresses and the admin token are void. With --locator \
+            whose key or passphrase files or credentials are named. A running service reads those itself, credentials of \
+            its own unit. All playback addresses and the admin token are void. With --locator \
             the ids of all titles are computed anew instead, and what plays ends.
             """)
 
@@ -35,19 +36,19 @@ struct RotateCommand: AsyncParsableCommand {
             throw ValidationError("--root and --locator are two acts; run one after the other")
         }
         guard root || kept.isEmpty else {
-            throw ValidationError("--slot-key-file, --slot-passphrase-file and --drop-slots belong to --root")
+            throw ValidationError("\(KeptSlots.names) belong to --root")
         }
     }
 
     func run() async throws {
         let finder = try await access.finder(waiting)
         let act: KeyAct = root ? .rotateRoot : locator ? .rotateLocator : .rotate
-        let unlocks = root ? try await unlocks(finder.opener) : []
+        let keys = root ? try await keys(finder.opener) : []
         let dropSlots = kept.dropSlots
         let document = try await Interruption.cancelling("keys list tells whether it was done") {
             try await finder.act { vault in
                 switch act {
-                case .rotateRoot: try await vault.rotateRoot(unlockedBy: unlocks, droppingOtherSlots: dropSlots)
+                case .rotateRoot: try await vault.rotateRoot(unlockedBy: keys, droppingOtherSlots: dropSlots)
                 case .rotateLocator: try await vault.changeLocator()
                 default: try await vault.rotate()
                 }
@@ -60,19 +61,18 @@ struct RotateCommand: AsyncParsableCommand {
     }
 
     /// What opens the slots that stay.
-    private func unlocks(_ opener: VaultOpener?) async throws -> [Unlock] {
-        [try await own(opener)] + kept.unlocks(allowLoose: access.unlocking.allowLooseKeyFile)
+    private func keys(_ opener: VaultOpener?) async throws -> [SlotKey] {
+        [try await own(opener)] + (try kept.keys(allowLoose: access.unlocking.allowLooseKeyFile))
     }
 
-    private func own(_ opener: VaultOpener?) async throws -> Unlock {
-        if let opener { return opener.unlock }
+    private func own(_ opener: VaultOpener?) async throws -> SlotKey {
+        if let opener { return .unlock(opener.unlock) }
+        switch try access.unlocking.way() {
         // Beside a service nobody is asked: what is typed here cannot be handed over.
-        guard try access.unlocking.way() != .prompt else {
-            throw VaultError(
-                .invalidArgument,
-                "a running service takes what unlocks a slot from a file alone: name one with --key-file or "
-                    + "--passphrase-file, or end the service and run this again")
+        case .prompt: throw SlotKey.unfound
+        // The service's unit has it, and this process need not.
+        case .credential(let name): return .credential(name)
+        default: return .unlock(try await access.unlocking.unlock())
         }
-        return try await access.unlocking.unlock()
     }
 }

@@ -10,7 +10,8 @@ struct ShredCommand: AsyncParsableCommand {
             What plays ends. The titles' keys are deleted; then a new generation is made, every other key moves to it, and \
             the generations that had wrapped the deleted keys are destroyed: nothing in the vault or on its drive opens \
             them again. With --quick that is left to the next rotation, and the receipt says removed, not destroyed. \
-            Copies of vault and keyring that were made before stay what they are. Each leaves a receipt: see keys audit.
+            Copies of vault and keyring that were made before stay what they are. Each leaves a receipt: see keys audit. \
+            Exit code 4 where a generation had to stay, because it wraps another title's key that does not open.
             """)
 
     @Argument(help: ArgumentHelp("The titles: http or https.", valueName: "url"))
@@ -35,7 +36,6 @@ struct ShredCommand: AsyncParsableCommand {
         let document = try await Interruption.cancelling("what was begun is finished when the vault is opened again") {
             try await finder.act { try await $0.shred(references, quick: isQuick) }
         }
-        var failed: ExitStatus?
         for title in document.resources {
             guard let problem = title.problem.value else {
                 if !json {
@@ -45,17 +45,10 @@ struct ShredCommand: AsyncParsableCommand {
                 continue
             }
             await Terminal.shared.say(problem.detail ?? problem.title)
-            failed = failed ?? problem.error.map { ExitStatus($0.code) } ?? .failed
         }
         if json { try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
-        if document.outcome == Receipt.Outcome.destroyed.rawValue {
-            await Terminal.shared.say(
-                "generation \(document.generation) is current, and wraps every key; back the keyring up")
-        } else {
-            await Terminal.shared.say(
-                "an older generation is still there: keys rotate, keys rewrap and keys retire destroy what wrapped the keys"
-            )
-        }
-        if let failed { throw Reported(status: failed) }
+        let verdict = ShredVerdict(document, isQuick: quick)
+        if let remark = verdict.remark { await Terminal.shared.say(remark) }
+        guard verdict.status == .done else { throw Reported(status: verdict.status) }
     }
 }

@@ -1,12 +1,13 @@
 import ArgumentParser
 import MediaVault
+import VaultService
 
 /// Whether a way that goes is to be worth nothing, in a copied keyring too.
 struct RevokeOptions: ParsableArguments {
     @Flag(
         help: """
             Then make a new root key, wrap every key anew and destroy the older generations, so that a copied keyring \
-            opens nothing of this vault's folder any more.
+            opens nothing of this vault's folder any more. One that something needs stays, with exit code 1.
             """)
     var revoke = false
 
@@ -14,16 +15,16 @@ struct RevokeOptions: ParsableArguments {
 
     func validate() throws {
         guard revoke || kept.isEmpty else {
-            throw ValidationError("--slot-key-file, --slot-passphrase-file and --drop-slots belong to --revoke")
+            throw ValidationError("\(KeptSlots.names) belong to --revoke")
         }
     }
 
     /// The revocation that is wanted; nil where none is.
     ///
     /// - Parameter unlocks: what opens slots that stay, beside those that are named.
-    func revocation(unlocks: [Unlock], allowLoose: Bool) -> RootRevocation? {
+    func revocation(unlocks: [Unlock], allowLoose: Bool) throws -> RootRevocation? {
         guard revoke else { return nil }
         return RootRevocation(
-            unlocks: unlocks + kept.unlocks(allowLoose: allowLoose), dropsOtherSlots: kept.dropSlots)
+            keys: try unlocks.map { .unlock($0) } + kept.keys(allowLoose: allowLoose), dropsOtherSlots: kept.dropSlots)
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import MediaVault
+import VaultService
 
 /// What opens the keyring. A secret itself is never an argument: other processes can read those.
 struct UnlockOptions: ParsableArguments {
@@ -40,8 +41,8 @@ struct UnlockOptions: ParsableArguments {
             "MEDIAVAULT_KEY_FILE", "MEDIAVAULT_PASSPHRASE_FILE", "MEDIAVAULT_KEY_COMMAND", "MEDIAVAULT_CREDENTIAL",
         ]
         if let way = try Self.ways(variables.map { ($0, surroundings[$0]) }, surroundings) { return way }
-        return try surroundings[CredentialName.folderVariable] == nil
-            ? .prompt : .credential(CredentialName.standard.path(in: surroundings))
+        return surroundings[CredentialName.folderVariable] == nil
+            ? .prompt : .credential(.standard)
     }
 
     /// The one way that is named among key file, passphrase file, key command and credential, in this order; nil where
@@ -57,7 +58,7 @@ struct UnlockOptions: ParsableArguments {
         case 0: return .keyFile(AbsolutePath.of(value, from: surroundings.workingDirectory))
         case 1: return .passphraseFile(AbsolutePath.of(value, from: surroundings.workingDirectory))
         case 2: return .keyCommand(value)
-        default: return .credential(try CredentialName(value).path(in: surroundings))
+        default: return .credential(try CredentialName(value))
         }
     }
 

@@ -37,6 +37,13 @@ enum KeysSheet {
         }
     }
 
+    /// Who is shut out now that a generation was retired: all of it holds only once no older one is left.
+    static func cutOff(by document: KeysDocument) -> String {
+        guard !document.older.isEmpty else { return KeyAct.retire.cutsOff }
+        let left = document.older.map { String($0.number) }.joined(separator: ", ")
+        return "an older copy of the keyring still opens what generation \(left) wraps"
+    }
+
     /// What needs a generation: `12 titles, 3.2 GB`.
     static func need(_ generation: KeysDocument.Generation) -> String {
         "\(generation.resources) titles, \(ByteCount.text(generation.bytes))"

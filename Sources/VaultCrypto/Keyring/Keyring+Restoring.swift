@@ -42,14 +42,12 @@ extension Keyring {
     /// Whether the file is this keyring's, and how new it is then; nil where it is not, or nobody can say.
     package func revision(of file: [UInt8]) -> Int64? { (try? document(of: file))?.revision }
 
-    /// The bytes of a keyring's file with one slot more, at the revision that it has.
+    /// The bytes of a keyring's file after an order, at the revision that it has.
     ///
-    /// - Throws: as ``orderSlot(in:label:method:secret:cost:)``.
-    package func adding(
-        to file: [UInt8], label: String, method: UnlockMethod, secret: borrowing UnlockSecret, cost: Argon2id.Cost?
-    ) throws -> [UInt8] {
+    /// - Throws: as ``KeyringEdit/carryOut(_:)``, and as ``KeyringReader`` where the file is not this keyring's.
+    package func carryingOut(_ order: KeyringOrder, in file: [UInt8]) throws -> [UInt8] {
         var edit = try editing(file)
-        try edit.add(edit.slot(edit.freeSlotNumber, label, method, secret, cost))
+        try edit.carryOut(order)
         return try edit.document.encoded(rootKey: edit.rootKey.secret)
     }
 }

@@ -8,11 +8,12 @@ extension KeyringEdit {
     ///   - secrets: what opens the slots that stay. A passphrase takes most of a second for each passphrase slot.
     ///   - dropsOthers: whether slots that none of them opens go.
     ///   - now: seconds since 1970.
+    ///   - floor: a number that a generation had before, though a restored keyring may not know it.
     /// - Returns: the number of the new generation.
     /// - Throws: ``VaultError`` with code `wrongKey` where a secret opens no slot, `invalidArgument` where a slot would go
     ///   that may not.
     package mutating func renewRoot(
-        openedBy secrets: [SharedSecret], droppingOthers dropsOthers: Bool, now: Int64
+        openedBy secrets: [SharedSecret], droppingOthers dropsOthers: Bool, now: Int64, above floor: Int = 0
     ) throws -> Int {
         let root = SharedKey(try Fresh.key("root key"))
         document.slots = try reseal(document.slots, root.secret, secrets, droppingOthers: dropsOthers)
@@ -31,7 +32,7 @@ extension KeyringEdit {
             document.generations[index].key = try seal(key.secret, .generation, document.generations[index].number)
         }
         document.tokenKey = try seal(Fresh.key("token key"), .token)
-        return try addGeneration(now: now)
+        return try addGeneration(now: now, above: floor)
     }
 
     /// The slots that stay, with another root key in them.
@@ -45,11 +46,12 @@ extension KeyringEdit {
         for slot in slots {
             let data = KeyringDocument.associatedData(.slot, vaultID: document.vaultID, number: slot.number)
             var sealed: [UInt8]?
-            for (index, shared) in secrets.enumerated() {
-                guard sealed == nil, let unlockKey = try shared.secret.unlockKey(for: slot),
+            // The same secret may be given twice, as a file by two names: each is to open a slot, not each another.
+            for (index, shared) in secrets.enumerated() where sealed == nil || !used.contains(index) {
+                guard let unlockKey = try shared.secret.unlockKey(for: slot),
                     try SealedValue.openKey(slot.rootKey, key: unlockKey, associatedData: data) != nil
                 else { continue }
-                sealed = try SealedValue.seal(root, key: unlockKey, associatedData: data)
+                sealed = try sealed ?? SealedValue.seal(root, key: unlockKey, associatedData: data)
                 used.insert(index)
             }
             guard let sealed else {

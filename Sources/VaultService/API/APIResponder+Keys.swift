@@ -12,6 +12,6 @@ extension APIResponder {
                 .invalidArgument, "a new root key is made by the control socket alone; use keys rotate --root here")
         }
         return try await vault.rotateRoot(
-            unlockedBy: (order.slots ?? []).map { try $0.unlock }, droppingOtherSlots: order.dropSlots ?? false)
+            unlockedBy: (order.slots ?? []).map { try $0.key }, droppingOtherSlots: order.dropSlots ?? false)
     }
 }

@@ -1,4 +1,4 @@
-package import MediaVault
+import MediaVault
 import NIOHTTP1
 
 // The life of the keys.
@@ -7,8 +7,8 @@ extension ServedVault {
 
     package func rotate() async throws -> KeysDocument { try await rotate(RotationOrder()) }
 
-    package func rotateRoot(unlockedBy unlocks: [Unlock], droppingOtherSlots: Bool) async throws -> KeysDocument {
-        let slots = try unlocks.map { try SlotDocument($0) }
+    package func rotateRoot(unlockedBy keys: [SlotKey], droppingOtherSlots: Bool) async throws -> KeysDocument {
+        let slots = try keys.map { try SlotDocument($0) }
         return try await rotate(RotationOrder(root: true, slots: slots, dropSlots: droppingOtherSlots))
     }
 

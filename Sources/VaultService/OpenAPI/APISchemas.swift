@@ -200,9 +200,12 @@ enum APISchemas {
                 "slots": orNull([
                     "type": "array",
                     "items": object(
-                        ["method": ["enum": ["key-file", "passphrase"]], "path": text, "loose": orNull(truth)],
-                        optional: ["loose"]),
-                    "description": "Files that the service reads. Only for the control socket.",
+                        [
+                            "method": ["enum": ["key-file", "passphrase", "credential"]], "path": orNull(text),
+                            "name": orNull(text), "loose": orNull(truth),
+                        ], optional: ["path", "name", "loose"]),
+                    "description":
+                        "Files, by path, and credentials of the service's unit, by name. Only for the control socket.",
                 ]),
             ], optional: ["root", "locator", "dropSlots", "slots"]),
         "RetirementOrder": object(["generation": whole(from: 1)]),

@@ -1,4 +1,4 @@
-package import MediaVault
+import MediaVault
 
 // The life of the keys.
 extension LocalVault {
@@ -6,8 +6,9 @@ extension LocalVault {
 
     package func rotate() async throws -> KeysDocument { KeysDocument(try await vault.rotateKeys()) }
 
-    package func rotateRoot(unlockedBy unlocks: [Unlock], droppingOtherSlots: Bool) async throws -> KeysDocument {
-        KeysDocument(try await vault.rotateRoot(unlockedBy: unlocks, droppingOtherSlots: droppingOtherSlots))
+    package func rotateRoot(unlockedBy keys: [SlotKey], droppingOtherSlots: Bool) async throws -> KeysDocument {
+        let unlocks = try keys.map { try $0.unlock }
+        return KeysDocument(try await vault.rotateRoot(unlockedBy: unlocks, droppingOtherSlots: droppingOtherSlots))
     }
 
     package func changeLocator() async throws -> KeysDocument { KeysDocument(try await vault.changeLocator()) }

@@ -83,7 +83,7 @@ package protocol VaultOperator: Sendable {
     /// Makes a new root key, token key and generation, for the slots that these open; gives how the keys stand then.
     ///
     /// - Parameter droppingOtherSlots: whether slots that none of them opens go.
-    func rotateRoot(unlockedBy unlocks: [Unlock], droppingOtherSlots: Bool) async throws -> KeysDocument
+    func rotateRoot(unlockedBy keys: [SlotKey], droppingOtherSlots: Bool) async throws -> KeysDocument
 
     /// Computes every resource id anew; gives how the keys stand then.
     func changeLocator() async throws -> KeysDocument

@@ -27,16 +27,20 @@ package enum KeyringFile {
         }
     }
 
-    /// Makes the file's keys unreadable: zeros over its bytes, synced, then the name gone, its folder synced.
+    /// Makes the file's keys unreadable, and those of one that was half written to take its place: zeros over the bytes,
+    /// synced, then the names gone, their folder synced.
     ///
     /// On a file system that writes elsewhere than it read, and on a drive that spreads its writes, the old blocks may
     /// outlive this: they are sealed, and what unlocks them is another matter.
     package static func destroy(_ path: String, fileSystem: any FileSystem = PosixFileSystem()) throws {
         do throws(FileFailure) {
-            let file = try fileSystem.open(path, writable: true)
-            try file.write([UInt8](repeating: 0, count: Int(try file.size())), at: 0)
-            try file.synchronize()
-            for name in [path, path + ".new"] { try fileSystem.remove(name) }
+            let names = [path] + [path + ".new"].filter { fileSystem.exists($0) }
+            for name in names {
+                let file = try fileSystem.open(name, writable: true)
+                try file.write([UInt8](repeating: 0, count: Int(try file.size())), at: 0)
+                try file.synchronize()
+            }
+            for name in names { try fileSystem.remove(name) }
             try fileSystem.synchronizeDirectory(PosixFileSystem.folder(of: path))
         } catch {
             throw error.vaultError("the keyring at \(path) cannot be destroyed")
@@ -49,7 +53,7 @@ package enum KeyringFile {
     package static func writeNew(
         _ bytes: [UInt8], to path: String, fileSystem: any FileSystem = PosixFileSystem()
     ) throws {
-        let temporary = path + ".part"
+        let temporary = path + unfinished
         do throws(FileFailure) {
             try fileSystem.remove(temporary)
             let file = try fileSystem.create(temporary)
@@ -76,13 +80,17 @@ package enum KeyringFile {
         VaultError(.invalidArgument, "there is something at \(path) already; name another file")
     }
 
-    /// The copies that ``keep(_:of:fileSystem:)`` has made.
+    /// What the name of a file ends with while it is written.
+    private static let unfinished = ".part"
+
+    /// The copies that ``keep(_:of:fileSystem:)`` has made, and those that it was killed in the middle of.
     static func copies(of path: String, fileSystem: any FileSystem) throws -> [String] {
         let folder = PosixFileSystem.folder(of: path)
         do throws(FileFailure) {
             return try fileSystem.names(in: folder).map { "\(folder)/\($0)" }.filter {
                 guard $0.hasPrefix(path + ".replaced") else { return false }
-                let rest = $0.dropFirst(path.count + ".replaced".count)
+                var rest = $0.dropFirst(path.count + ".replaced".count)
+                if rest.hasSuffix(unfinished) { rest.removeLast(unfinished.count) }
                 return rest.isEmpty || rest.first == "-" && Int(rest.dropFirst()) != nil
             }
         } catch {

@@ -71,13 +71,12 @@ struct KeysTests {
             #expect(refused?.head.status == 400)
             #expect(try await service.vault.keyReport().current == 1)
             let vault = client(service)
-            for unlock in [Unlock.keyCommand("true"), .passphrase(try Passphrase(copying: [1]))] {
-                let error = await #expect(throws: VaultError.self) {
-                    try await vault.rotateRoot(unlockedBy: [unlock], droppingOtherSlots: false)
-                }
-                #expect(error?.code == .invalidArgument)
+            let missing = await #expect(throws: VaultError.self) {
+                try await vault.rotateRoot(unlockedBy: [.credential(.standard)], droppingOtherSlots: false)
             }
-            let document = try await vault.rotateRoot(unlockedBy: [.keyFile(path: key)], droppingOtherSlots: false)
+            #expect(missing?.code == .invalidArgument && missing?.message.contains("mediavault.key") == true)
+            let document = try await vault.rotateRoot(
+                unlockedBy: [.unlock(.keyFile(path: key))], droppingOtherSlots: false)
             #expect(document.current == 2)
             let client = try service.client()
             #expect(await client.ask("GET", target, host: service.host)?.head.status == 404)

@@ -29,13 +29,13 @@ struct ChangePassphraseCommand: AsyncParsableCommand {
         let isLoose = access.unlocking.allowLooseKeyFile
         let way = try await new.way(label: label, allowLoose: isLoose)
         let isOwn = slot == nil || slot == changer.orders.unlockedSlot
-        let revocation = revoking.revocation(
+        let revocation = try revoking.revocation(
             unlocks: isOwn ? [way.unlock] : [way.unlock, changer.unlock], allowLoose: isLoose)
         let order = try await changer.orders.replacing(slot, with: way)
-        try await changer.carryOut(order, then: revocation)
+        let stayed = try await changer.carryOut(order, then: revocation)
         await Terminal.shared.say(
             "slot \(slot ?? changer.orders.unlockedSlot) opens with what is new, and with nothing else; "
                 + "back the keyring up again")
-        await KeyringChanger.tell(of: "what opened it before", revocation)
+        try await KeyringChanger.tell(of: "what opened it before", stayed)
     }
 }

@@ -24,24 +24,41 @@ struct KeyringChanger: Sendable {
     }
 
     /// Has the owner carry out an order, and what is to follow it.
-    func carryOut(_ order: KeyringOrder, then revocation: RootRevocation? = nil) async throws {
+    ///
+    /// - Returns: as ``RootRevocation/run(on:)``; nil where nothing follows.
+    @discardableResult
+    func carryOut(_ order: KeyringOrder, then revocation: RootRevocation? = nil) async throws -> [VaultError]? {
         try revocation?.check(isServed: isServed)
-        _ = try await Interruption.cancelling("the keyring is as it was, or changed; keys slot list shows which") {
+        return try await Interruption.cancelling("the keyring is as it was, or changed; keys slot list shows which") {
             try await finder.act { vault in
                 try await vault.carryOut(order)
-                try await revocation?.run(on: vault)
+                return try await revocation?.run(on: vault)
             }
         }
     }
 
     /// Says what a way that is gone still opens.
-    static func tell(of way: String, _ revocation: RootRevocation?) async {
-        await Terminal.shared.say(
-            revocation == nil
-                ? "whoever knew \(way) and copied the keyring opens that copy still, and has the root key out of it; "
+    ///
+    /// - Parameter stayed: what ``carryOut(_:then:)`` gave.
+    /// - Throws: ``Reported`` where a generation had to stay, with the exit code that `keys retire` has for it.
+    static func tell(of way: String, _ stayed: [VaultError]?) async throws {
+        guard let stayed else {
+            await Terminal.shared.say(
+                "whoever knew \(way) and copied the keyring opens that copy still, and has the root key out of it; "
                     + "where that may be so, run keys rotate --root, keys rewrap, and keys retire, which is what "
-                    + "--revoke does"
-                : "a new root key is made, every key is wrapped anew, and the older generations are destroyed: "
+                    + "--revoke does")
+            return
+        }
+        guard let first = stayed.first else {
+            await Terminal.shared.say(
+                "a new root key is made, every key is wrapped anew, and the older generations are destroyed: "
                     + "whoever knew \(way) and copied the keyring opens nothing of this vault's folder with that copy")
+            return
+        }
+        for error in stayed { await Terminal.shared.say(error.message) }
+        await Terminal.shared.say(
+            "a new root key is made, but \(stayed.count) of the older generations had to stay: whoever knew \(way) and "
+                + "copied the keyring has their keys; remove what needs them, then run keys retire for each")
+        throw Reported(status: ExitStatus(first.code))
     }
 }

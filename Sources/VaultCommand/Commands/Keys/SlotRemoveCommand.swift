@@ -20,15 +20,15 @@ struct SlotRemoveCommand: AsyncParsableCommand {
 
     func run() async throws {
         let changer = try await KeyringChanger(access, waiting)
-        let revocation = revoking.revocation(
+        let revocation = try revoking.revocation(
             unlocks: [changer.unlock], allowLoose: access.unlocking.allowLooseKeyFile)
         guard revocation == nil || number != changer.orders.unlockedSlot else {
             throw UsageError(
                 "slot \(number) is what opens the keyring here, and a new root key is sealed for one that stays; "
                     + "unlock it with that one")
         }
-        try await changer.carryOut(try await changer.orders.removing(number), then: revocation)
+        let stayed = try await changer.carryOut(try await changer.orders.removing(number), then: revocation)
         await Terminal.shared.say("slot \(number) is gone; back the keyring up again")
-        await KeyringChanger.tell(of: "what opened it", revocation)
+        try await KeyringChanger.tell(of: "what opened it", stayed)
     }
 }

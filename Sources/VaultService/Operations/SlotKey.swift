@@ -1,0 +1,37 @@
+import Foundation
+package import MediaVault
+
+/// What opens a slot of the keyring, as the owner of the vault is told it.
+package enum SlotKey: Sendable {
+    case unlock(Unlock)
+    /// A credential of the owner's own unit, whoever names it.
+    case credential(CredentialName)
+
+    /// Whether another process of the same user can be told where it is: it rests in a file, or in that process's unit.
+    package var isFoundByOthers: Bool {
+        switch self {
+        case .unlock(.keyFile), .unlock(.passphraseFile), .unlock(.credential), .credential: true
+        case .unlock(.passphrase), .unlock(.keyCommand): false
+        }
+    }
+
+    /// Why what is typed, or printed by a command, does not reach a service.
+    package static let unfound = VaultError(
+        .invalidArgument,
+        "a running service takes what unlocks a slot from a file or from a credential of its unit: name one with "
+            + "--key-file, --passphrase-file or --credential, or end the service and run this again")
+
+    /// What the library takes, in the process that is to read it.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` where this process was lent no credentials.
+    var unlock: Unlock {
+        get throws {
+            switch self {
+            case .unlock(let unlock): unlock
+            case .credential(let name):
+                .credential(
+                    path: try name.path(in: ProcessInfo.processInfo.environment[CredentialName.folderVariable]))
+            }
+        }
+    }
+}
