@@ -225,7 +225,7 @@ exec {self.vault.binary} "$@"
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(act.wait)
         self.addCleanup(act.kill)
-        self.assertTrue(eventually(lambda: json.loads(self.vault.result("keys", "list", "--json"))["act"] == "reseal"))
+        self.assertTrue(eventually(lambda: json.loads(self.vault.result("keys", "list", "--json"))["act"] == "keys reseal"))
         for options in (("rotate-keys", "--min-age", "0"), ("respond-to-leak", "--yes")):
             done = self.script(*options)
             self.assertEqual((done.returncode, "keys reseal works" in done.stderr), (1, True), done.stderr)

@@ -32,7 +32,7 @@ struct KeysSheetTests {
 
     @Test("What works now, and what was broken off, is said")
     func remarks() throws {
-        let remarks = try KeysSheet.remarks(document("\"reseal\"", isLocatorChanging: true))
+        let remarks = try KeysSheet.remarks(document("\"keys reseal\"", isLocatorChanging: true))
         #expect(remarks.count == 3)
         #expect(remarks[1].contains("keys rotate --locator") && remarks[2] == "keys reseal works on the keys now")
     }

@@ -5,7 +5,7 @@ import VaultStorage
 public struct KeyReport: Hashable, Sendable {
     /// Every generation that ever was, in ascending order.
     public let generations: [GenerationReport]
-    /// The act that works on the keys now, by the name of its command; nil where none does, or another process's.
+    /// The act that works on the keys now, by its command, `keys rewrap`; nil where none does, or another process's.
     public let act: String?
     /// Whether resource ids are being computed anew, and that was not finished: changing the locator again finishes it.
     public let isLocatorChanging: Bool
@@ -17,7 +17,7 @@ public struct KeyReport: Hashable, Sendable {
     public var older: [GenerationReport] { generations.filter { $0.state == .active || $0.state == .retiring } }
 
     /// Reads it. Blocks.
-    init(_ store: VaultStore, act: String?) throws {
+    init(_ store: VaultStore, act: Receipt.Act?) throws {
         let (retiring, use) = (try store.retiringGenerations(), try store.index.generationUse())
         let keyring = store.keyring
         generations = keyring.generationRecords.map { record in
@@ -25,7 +25,7 @@ public struct KeyReport: Hashable, Sendable {
                 of: record, current: keyring.currentGeneration, isRetiring: retiring.contains(record.number))
             return GenerationReport(record, state, use[record.number] ?? GenerationUse())
         }
-        self.act = act
+        self.act = act?.command
         isLocatorChanging = keyring.locators != [store.index.locator]
     }
 

@@ -5,7 +5,7 @@ import VaultModel
 /// is asked for.
 package final class KeyWork: Sendable {
     private struct State {
-        var act: String?
+        var act: Receipt.Act?
         /// What has the act that works give way; nil where it does not.
         var yielding: Task<Void, any Error>?
         var isOver = false
@@ -14,14 +14,14 @@ package final class KeyWork: Sendable {
 
     private let state = Mutex(State())
 
-    /// The act that works now, by the name of its command; nil where none does.
-    package var act: String? { state.withLock { $0.act } }
+    /// The act that works now; nil where none does.
+    package var act: Receipt.Act? { state.withLock { $0.act } }
 
     /// Runs an act, unless another one works that was asked for.
     ///
-    /// - Parameter act: what others are told that runs: the name of its command, `rewrap`.
+    /// - Parameter act: what others are told that runs.
     /// - Throws: ``VaultError`` with code `busy` where another act works, `closed` after ``end()``; what `body` throws.
-    package func exclusively<Result>(_ act: String, _ body: () async throws -> Result) async throws -> Result {
+    package func exclusively<Result>(_ act: Receipt.Act, _ body: () async throws -> Result) async throws -> Result {
         while try begin(act) == .after { await waitUntilFree() }
         defer { finish() }
         return try await body()
@@ -30,7 +30,7 @@ package final class KeyWork: Sendable {
     /// Runs an act that nobody waits for: it is cancelled when another is asked for, and should end soon then.
     ///
     /// - Throws: as ``exclusively(_:_:)``; `CancellationError` where it gave way.
-    func yielding(_ act: String, _ body: @escaping @Sendable () async throws -> Void) async throws {
+    func yielding(_ act: Receipt.Act, _ body: @escaping @Sendable () async throws -> Void) async throws {
         guard case .now(let task?) = try begin(act, giving: body) else { throw CancellationError() }
         defer { finish() }
         try await withTaskCancellationHandler {
@@ -56,7 +56,7 @@ package final class KeyWork: Sendable {
         case after
     }
 
-    private func begin(_ act: String, giving body: (@Sendable () async throws -> Void)? = nil) throws -> Turn {
+    private func begin(_ act: Receipt.Act, giving body: (@Sendable () async throws -> Void)? = nil) throws -> Turn {
         try state.withLock { state in
             if state.isOver { throw VaultError(.closed, "the vault was closed; open it again") }
             guard let other = state.act else {
@@ -65,7 +65,7 @@ package final class KeyWork: Sendable {
                 return .now(state.yielding)
             }
             guard let yielding = state.yielding, body == nil else {
-                throw VaultError(.busy, "keys \(other) works on the keys of this vault; wait until it is done")
+                throw VaultError(.busy, "\(other.command) works on the keys of this vault; wait until it is done")
             }
             yielding.cancel()
             return .after

@@ -19,7 +19,7 @@ extension Vault {
     /// - Throws: ``VaultError`` with code `busy` where another act works on the keys, `owned` where this is not the
     ///   owner, `storage` or `diskFull` where keyring or index cannot be written.
     public func rotateKeys() async throws -> KeyReport {
-        try await changingKeys("rotate") { store, log in
+        try await changingKeys(.rotate) { store, log in
             _ = try store.addGeneration(noting: log)
             return try KeyReport(store, act: nil)
         }
@@ -35,7 +35,7 @@ extension Vault {
     ///   none of this number; `storage` where the index's log cannot be emptied, and the key is still there; `busy`,
     ///   `owned`.
     public func retireGeneration(_ number: Int) async throws -> KeyReport {
-        try await changingKeys("retire") { store, log in
+        try await changingKeys(.retire) { store, log in
             do {
                 try store.retire(number, noting: log)
             } catch let error as VaultError where error.code == .inUse {
@@ -48,7 +48,7 @@ extension Vault {
     /// Does an act on the keys, while no other does. What it does to the store, and the receipt for it, are written where
     /// that may block.
     func changingKeys<Result: Sendable>(
-        _ act: String, _ body: @escaping @Sendable (VaultStore, AuditLog) throws -> Result
+        _ act: Receipt.Act, _ body: @escaping @Sendable (VaultStore, AuditLog) throws -> Result
     ) async throws -> Result {
         try requireOwner(to: "changes its keys")
         let (store, log) = (store, auditLog)
@@ -61,7 +61,7 @@ extension Vault {
     func rewrap(_ tell: (RewrapProgress) -> Void) async throws {
         try requireOwner(to: "changes its keys")
         let (store, log) = (store, auditLog)
-        try await keyWork.exclusively("rewrap") {
+        try await keyWork.exclusively(.rewrap) {
             var rewrap = try await pool.run { try store.rewrap() }
             tell(RewrapProgress(keys: 0, total: rewrap.total, report: nil))
             var isUnfinished = true

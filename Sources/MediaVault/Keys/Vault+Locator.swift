@@ -17,7 +17,7 @@ extension Vault {
     public func changeLocator() async throws -> KeyReport {
         try requireOwner(to: "changes its keys")
         let (store, log) = (store, auditLog)
-        return try await keyWork.exclusively(KeyAct.rotateLocator.rawValue) {
+        return try await keyWork.exclusively(.changeLocator) {
             await endLoaders(with: Self.renamed, refusing: Self.renaming)
             defer { refusal.withLock { $0 = nil } }
             let report = try await pool.run {

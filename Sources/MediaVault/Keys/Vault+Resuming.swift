@@ -12,7 +12,7 @@ extension Vault {
             guard let self else { return }
             do {
                 try Task.checkCancellation()
-                try await keyWork.exclusively("shred") { _ = try await self.finishShreds() }
+                try await keyWork.exclusively(.shred) { _ = try await self.finishShreds() }
                 try await resumeReseal()
                 resumption.withLock { $0.finish() }
             } catch let error where error is CancellationError || (error as? VaultError)?.code == .busy {

@@ -14,7 +14,7 @@ extension Vault {
     /// - Throws: ``VaultError`` with code `wrongKey` where one opens no slot, `invalidArgument` where a slot would be locked
     ///   out that may not, with its name; those of reading the secrets; `busy`, `owned`, `storage`, `diskFull`.
     public func rotateRoot(unlockedBy unlocks: [Unlock], droppingOtherSlots: Bool = false) async throws -> KeyReport {
-        try await changingKeys(KeyAct.rotateRoot.rawValue) { store, log in
+        try await changingKeys(.rotateRoot) { store, log in
             let secrets = try unlocks.map { SharedSecret(try $0.secret()) }
             _ = try store.renewRoot(openedBy: secrets, droppingOthers: droppingOtherSlots, noting: log)
             return try KeyReport(store, act: nil)

@@ -56,7 +56,7 @@ extension Vault {
     ///   keys, `wrongKey` where the order was made without the keyring, `olderKeyring` where the keyring has changed
     ///   since, `invalidArgument` where it cannot be.
     package func carryOut(_ order: KeyringOrder) async throws {
-        try await changingKeys(order.name) { _, log in
+        try await changingKeys(order.act.receipt) { _, log in
             try log.change(order.act.receipt) { try $0.carryOut(order) }
         }
     }
@@ -70,17 +70,5 @@ extension Vault {
 
     private var keyringOrders: KeyringOrders {
         KeyringOrders(keyring: store.keyring, path: auditLog.place.path, fileSystem: store.fileSystem, pool: pool)
-    }
-}
-
-extension KeyringOrder {
-    /// The command that it belongs to.
-    fileprivate var name: String {
-        switch act {
-        case .add: "slot add"
-        case .replace: "change-passphrase"
-        case .remove: "slot remove"
-        case .backup: "backup"
-        }
     }
 }

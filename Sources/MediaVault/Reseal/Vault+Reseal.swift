@@ -31,7 +31,7 @@ extension Vault {
             resources.insert(id)
         }
         let wanted = references.isEmpty ? nil : resources
-        try await keyWork.exclusively("reseal") {
+        try await keyWork.exclusively(.reseal) {
             let store = store
             let order = try await pool.run {
                 try store.orderReseal(of: wanted, bytesPerSecond: bytesPerSecond)
@@ -45,7 +45,7 @@ extension Vault {
     func resumeReseal() async throws {
         let store = store
         guard let order = try await pool.run({ try store.index.settings().resealOrder }) else { return }
-        try await keyWork.yielding("reseal") {
+        try await keyWork.yielding(.reseal) {
             var resealer = Resealer(vault: self, order: order) { _ in }
             try await resealer.run()
         }

@@ -18,7 +18,7 @@ extension Vault {
         guard vaultID == store.keyring.vaultID.hex else {
             throw VaultError(.invalidArgument, "this vault has another id; status names it, and destroying wants it")
         }
-        let report = try await keyWork.exclusively("destroy") {
+        let report = try await keyWork.exclusively(.destroy) {
             let destroyed = VaultError(.closed, "the vault was destroyed")
             await endLoaders(with: destroyed, refusing: destroyed)
             let (store, log) = (store, auditLog)

@@ -21,7 +21,7 @@ extension Vault {
     ///   when the vault is opened again.
     public func shred(_ references: [MediaReference], quick: Bool = false) async throws -> ShredReport {
         try requireOwner(to: "shreds")
-        return try await keyWork.exclusively("shred") {
+        return try await keyWork.exclusively(.shred) {
             var titles: [ShreddedTitle] = []
             for reference in references { titles.append(try await shredOne(reference, quick: quick)) }
             let kept = try await finishShreds()

@@ -12,7 +12,7 @@ extension Vault {
     ///   `olderKeyring` where the file cannot be read or written, or is not the one that was opened; with code `busy` where an
     ///   act works on the keys.
     public func revokeLinks() async throws {
-        try await changingKeys("revoke-links") { _, log in
+        try await changingKeys(.revokeLinks) { _, log in
             try log.change(.revokeLinks) { $0.revokeTokens() }
         }
     }

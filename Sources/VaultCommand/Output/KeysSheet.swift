@@ -25,7 +25,7 @@ enum KeysSheet {
         if document.locatorChanging {
             remarks.append("resource ids are being computed anew: run keys rotate --locator to finish that")
         }
-        if let act = document.act.value { remarks.append("keys \(act) works on the keys now") }
+        if let act = document.act.value { remarks.append("\(act) works on the keys now") }
         return remarks
     }
 

@@ -19,7 +19,7 @@ package struct KeysDocument: Codable, Hashable, Sendable {
     /// The generation that new resources use.
     package let current: Int
     package let generations: [Generation]
-    /// The act that works on the keys now.
+    /// The act that works on the keys now, by its command.
     package let act: OrNull<String>
     /// Whether resource ids are being computed anew, and that was not finished.
     package let locatorChanging: Bool

@@ -8,10 +8,10 @@ struct KeyWorkTests {
     @Test("the second act is told which one works, and that one goes on")
     func secondIsTold() async throws {
         let work = KeyWork()
-        let result = try await work.exclusively("rewrap") {
-            let error = await #expect(throws: VaultError.self) { try await work.exclusively("retire") {} }
+        let result = try await work.exclusively(.rewrap) {
+            let error = await #expect(throws: VaultError.self) { try await work.exclusively(.retire) {} }
             #expect(error?.code == .busy && error?.message.contains("keys rewrap") == true)
-            #expect(work.act == "rewrap")
+            #expect(work.act == .rewrap)
             return 7
         }
         #expect(result == 7 && work.act == nil)
@@ -21,9 +21,9 @@ struct KeyWorkTests {
     func failureFrees() async throws {
         let work = KeyWork()
         await #expect(throws: CancellationError.self) {
-            try await work.exclusively("rotate") { throw CancellationError() }
+            try await work.exclusively(.rotate) { throw CancellationError() }
         }
-        #expect(try await work.exclusively("retire") { true })
+        #expect(try await work.exclusively(.retire) { true })
     }
 
     @Test("its end waits for the act that works, and lets no other begin")
@@ -32,7 +32,7 @@ struct KeyWorkTests {
         let (goOn, go) = AsyncStream.makeStream(of: Void.self)
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
         let act = Task {
-            try await work.exclusively("rewrap") {
+            try await work.exclusively(.rewrap) {
                 begin.finish()
                 for await _ in goOn {}
                 return work.act
@@ -46,11 +46,11 @@ struct KeyWorkTests {
         var refusal: VaultError?
         // The end has begun as soon as another act is refused for it.
         while refusal?.code != .closed {
-            refusal = await #expect(throws: VaultError.self) { try await work.exclusively("retire") {} }
+            refusal = await #expect(throws: VaultError.self) { try await work.exclusively(.retire) {} }
             await Task.yield()
         }
         go.finish()
-        #expect(try await act.value == "rewrap")
+        #expect(try await act.value == .rewrap)
         #expect(await ending.value == nil)
     }
 
@@ -59,18 +59,18 @@ struct KeyWorkTests {
         let work = KeyWork()
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
         let resumed = Task {
-            try await work.yielding("reseal") {
+            try await work.yielding(.reseal) {
                 begin.finish()
                 try await Task.sleep(for: .seconds(600))
             }
         }
         for await _ in begun {}
-        #expect(work.act == "reseal")
-        let busy = await #expect(throws: VaultError.self) { try await work.yielding("reseal") {} }
+        #expect(work.act == .reseal)
+        let busy = await #expect(throws: VaultError.self) { try await work.yielding(.reseal) {} }
         #expect(busy?.code == .busy)
-        #expect(try await work.exclusively("rotate") { work.act } == "rotate")
+        #expect(try await work.exclusively(.rotate) { work.act } == .rotate)
         await #expect(throws: CancellationError.self) { try await resumed.value }
-        try await work.yielding("reseal") {}
+        try await work.yielding(.reseal) {}
         #expect(work.act == nil)
     }
 
@@ -79,7 +79,7 @@ struct KeyWorkTests {
         let work = KeyWork()
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
         let resumed = Task {
-            try await work.yielding("reseal") {
+            try await work.yielding(.reseal) {
                 begin.finish()
                 try await Task.sleep(for: .seconds(600))
             }

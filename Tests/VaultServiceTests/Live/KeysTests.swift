@@ -50,7 +50,7 @@ struct KeysTests {
     @Test("A second act at once is told with 409 and the act that works")
     func secondAct() async throws {
         try await serving { service, _, _ in
-            let error = try await service.vault.keyWork.exclusively("reseal") {
+            let error = try await service.vault.keyWork.exclusively(.reseal) {
                 await #expect(throws: VaultError.self) { try await client(service).rotate() }
             }
             #expect(error?.code == .busy && error?.message.contains("keys reseal") == true)
