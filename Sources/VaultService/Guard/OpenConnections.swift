@@ -47,15 +47,19 @@ final class OpenConnections: Service {
 
     /// Speaks HTTP on connections that are looked after here.
     ///
-    /// - Parameter held: answers what need not be waited for; nil where nothing is answered so.
-    func server(_ held: HeldResponder?) -> HTTPServerBuilder {
+    /// - Parameters:
+    ///   - held: answers what need not be waited for; nil where nothing is answered so.
+    ///   - identity: what TLS is spoken with; nil is none.
+    func server(_ held: HeldResponder?, _ identity: TLSIdentity? = nil) -> HTTPServerBuilder {
         HTTPServerBuilder { [self] responder in
-            LoopChannel(
+            let plain = LoopChannel(
                 base: HTTP1Channel(
                     responder: responder,
                     configuration: .init(
                         additionalChannelHandlers: [ConnectionObserver(self)]
                             + (held.map { [HeldAnswers($0)] } ?? []) + [ConnectionOptionsInstaller()])))
+            guard let identity else { return plain }
+            return SecureChannel(base: plain, identity: identity)
         }
     }
 
