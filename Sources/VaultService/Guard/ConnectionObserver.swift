@@ -40,6 +40,14 @@ final class ConnectionObserver: ChannelDuplexHandler, RemovableChannelHandler {
         connection = nil
     }
 
+    func channelActive(context: ChannelHandlerContext) {
+        if let connection, !connections.mayStay(connection, at: .now()) {
+            context.close(promise: nil)
+        } else {
+            context.fireChannelActive()
+        }
+    }
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head:
