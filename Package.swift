@@ -18,7 +18,6 @@ let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
-let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
@@ -74,8 +73,8 @@ let package = Package(
         .target(
             name: "VaultService",
             dependencies: [
-                "MediaVault", "VaultModel", hummingbird, hummingbirdCore, hummingbirdTLS, nioCore, nioHTTP1,
-                nioHTTPTypes, nioPosix, nioSSL, httpTypes, logging, metrics, lifecycle, signals,
+                "MediaVault", "VaultModel", hummingbird, hummingbirdCore, nioCore, nioHTTP1, nioHTTPTypes,
+                nioPosix, nioSSL, httpTypes, logging, metrics, lifecycle, signals,
             ],
             swiftSettings: settings),
         .executableTarget(
@@ -128,7 +127,7 @@ let package = Package(
         .testTarget(
             name: "VaultServiceTests",
             dependencies: [
-                "VaultService", "MediaVault", "VaultModel", "OriginTestSupport", logging, metrics, nioHTTP1,
+                "VaultService", "MediaVault", "VaultModel", "OriginTestSupport", logging, metrics, nioCore, nioHTTP1, nioSSL,
             ],
             swiftSettings: settings),
         .testTarget(

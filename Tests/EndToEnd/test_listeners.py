@@ -19,11 +19,17 @@ class Listeners(VaultCase):
     def prepare(cls):
         cls.media.path(NAME)
         cls.origin = cls.new_origin()
-        cls.certificate, cls.key = (os.path.join(cls.scratch, name) for name in ("certificate.pem", "key.pem"))
+        cls.certificate, cls.key = cls.new_pair("")
+
+    @classmethod
+    def new_pair(cls, prefix):
+        """Files of a fresh certificate and its key."""
+        certificate, key = (os.path.join(cls.scratch, prefix + name) for name in ("certificate.pem", "key.pem"))
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
-             "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", cls.key,
-             "-out", cls.certificate], check=True, capture_output=True)
+             "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key,
+             "-out", certificate], check=True, capture_output=True)
+        return certificate, key
 
     def start(self, vault, *options):
         """The service where its plain port is not to be asked; ends with the check."""
@@ -59,6 +65,24 @@ class Listeners(VaultCase):
             with socket.create_connection(vault.listen.split(":"), timeout=30) as plain:
                 with self.assertRaises((ssl.SSLError, OSError)):
                     old.wrap_socket(plain, server_hostname="localhost")
+
+    def test_tls_renewed(self):
+        """A renewed certificate is used without a restart; a connection that stands goes on with the old one"""
+        vault, used, renewed = self.new_vault(), self.new_pair("used-"), self.new_pair("renewed-")
+        self.start(vault, "--tls-certificate", used[0], "--tls-key", used[1])
+        context = ssl._create_unverified_context()  # which certificate it is, not whose, is looked at
+        standing = http.client.HTTPSConnection(*vault.listen.split(":"), context=context, timeout=30)
+        self.addCleanup(standing.close)
+        standing.connect()
+        shown = [ssl.PEM_cert_to_DER_cert(open(pair[0], encoding="ascii").read()) for pair in (used, renewed)]
+        self.assertEqual(standing.sock.getpeercert(binary_form=True), shown[0])
+        for new, old in zip(renewed, used):
+            os.replace(new, old)
+        address = tuple(vault.listen.split(":"))
+        self.assert_eventually(
+            lambda: ssl.PEM_cert_to_DER_cert(ssl.get_server_certificate(address, timeout=30)), shown[1], within=40)
+        standing.request("GET", "/healthz")
+        self.assertEqual(standing.getresponse().status, 200)
 
     @each("key", "certificate", "both", "mismatch", "alone")
     def test_tls_files(self, wrong):

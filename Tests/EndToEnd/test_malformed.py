@@ -1,13 +1,18 @@
 """Requests that no library would send, byte for byte: scripts for varnishtest, whose client sends what it is told."""
 
+import contextlib
+import io
 import os
+import re
 import subprocess
+from unittest import mock
 
-from harness import client
+from harness import client, reporting
 from harness.case import VaultCase, each
 
 NAME = "tone.mp3"
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "malformed")
+NAMES = ("smuggling", "lines", "hosts", "ranges")
 
 
 class Malformed(VaultCase):
@@ -20,7 +25,7 @@ class Malformed(VaultCase):
         cls.facts = {
             "port": cls.vault.service.port, "target": client.split(cls.address)[2], "size": cls.media.size(NAME)}
 
-    @each("smuggling", "lines", "hosts", "ranges")
+    @each(*NAMES)
     def test_script(self, name):
         """Raw requests get the answers that RFC 9110 and RFC 9112 want: {} (reliability 1, 5)"""
         facts = [part for fact, value in self.facts.items() for part in ("-D", f"{fact}={value}")]
@@ -30,3 +35,21 @@ class Malformed(VaultCase):
         told = [line for line in done.stdout.decode(errors="replace").splitlines() if line.startswith("----")]
         self.assertEqual(done.returncode, 0, "\n".join(told))
         self.assert_range(self.address, NAME, 100, 200)
+
+
+class Wrong(VaultCase):
+    """The same checks, of scripts that expect what is not answered."""
+
+    @each(*NAMES)
+    def test_script(self, name):
+        """A script whose last expectation is wrong fails its check, and the runner says which: {}"""
+        with open(os.path.join(SCRIPTS, f"{name}.vtc"), encoding="utf-8") as file:
+            *_, last = re.finditer(r"expect resp\.status == (\d+)", script := file.read())
+        with open(os.path.join(self.scratch, f"{name}.vtc"), "w", encoding="utf-8") as file:
+            file.write(script[:last.start(1)] + "299" + script[last.end(1):])
+        told = io.StringIO()
+        with mock.patch(f"{__name__}.SCRIPTS", self.scratch), contextlib.redirect_stdout(told):
+            has_passed = reporting.run([Malformed(f"test_script_{name}")], quiet=True)
+        self.assertFalse(has_passed, told.getvalue())
+        self.assertRegex(told.getvalue(), rf'EXPECT resp\.status \({last[1]}\) == "299" failed')
+        self.assertRegex(told.getvalue(), r"(?s)^FAIL .*\n0 passed, 1 failed\n$")

@@ -6,27 +6,29 @@ extension ResourceLoader {
     /// Makes sure that what is known may be given, by one question to the origin where it is no longer fresh.
     ///
     /// - Parameter position: the first byte wanted, where that matters; nil where it is not about bytes.
-    /// - Returns: why it is given all the same, where nobody could confirm it; nil where it is fresh, or another
-    ///   representation has begun.
     /// - Throws: ``VaultError`` with code `refused` where the origin wants its refusal to count; `CancellationError`.
-    func staleness(at position: @autoclosure () -> Int64?) async throws -> Staleness? {
+    func inquire(at position: @autoclosure () -> Int64?) async throws -> Inquiry {
         let now = store.now()
-        guard look({ $0.isStale(now: now) }) else { return nil }
+        guard look({ $0.isStale(now: now) }) else { return Inquiry() }
         let first = position()
         switch look({ $0.staleStep(at: first) }) {
-        case .open: return nil
-        case .stale(let reason): return reason
+        case .open: return Inquiry()
+        case .stale(let reason): return Inquiry(staleness: reason)
         case .ask: break
         }
         // Who was silent a moment ago need not be waited for.
-        if contact.verdict(now: .now) == false { return .unreachable }
-        switch try await revalidator.verdict(by: { await self.revalidate() }) {
-        case .confirmed, .changed: return nil
-        case .stale(let reason):
+        if contact.verdict(now: .now) == false { return Inquiry(staleness: .unreachable) }
+        let (verdict, isNew) = try await revalidator.verdict { await self.revalidate() }
+        switch verdict {
+        case .confirmed(let status): return Inquiry(originStatus: isNew ? status : nil)
+        case .changed: return Inquiry()
+        case .stale(let reason, let status):
             if reason == .slow { contact.note(isReachable: false, now: .now) }
-            return reason
+            return Inquiry(staleness: reason, originStatus: status)
         case .refused(let failure):
-            guard look({ $0.freshness?.isStrict }) ?? false else { return .refused }
+            guard look({ $0.freshness?.isStrict }) ?? false else {
+                return Inquiry(staleness: .refused, originStatus: Self.status(of: failure))
+            }
             throw FetchFailure.origin(failure).vaultError(for: url, at: first ?? 0)
         }
     }
@@ -41,7 +43,9 @@ extension ResourceLoader {
             switch failure.kind {
             case .unreachable, .interrupted: return .stale(.unreachable)
             case .lied: return .stale(.lied)
-            case .refused: return Self.isFinal(failure) ? .refused(failure) : .stale(.refused)
+            case .refused:
+                return Self.isFinal(failure)
+                    ? .refused(failure) : .stale(.refused, status: Self.status(of: failure))
             }
         } catch {
             return .stale(.unreachable)
@@ -80,9 +84,11 @@ extension ResourceLoader {
             }
             let known = KnownRepresentation(validators: information.validators, length: information.length)
             if try ValidationCheck.isSame(head, asked: request, known: known) {
-                guard information.validators != Validators() else { return .stale(.unverifiable) }
+                guard information.validators != Validators() else {
+                    return .stale(.unverifiable, status: head.status)
+                }
                 confirm(by: head, asked: asked)
-                return .confirmed
+                return .confirmed(status: head.status)
             }
             guard method == .get else { return .changed }
             let content = try ResponseCheck.judge(head, asked: request, known: known).content
@@ -113,13 +119,18 @@ extension ResourceLoader {
         try? await pool.run { try record.confirm(news) }
     }
 
+    private static func status(of failure: OriginFailure) -> Int? {
+        guard case .refused(let status, _) = failure.kind else { return nil }
+        return status
+    }
+
     private static func isFinal(_ failure: OriginFailure) -> Bool {
-        guard case .refused(let status, _) = failure.kind else { return false }
+        guard let status = status(of: failure) else { return false }
         return [401, 403, 404, 410, 451].contains(status)
     }
 
     private static func mayBeHeadAlone(_ failure: OriginFailure) -> Bool {
-        guard case .refused(let status, _) = failure.kind else { return false }
+        guard let status = status(of: failure) else { return false }
         return status == 501 || (status < 500 && status != 429)
     }
 }

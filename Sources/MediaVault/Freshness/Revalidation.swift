@@ -5,12 +5,12 @@ import VaultModel
 struct Revalidation {
     /// What the question came to.
     enum Verdict: Equatable {
-        /// It is still the one.
-        case confirmed
+        /// It is still the one, as an answer of this status says: 304, or another where the origin knows no conditions.
+        case confirmed(status: Int)
         /// It is another, and the new one has begun.
         case changed
-        /// Nobody knows.
-        case stale(Staleness)
+        /// Nobody knows; the status is that of the origin's answer, where it gave one.
+        case stale(Staleness, status: Int? = nil)
         /// The origin says plainly that it gives it no more.
         case refused(OriginFailure)
     }

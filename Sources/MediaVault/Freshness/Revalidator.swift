@@ -17,8 +17,11 @@ final class Revalidator: Sendable {
     /// What is known of the representation, or can be found out soon. The question goes on when its time is over: those
     /// who come later have its answer.
     ///
+    /// - Returns: the verdict, and whether the origin was asked for it now rather than a moment ago.
     /// - Throws: `CancellationError` where the task was cancelled.
-    func verdict(by ask: @escaping @Sendable () async -> Revalidation.Verdict) async throws -> Revalidation.Verdict {
+    func verdict(
+        by ask: @escaping @Sendable () async -> Revalidation.Verdict
+    ) async throws -> (verdict: Revalidation.Verdict, isNew: Bool) {
         let advice = state.withLock { state -> Revalidation.Advice in
             guard !state.isEnded else { return .know(.stale(.unreachable)) }
             let advice = state.revalidation.advice(now: .now)
@@ -26,11 +29,11 @@ final class Revalidator: Sendable {
             return advice
         }
         switch advice {
-        case .know(let verdict): return verdict
+        case .know(let verdict): return (verdict, false)
         case .ask(let time), .join(let time): await wait(until: time)
         }
         try Task.checkCancellation()
-        return state.withLock { $0.revalidation.verdict }
+        return (state.withLock { $0.revalidation.verdict }, true)
     }
 
     /// Ends the question, and lets no other begin; returns when it is over.

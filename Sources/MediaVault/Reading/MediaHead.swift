@@ -12,6 +12,9 @@ public struct MediaHead: Hashable, Sendable {
     public let bypass: StoreRefusal?
     /// Why this is told although the origin was not found to say the same still; nil where it is fresh, or was confirmed.
     public let staleness: Staleness?
+    /// The status of the origin's answer when it was asked, for this head, whether what is held is still its own: 304, or
+    /// another where it knows no conditions or refused; nil where it was not asked, or did not answer.
+    public let originStatus: Int?
 
     /// Whether the origin may have something else by now: see ``staleness``.
     public var isStale: Bool { staleness != nil }

@@ -37,6 +37,9 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
     /// Why held bytes are given although their origin was not found to have them still; nil where they are fresh, or
     /// were confirmed.
     public let staleness: Staleness?
+    /// The status of the origin's answer when it was asked, for this reader, whether what is held is still its own: 304, or
+    /// another where it knows no conditions or refused; nil where it was not asked, or did not answer.
+    public let originStatus: Int?
 
     /// The most bytes given at a time: two blocks.
     public static let chunkBytes = 64 << 10
@@ -61,7 +64,8 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
         isWholeAnswer = opening.isWholeAnswer
         isShortened = opening.isShortened
         source = opening.source
-        staleness = opening.staleness
+        staleness = opening.inquiry.staleness
+        originStatus = opening.inquiry.originStatus
         progress = Mutex(Progress(position: opening.range?.lowerBound ?? 0))
         if !opening.isCutOff { loader.change { $0.begin(opening.reader, isDownload: false) } }
     }

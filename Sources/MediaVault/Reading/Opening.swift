@@ -11,7 +11,7 @@ struct Opening {
     /// Whether the origin was found to be out of reach: nobody waits for it at a hole.
     let isCutOff: Bool
     let source: MediaReader.Source
-    let staleness: Staleness?
+    let inquiry: Inquiry
 }
 
 extension Opening {
@@ -20,6 +20,6 @@ extension Opening {
         self.init(
             reader: held.reader, information: held.information,
             entityTag: EntityTag(strong: held.representation.hex), range: held.range, isWholeAnswer: false,
-            isShortened: false, isCutOff: false, source: .held, staleness: nil)
+            isShortened: false, isCutOff: false, source: .held, inquiry: Inquiry())
     }
 }

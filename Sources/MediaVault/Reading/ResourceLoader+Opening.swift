@@ -24,7 +24,7 @@ extension ResourceLoader {
     /// Nil where the representation changed meanwhile.
     private func attemptOpening(_ requested: RequestedRange) async throws -> Opening? {
         if needsLength(requested), look({ $0.information?.length }) == nil { try await learnLength() }
-        let staleness = try await staleness(at: firstByte(requested))
+        let inquiry = try await inquire(at: firstByte(requested))
         let (known, edition, present) = look { ($0.information, $0.edition, $0.present) }
         let wanted = try known.map { try resolve(requested, $0) } ?? provisional(requested)
         let isCut = try await isCutOff(wanted)
@@ -32,7 +32,7 @@ extension ResourceLoader {
         let id = change { ($0.addReader(wanted), Effects()) }
         do {
             if try await reachFirstByte(id, wanted.lowerBound, isCut),
-                let opening = try finish(id, requested, present, staleness, isCut: isCut)
+                let opening = try finish(id, requested, present, inquiry, isCut: isCut)
             {
                 return opening
             }
@@ -129,7 +129,7 @@ extension ResourceLoader {
     }
 
     private func finish(
-        _ id: ReaderState.ID, _ requested: RequestedRange, _ present: ByteRanges, _ staleness: Staleness?, isCut: Bool
+        _ id: ReaderState.ID, _ requested: RequestedRange, _ present: ByteRanges, _ inquiry: Inquiry, isCut: Bool
     ) throws -> Opening? {
         guard let information = look({ $0.information }), let entityTag = record.entityTag else { return nil }
         let isWhole = answersWhole(requested, information)
@@ -147,7 +147,7 @@ extension ResourceLoader {
         return Opening(
             reader: id, information: information, entityTag: entityTag, range: given,
             isWholeAnswer: isWhole && requested != .whole, isShortened: given != range, isCutOff: isCut,
-            source: .of(range, present), staleness: staleness)
+            source: .of(range, present), inquiry: inquiry)
     }
 
     /// Finds out how long the resource is: by a HEAD, or by its first byte where HEAD is refused.
@@ -159,14 +159,14 @@ extension ResourceLoader {
     /// What is known of the resource, its origin asked where nothing is.
     func head() async throws -> MediaHead {
         try await ready()
-        let staleness = try await staleness(at: nil)
+        let inquiry = try await inquire(at: nil)
         let information = try await learnInformation()
         guard let entityTag = record.entityTag else { throw MediaReader.changed(url, 0) }
         return MediaHead(
             information: information, entityTag: entityTag,
             source: .of(information.length.map { 0..<$0 }, look { $0.present }),
             isWholeAnswer: answersWhole(.from(0), information), bypass: bypass(for: information.length),
-            staleness: staleness)
+            staleness: inquiry.staleness, originStatus: inquiry.originStatus)
     }
 
     /// Why bytes that would be fetched now are not stored.

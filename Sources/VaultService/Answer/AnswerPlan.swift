@@ -3,10 +3,21 @@ import VaultModel
 /// The head of an answer with media, decided before a byte is sent.
 struct AnswerPlan: Hashable, Sendable {
     let status: Int
-    let fields: HeaderFields
+    /// The fields that differ among the answers of one representation: range, length and timing.
+    let ownFields: HeaderFields
     /// The bytes that follow, or would follow were it not for HEAD; nil where that is not known.
     let length: Int64?
-    let cacheStatus: CacheStatus
+    private let facts: MediaFacts
+    private let type: String?
+
+    var cacheStatus: CacheStatus { facts.cacheStatus }
+
+    /// All of the head's fields.
+    var fields: HeaderFields {
+        var fields = ownFields
+        fields.append(sharedFields)
+        return fields
+    }
 
     /// An answer with one range, or with everything.
     ///
@@ -35,20 +46,29 @@ struct AnswerPlan: Hashable, Sendable {
     ) {
         self.status = status
         self.length = length
-        cacheStatus = facts.cacheStatus
+        self.facts = facts
+        self.type = type
         var fields = HeaderFields()
         // What describes a body would, without one, describe what the client has (RFC 9110 §15.4.5).
-        if let type {
+        if type != nil {
             if let contentRange { fields.append(name: "Content-Range", value: contentRange.description) }
             if let length { fields.append(name: "Content-Length", value: String(length)) }
+        }
+        if let timing = facts.timing { fields.append(name: "Server-Timing", value: timing.value) }
+        ownFields = fields
+    }
+
+    /// The fields that the answers of one representation have in common, where the type of their bodies is one.
+    var sharedFields: HeaderFields {
+        var fields = HeaderFields()
+        if let type {
             fields.append(name: "Content-Type", value: type)
             fields.append(name: "Accept-Ranges", value: facts.isWholeAnswer ? "none" : "bytes")
         }
         fields.append(name: "ETag", value: facts.entityTag.description)
         if let date = facts.lastModified { fields.append(name: "Last-Modified", value: date.description) }
         fields.append(name: "Cache-Status", value: facts.cacheStatus.value)
-        if let timing = facts.timing { fields.append(name: "Server-Timing", value: timing.value) }
         fields.append(ProtectiveFields.all)
-        self.fields = fields
+        return fields
     }
 }

@@ -11,8 +11,10 @@ enum CacheStatus: Hashable, Sendable {
     case partial
     /// Handed on without being stored.
     case bypass(StoreRefusal)
-    /// Held, and not found to be current.
-    case stale(Staleness)
+    /// Held, no longer fresh, and confirmed by an answer of the origin's with this status.
+    case confirmed(originStatus: Int)
+    /// Held, and not found to be current: why, and the status of the origin's answer where it gave one.
+    case stale(Staleness, originStatus: Int? = nil)
     /// There is no media: why, and the origin's status where it gave one.
     case failed(VaultError.Code, originStatus: Int?)
 
@@ -24,8 +26,11 @@ enum CacheStatus: Hashable, Sendable {
         case .partial: "MediaVault; fwd=partial; stored"
         case .bypass(let reason): "MediaVault; fwd=bypass; detail=\(reason.rawValue)"
         // Where the mode forbids to ask, nothing was forwarded.
-        case .stale(let reason) where reason.isByMode: "MediaVault; hit; detail=stale"
-        case .stale(let reason): "MediaVault; fwd=stale; detail=\(reason.rawValue)"
+        case .stale(let reason, _) where reason.isByMode: "MediaVault; hit; detail=stale"
+        case .stale(let reason, nil): "MediaVault; fwd=stale; detail=\(reason.rawValue)"
+        // Without its own status the origin's would be taken for the answer's (RFC 9211 §2.3).
+        case .stale(let reason, let status?): "MediaVault; fwd=stale; fwd-status=\(status); detail=\(reason.rawValue)"
+        case .confirmed(let status): "MediaVault; fwd=stale; fwd-status=\(status)"
         case .failed(_, let status?): "MediaVault; fwd=miss; fwd-status=\(status)"
         // Its origin was not asked, or could not be.
         case .failed(.notHeld, nil), .failed(.integrity, nil): "MediaVault; detail=not-held"
@@ -33,26 +38,30 @@ enum CacheStatus: Hashable, Sendable {
         }
     }
 
-    /// How bytes were come by that the vault did not have: the names after `fwd=`.
+    /// How an answer was come by that the vault could not give by itself: the names after `fwd=`.
     enum Fill: String, Hashable, Sendable, CaseIterable { case miss, partial, stale, bypass }
 
-    /// How the bytes were come by; nil where the vault had them, and nobody else was asked.
+    /// How the answer was come by; nil where the vault had the bytes, and nobody else was asked.
     var fill: Fill? {
         switch self {
         case .hit: nil
         case .miss, .failed: .miss
         case .partial: .partial
         case .bypass: .bypass
-        case .stale(let reason): reason.isByMode ? nil : .stale
+        case .stale(let reason, _): reason.isByMode ? nil : .stale
+        case .confirmed: .stale
         }
     }
 
-    init(_ source: MediaReader.Source, _ bypass: StoreRefusal?, _ staleness: Staleness? = nil) {
+    /// - Parameter originStatus: what the origin answered when it was asked whether what is held is still its own.
+    init(
+        _ source: MediaReader.Source, _ bypass: StoreRefusal?, _ staleness: Staleness? = nil, originStatus: Int? = nil
+    ) {
         self =
             switch (source, bypass, staleness) {
-            case (.held, _, let reason?): .stale(reason)
-            case (_, _, let reason?) where !reason.isByMode: .stale(reason)
-            case (.held, _, nil): .hit
+            case (.held, _, let reason?): .stale(reason, originStatus: originStatus)
+            case (_, _, let reason?) where !reason.isByMode: .stale(reason, originStatus: originStatus)
+            case (.held, _, nil): originStatus.map { .confirmed(originStatus: $0) } ?? .hit
             case (_, let reason?, _): .bypass(reason)
             case (.fetched, nil, _): .miss
             case (.partial, nil, _): .partial

@@ -13,6 +13,8 @@ struct MediaFacts: Hashable, Sendable {
     /// Whether ranges of this resource cannot be answered yet.
     var isWholeAnswer: Bool
     var cacheStatus: CacheStatus
+    /// What the origin answered when it was asked whether what is held is still its own; nil where it was not.
+    var originStatus: Int?
     var timing: ServerTiming?
 
     /// The media type. An origin may send anything: what cannot stand in a field is no type.
@@ -25,13 +27,17 @@ struct MediaFacts: Hashable, Sendable {
 }
 
 extension MediaFacts {
-    /// - Parameter now: seconds since 1970.
-    init(_ reader: MediaReader, now: Int64) {
+    /// - Parameters:
+    ///   - judged: the facts that the request was judged by: the origin may have been asked for them.
+    ///   - now: seconds since 1970.
+    init(_ reader: MediaReader, after judged: MediaFacts? = nil, now: Int64) {
+        let originStatus = reader.originStatus ?? judged?.originStatus
         self.init(
             information: reader.information, entityTag: reader.entityTag,
             lastModified: .init(of: reader.information, now: now), range: reader.range,
             isWholeAnswer: reader.isWholeAnswer,
-            cacheStatus: CacheStatus(reader.source, reader.bypass, reader.staleness))
+            cacheStatus: CacheStatus(reader.source, reader.bypass, reader.staleness, originStatus: originStatus),
+            originStatus: originStatus)
     }
 
     /// The facts for a request that wants no bytes.
@@ -39,7 +45,9 @@ extension MediaFacts {
         self.init(
             information: head.information, entityTag: head.entityTag,
             lastModified: .init(of: head.information, now: now), range: nil,
-            isWholeAnswer: head.isWholeAnswer, cacheStatus: CacheStatus(head.source, head.bypass, head.staleness))
+            isWholeAnswer: head.isWholeAnswer,
+            cacheStatus: CacheStatus(head.source, head.bypass, head.staleness, originStatus: head.originStatus),
+            originStatus: head.originStatus)
     }
 }
 

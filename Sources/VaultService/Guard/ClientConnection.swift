@@ -6,11 +6,16 @@ import Synchronization
 /// Its event loop writes, whoever needs room reads.
 final class ClientConnection: Sendable {
     let channel: any Channel
+    /// Whose it is; nil for a client of this machine.
+    let peer: PeerAddress?
     private let phase = Atomic(ConnectionLimits.Phase.new.rawValue)
     /// Nanoseconds of the monotonic clock.
     private let moved = Atomic(NIODeadline.now().uptimeNanoseconds)
 
-    init(_ channel: any Channel) { self.channel = channel }
+    init(_ channel: any Channel) {
+        self.channel = channel
+        peer = PeerAddress(channel.remoteAddress)
+    }
 
     /// Something has gone on.
     func note(_ phase: ConnectionLimits.Phase) {

@@ -25,10 +25,15 @@ final class ConnectionObserver: ChannelDuplexHandler, RemovableChannelHandler {
     /// that stands still, and the work of opening them.
     private static let unsent = 256 << 10
 
+    /// The bytes within which a connection counts as one that keeps up: room for a short answer and its head, so that the
+    /// pipeline is not told of each that it is full and then not.
+    private static let pending = ChannelOptions.Types.WriteBufferWaterMark(low: 32 << 10, high: 96 << 10)
+
     init(_ connections: OpenConnections) { self.connections = connections }
 
     func handlerAdded(context: ChannelHandlerContext) {
         connection = connections.add(context.channel)
+        context.channel.setOption(ChannelOptions.writeBufferWaterMark, value: Self.pending).whenFailure { _ in }
         // A courtesy: a socket file knows no such option, and where it fails nothing is wrong.
         guard context.channel.localAddress?.port != nil else { return }
         let option = ChannelOptions.tcpOption(NIOBSDSocket.Option(rawValue: TCP_NOTSENT_LOWAT))
@@ -38,6 +43,14 @@ final class ConnectionObserver: ChannelDuplexHandler, RemovableChannelHandler {
     func handlerRemoved(context: ChannelHandlerContext) {
         if let connection { connections.remove(connection) }
         connection = nil
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        if let connection, !connections.mayStay(connection, at: .now()) {
+            context.close(promise: nil)
+        } else {
+            context.fireChannelActive()
+        }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

@@ -5,11 +5,13 @@ import Synchronization
 
 /// The connections of one listener: how many there may be, and who goes.
 ///
-/// No client is turned away while another's connection stands still: those that have done so longest yield.
+/// No client is turned away while another's connection stands still: those that have done so longest yield. A peer beyond
+/// this machine has its share of them, within which the same holds.
 final class OpenConnections: Service {
-    private struct State {
+    fileprivate struct State {
         var accepted = 0
         var open: [ObjectIdentifier: ClientConnection] = [:]
+        var shares: PeerShares
         /// The most that were open since a crowd has last gone.
         var peak = 0
     }
@@ -17,7 +19,7 @@ final class OpenConnections: Service {
     private let most: Int
     private let limits: ConnectionLimits
     private let afterCrowd: @Sendable () -> Void
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// So many at a time are a crowd.
     private static let crowd = 32
@@ -29,33 +31,57 @@ final class OpenConnections: Service {
         self.most = most
         self.limits = limits
         self.afterCrowd = afterCrowd
+        state = Mutex(State(shares: PeerShares(of: most)))
     }
 
     // MARK: For the connections
 
     func add(_ channel: any Channel) -> ClientConnection {
         let connection = ClientConnection(channel)
-        state.withLock { $0.open[ObjectIdentifier(connection)] = connection }
+        state.withLock { state in
+            state.open[ObjectIdentifier(connection)] = connection
+            if let peer = connection.peer { state.shares.take(peer) }
+        }
         return connection
     }
 
+    /// Whether a connection that was added may stay: where its peer has more than its share, another of the peer's that
+    /// stands still yields, or it may not.
+    func mayStay(_ connection: ClientConnection, at now: NIODeadline) -> Bool {
+        guard let peer = connection.peer else { return true }
+        let (isOver, yields) = state.withLock { state -> (Bool, ClientConnection?) in
+            guard state.shares.isOver(peer) else { return (false, nil) }
+            let others = state.open.values.filter { $0.peer == peer && $0 !== connection }
+            let yields = limits.yielding(among: others.map { $0.standing(at: now) }, most: 1).first.map { others[$0] }
+            // It is as good as gone, so that it does not make room twice.
+            if let yields { state.forget(yields) }
+            return (true, yields)
+        }
+        yields?.channel.close(promise: nil)
+        return !isOver || yields != nil
+    }
+
     func remove(_ connection: ClientConnection) {
-        _ = state.withLock { $0.open.removeValue(forKey: ObjectIdentifier(connection)) }
+        state.withLock { $0.forget(connection) }
     }
 
     // MARK: For the listener
 
     /// Speaks HTTP on connections that are looked after here.
     ///
-    /// - Parameter held: answers what need not be waited for; nil where nothing is answered so.
-    func server(_ held: HeldResponder?) -> HTTPServerBuilder {
+    /// - Parameters:
+    ///   - held: answers what need not be waited for; nil where nothing is answered so.
+    ///   - identity: what TLS is spoken with; nil is none.
+    func server(_ held: HeldResponder?, _ identity: TLSIdentity? = nil) -> HTTPServerBuilder {
         HTTPServerBuilder { [self] responder in
-            LoopChannel(
+            let plain = LoopChannel(
                 base: HTTP1Channel(
                     responder: responder,
                     configuration: .init(
                         additionalChannelHandlers: [ConnectionObserver(self)]
                             + (held.map { [HeldAnswers($0)] } ?? []) + [ConnectionOptionsInstaller()])))
+            guard let identity else { return plain }
+            return SecureChannel(base: plain, identity: identity)
         }
     }
 
@@ -107,6 +133,13 @@ final class OpenConnections: Service {
         for index in limits.yielding(among: open.map { $0.standing(at: now) }, most: max(1, most / 64)) {
             open[index].channel.close(promise: nil)
         }
+    }
+}
+
+extension OpenConnections.State {
+    fileprivate mutating func forget(_ connection: ClientConnection) {
+        guard open.removeValue(forKey: ObjectIdentifier(connection)) != nil, let peer = connection.peer else { return }
+        shares.giveBack(peer)
     }
 }
 

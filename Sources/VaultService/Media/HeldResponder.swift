@@ -23,12 +23,12 @@ struct HeldResponder: Sendable {
 
     /// The answer to GET without a body, made without waiting; nil where another has to make it.
     ///
-    /// - Parameter admission: what the connection's last target was found to name; kept for the next.
-    func answer(to request: HTTPRequest, on channel: any Channel, _ admission: inout Admission?) -> HeldAnswer? {
+    /// - Parameter memory: the connection's.
+    func answer(to request: HTTPRequest, on channel: any Channel, _ memory: inout Memory) -> HeldAnswer? {
         let (arrival, now) = (ContinuousClock.now, Int64(Date().timeIntervalSince1970))
         guard let target = request.path, Route(target: target) == .media,
             case .admitted(let grant) = responder.gate.verdict(on: request, about: .media, at: channel.localAddress),
-            let reference = reference(of: target, now, &admission)
+            let reference = reference(of: target, now, &memory.admission)
         else { return nil }
         let asked = MediaRequest(.get, request.headerFields, now: now)
         guard !asked.needsFacts, let range = asked.range,
@@ -38,16 +38,18 @@ struct HeldResponder: Sendable {
         var context = ServiceContext(source: ApplicationRequestContextSource(channel: channel, logger: logger))
         let open = context.begin("GET", responder.api.metrics, at: arrival)
         open.concerns(Route.media.word)
-        var facts = MediaFacts(reader, now: now)
+        let common = head(of: reader, now, &memory.head)
+        var facts = common.facts
+        facts.range = reader.range
         let took = ContinuousClock.now - arrival
         facts.timing = ServerTiming(open: took, firstByte: took)
         let plan = AnswerPlan(facts, isRanged: range != .whole)
         open.givesMedia(plan.cacheStatus)
         context.log(status: plan.status, bytes: Int64(bytes.count))
-        var head = HTTPResponse(status: .init(code: plan.status), headerFields: HTTPFields(plan.fields))
+        var head = HTTPResponse(status: .init(code: plan.status), headerFields: common.fields)
+        head.headerFields.append(plan.ownFields)
         grant?.mark(&head.headerFields)
         head.headerFields[.requestID] = "\(open.id)"
-        head.headerFields[.date] = HTTPDate(seconds: now)?.description
         return HeldAnswer(head: head, body: ByteBuffer(bytes: bytes))
     }
 
@@ -59,11 +61,24 @@ struct HeldResponder: Sendable {
         admission = tokens.admission(ofTarget: target, now: now).map { Admission(target: target, found: $0) }
         return admission?.found.reference
     }
+
+    private func head(of reader: MediaReader, _ now: Int64, _ known: inout HeldHead?) -> HeldHead {
+        if let known, known.isGood(for: reader, now: now) { return known }
+        let made = HeldHead(reader, now: now)
+        known = made
+        return made
+    }
 }
 
 extension HeldResponder {
+    /// What a connection's last request came to, kept for the next.
+    struct Memory {
+        fileprivate var admission: Admission?
+        fileprivate var head: HeldHead?
+    }
+
     /// A target, and what its capability opens.
-    struct Admission {
+    fileprivate struct Admission {
         let target: String
         let found: TokenIssuer.Admission
     }

@@ -118,7 +118,7 @@ struct MediaResponder: Sendable {
             reader.cancel()
             return nil
         }
-        var facts = MediaFacts(reader, now: now)
+        var facts = MediaFacts(reader, after: judged, now: now)
         facts.timing = ServerTiming(open: took, firstByte: .now - arrival)
         return (reader, facts)
     }

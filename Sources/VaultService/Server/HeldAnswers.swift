@@ -14,7 +14,7 @@ final class HeldAnswers: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPResponsePart
 
     private let responder: HeldResponder
-    private var admission: HeldResponder.Admission?
+    private var memory = HeldResponder.Memory()
     /// A request whose end has not come.
     private var head: HTTPRequest?
     /// How many requests were handed on that are not answered.
@@ -37,7 +37,7 @@ final class HeldAnswers: ChannelDuplexHandler, RemovableChannelHandler {
         case .body: context.fireChannelRead(data)
         case .end:
             guard let request = head else { return context.fireChannelRead(data) }
-            if let answer = responder.answer(to: request, on: context.channel, &admission) {
+            if let answer = responder.answer(to: request, on: context.channel, &memory) {
                 head = nil
                 give(answer, context)
             } else {

@@ -93,7 +93,12 @@ extension HTTPFields {
     /// Fields as the HTTP library wants them; it writes a blank for what may not stand in a value.
     init(_ fields: HeaderFields) {
         self.init()
-        reserveCapacity(fields.fields.count)
+        append(fields)
+    }
+
+    /// Adds such fields at the end.
+    mutating func append(_ fields: HeaderFields) {
+        reserveCapacity(count + fields.fields.count)
         for field in fields.fields {
             guard let name = FieldNames.name(field.name) else { continue }
             append(HTTPField(name: name, value: field.value))

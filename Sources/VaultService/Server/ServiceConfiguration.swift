@@ -10,6 +10,8 @@ package struct ServiceConfiguration: Sendable {
     package var allowedOrigins: [String] = []
     /// What it speaks TLS with; nil is plain HTTP.
     package var tls: TLSFiles?
+    /// How often it is looked whether those files have changed; what has changed is read at the look after.
+    package var tlsInterval: Duration = .seconds(5)
     /// Whether it may listen where other machines can connect, without TLS.
     package var isInsecure = false
     /// A socket file where it serves as well; nil makes none.

@@ -13,10 +13,10 @@ package struct TLSFiles: Hashable, Sendable {
         self.key = key
     }
 
-    /// What the listener is made with: TLS 1.2 and later, HTTP/1.1. Reads the files.
+    /// What connections are made with: TLS 1.2 and later, HTTP/1.1. Reads the files.
     ///
     /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument``.
-    func configuration() throws -> TLSConfiguration {
+    func context() throws -> NIOSSLContext {
         let chain: [NIOSSLCertificate]
         do {
             chain = try NIOSSLCertificate.fromPEMFile(certificate)
@@ -34,16 +34,26 @@ package struct TLSFiles: Hashable, Sendable {
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = ["http/1.1"]
         do {
-            _ = try NIOSSLContext(configuration: configuration)
+            return try NIOSSLContext(configuration: configuration)
         } catch {
             throw VaultError(
                 .invalidArgument, "the TLS key \(key) is not the one of \(certificate); name the right one")
         }
-        return configuration
     }
 
     private static func unusable(_ what: String, _ path: String) -> VaultError {
         VaultError(
             .invalidArgument, "the TLS \(what) \(path) cannot be read; name a file in PEM that has no passphrase")
     }
+}
+
+extension TLSFiles {
+    /// The two files as they are: another one where either has changed.
+    struct Stamp: Hashable, Sendable {
+        let certificate: FileStamp?
+        let key: FileStamp?
+    }
+
+    /// The files as they are now.
+    var stamp: Stamp { Stamp(certificate: FileStamp(path: certificate), key: FileStamp(path: key)) }
 }

@@ -1,6 +1,5 @@
 import Hummingbird
 import HummingbirdCore
-import HummingbirdTLS
 package import Logging
 package import MediaVault
 import NIOCore
@@ -21,7 +20,7 @@ package final class VaultServer: Sendable {
     /// - Parameter onListening: called once, with the address and the port that the system gave, as soon as clients can
     ///   connect.
     /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` where other machines could connect and
-    ///   that was not asked for, or a host name is none.
+    ///   that was not asked for, a host name is none, or the TLS files cannot be used.
     package init(
         vault: Vault, configuration: ServiceConfiguration, logger: Logger,
         onListening: @escaping @Sendable (ListenAddress) async -> Void = { _ in }
@@ -44,12 +43,12 @@ package final class VaultServer: Sendable {
         let api = APIResponder(vault: vault, metrics: ServiceMetrics())
         self.api = api
         let responder = ServiceResponder(vault: vault, api: api, gate: try RequestGate(configuration))
-        let plain = connections.server(HeldResponder(responder, logger: logger))
+        let identity = try configuration.tls.map {
+            try TLSIdentity($0, every: configuration.tlsInterval, logger: logger)
+        }
         let application = Application(
             responder: responder,
-            server: try configuration.tls.map { files in
-                try HTTPServerBuilder.tls(plain, tlsConfiguration: files.configuration())
-            } ?? plain,
+            server: connections.server(HeldResponder(responder, logger: logger), identity),
             configuration: ApplicationConfiguration(
                 address: .hostname(address.host, port: address.port),
                 availableConnectionsDelegate: OpenConnections.Admission(connections: connections)),
@@ -75,6 +74,7 @@ package final class VaultServer: Sendable {
         }
         if control == nil { controlSettles.finish() }
         var listeners: [any Service] = [application, connections]
+        if let identity { listeners.append(identity) }
         if let control { listeners.append(control) }
         if let socket { listeners.append(socket) }
         var services = ServiceGroupConfiguration(

@@ -15,15 +15,15 @@ struct RevalidationTests {
         #expect(revalidation.advice(now: start + .seconds(1)) == .join(until: end))
         #expect(revalidation.advice(now: end) == .know(.stale(.slow)), "who comes then does not wait at all")
         #expect(revalidation.verdict == .stale(.slow) && revalidation.isRunning)
-        revalidation.end(.confirmed, now: end + .seconds(1))
-        #expect(revalidation.verdict == .confirmed && !revalidation.isRunning)
+        revalidation.end(.confirmed(status: 304), now: end + .seconds(1))
+        #expect(revalidation.verdict == .confirmed(status: 304) && !revalidation.isRunning)
     }
 
     @Test("What was found out is not asked again within two seconds, what was not within ten")
     func pauses() {
         let verdicts: [(Revalidation.Verdict, Duration)] = [
-            (.confirmed, .seconds(2)), (.changed, .seconds(2)), (.stale(.refused), .seconds(10)),
-            (.stale(.unreachable), .seconds(10)),
+            (.confirmed(status: 304), .seconds(2)), (.changed, .seconds(2)), (.stale(.refused), .seconds(10)),
+            (.stale(.unreachable), .seconds(10)), (.stale(.refused, status: 503), .seconds(10)),
             (.refused(OriginFailure(.refused(status: 404, retryAfter: nil), "gone")), .seconds(10)),
         ]
         for (verdict, pause) in verdicts {

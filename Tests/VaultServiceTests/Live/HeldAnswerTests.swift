@@ -69,6 +69,47 @@ struct HeldAnswerTests {
         }
     }
 
+    @Test("Titles that are asked for in turn on one connection have each its own head")
+    func turns() async throws {
+        let tone = ScriptedResource(
+            seed: 4, length: 5000, contentType: "audio/mpeg", lastModified: "Sat, 21 Nov 2020 12:00:00 GMT")
+        try await holding { [film] service, url, origin in
+            origin.answer { tone.answer(to: $0) }
+            let other = origin.url("/tone.mp3")
+            for try await _ in service.vault.download(other) {}
+            let client = try service.client()
+            var tags: Set<String?> = []
+            for _ in 0..<3 {
+                for (url, resource) in [(url, film), (other, tone)] {
+                    let (head, body) = try #require(
+                        await client.ask(
+                            "GET", service.target(url), host: service.host, fields: ["Range": "bytes=10-29"]))
+                    #expect(head.status == 206 && body == resource.media.bytes(10..<30))
+                    #expect(head.fields["content-range"] == "bytes 10-29/\(resource.media.length)")
+                    #expect(head.fields["content-type"] == resource.contentType)
+                    #expect(head.fields["last-modified"] == resource.lastModified)
+                    tags.insert(head.fields["etag"])
+                }
+            }
+            #expect(tags.count == 2 && !tags.contains(nil))
+        }
+    }
+
+    @Test("What heads have in common counts for one representation, and for the second of its Date")
+    func common() async throws {
+        try await holding { service, url, origin in
+            func reader(_ url: MediaURL) throws -> MediaReader {
+                try #require(service.vault.readHeld(MediaReference(url), range: .closed(first: 0, last: 9)))
+            }
+            let other = origin.url("/other.mp4")
+            for try await _ in service.vault.download(other) {}
+            let head = HeldHead(try reader(url), now: 1_800_000_000)
+            #expect(try head.isGood(for: reader(url), now: 1_800_000_000))
+            #expect(try !head.isGood(for: reader(url), now: 1_800_000_001))
+            #expect(try !head.isGood(for: reader(other), now: 1_800_000_000))
+        }
+    }
+
     @Test("On one connection an address stops opening when it is revoked")
     func revoked() async throws {
         try await holding { service, url, _ in

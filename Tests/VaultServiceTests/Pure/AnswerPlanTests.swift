@@ -90,12 +90,35 @@ struct AnswerPlanTests {
             (.bypass(.room), "MediaVault; fwd=bypass; detail=room"),
             (.bypass(.diskFull), "MediaVault; fwd=bypass; detail=disk-full"),
             (.bypass(.store), "MediaVault; fwd=bypass; detail=store"),
+            (.confirmed(originStatus: 304), "MediaVault; fwd=stale; fwd-status=304"),
+            (.stale(.unreachable), "MediaVault; fwd=stale; detail=unreachable"),
+            (.stale(.refused, originStatus: 503), "MediaVault; fwd=stale; fwd-status=503; detail=refused"),
+            (.stale(.preferVault), "MediaVault; hit; detail=stale"),
             (.failed(.refused, originStatus: 404), "MediaVault; fwd=miss; fwd-status=404"),
             (.failed(.unreachable, originStatus: nil), "MediaVault; fwd=miss; detail=unreachable"),
             (.failed(.notHeld, originStatus: nil), "MediaVault; detail=not-held"),
         ])
     func cacheStatus(status: CacheStatus, text: String) {
         #expect(AnswerPlan(facts(range: 0..<10, cacheStatus: status), isRanged: true).fields["Cache-Status"] == text)
+    }
+
+    @Test(
+        "What was held, and what the origin said of it, decide on Cache-Status (RFC 9211 §2)",
+        arguments: [
+            (.held, nil, nil, nil, .hit), (.held, nil, nil, 304, .confirmed(originStatus: 304)),
+            (.held, nil, nil, 200, .confirmed(originStatus: 200)),
+            (.held, nil, .refused, 503, .stale(.refused, originStatus: 503)),
+            (.held, nil, .unreachable, nil, .stale(.unreachable)), (.held, nil, .offline, nil, .stale(.offline)),
+            // Bytes were fetched: how is what counts.
+            (.partial, nil, nil, 304, .partial), (.fetched, nil, nil, nil, .miss),
+            (.partial, .room, nil, 304, .bypass(.room)), (.partial, nil, .offline, nil, .partial),
+            (.partial, nil, .slow, nil, .stale(.slow)),
+        ] as [(MediaReader.Source, StoreRefusal?, Staleness?, Int?, CacheStatus)])
+    func cacheStatus(
+        source: MediaReader.Source, bypass: StoreRefusal?, staleness: Staleness?, originStatus: Int?,
+        expected: CacheStatus
+    ) {
+        #expect(CacheStatus(source, bypass, staleness, originStatus: originStatus) == expected)
     }
 
     @Test("An unknown type is sent as bytes, not left to guessing")

@@ -72,6 +72,7 @@ struct MetricTests {
         "Cache-Status tells a hit from a fill, and how it was filled (RFC 9211)",
         arguments: [
             (.hit, nil), (.miss, .miss), (.partial, .partial), (.stale(.unreachable), .stale), (.stale(.offline), nil),
+            (.confirmed(originStatus: 304), .stale), (.stale(.refused, originStatus: 503), .stale),
             (.bypass(.room), .bypass), (.failed(.unreachable, originStatus: nil), .miss),
         ] as [(CacheStatus, CacheStatus.Fill?)])
     func fills(cacheStatus: CacheStatus, fill: CacheStatus.Fill?) {

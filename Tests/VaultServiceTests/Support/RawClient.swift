@@ -1,4 +1,5 @@
 import Foundation
+import NIOCore
 import Testing
 
 /// A client that sends what it is told, byte for byte, and reads when it is told.
@@ -10,28 +11,18 @@ final class RawClient: Sendable {
 
     /// Connects to a port of this machine.
     ///
-    /// - Parameter receiveBuffer: the size asked for the kernel's buffer; a small one makes a client that stalls early.
-    convenience init(port: Int, receiveBuffer: Int32? = nil) throws {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-        try self.init(AF_INET, address, receiveBuffer: receiveBuffer)
+    /// - Parameters:
+    ///   - host: one of this machine's addresses.
+    ///   - receiveBuffer: the size asked for the kernel's buffer; a small one makes a client that stalls early.
+    convenience init(host: String = "127.0.0.1", port: Int, receiveBuffer: Int32? = nil) throws {
+        try self.init(SocketAddress(ipAddress: host, port: port), receiveBuffer: receiveBuffer)
     }
 
     /// Connects to a socket file.
-    convenience init(path: String) throws {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let bytes = Array(path.utf8)
-        try unsafe withUnsafeMutableBytes(of: &address.sun_path) { room in
-            guard bytes.count < room.count else { throw POSIXError(.ENAMETOOLONG) }
-            unsafe room.copyBytes(from: bytes)
-        }
-        try self.init(AF_UNIX, address)
-    }
+    convenience init(path: String) throws { try self.init(SocketAddress(unixDomainSocketPath: path)) }
 
-    private init(_ family: Int32, _ address: some BitwiseCopyable, receiveBuffer: Int32? = nil) throws {
+    private init(_ address: SocketAddress, receiveBuffer: Int32? = nil) throws {
+        let family = address.protocol.rawValue
         #if canImport(Darwin)
         descriptor = socket(family, SOCK_STREAM, 0)
         #else
@@ -45,9 +36,7 @@ final class RawClient: Sendable {
         if var size = receiveBuffer {
             _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         }
-        let result = unsafe withUnsafeBytes(of: address) {
-            unsafe connect(descriptor, $0.assumingMemoryBound(to: sockaddr.self).baseAddress, socklen_t($0.count))
-        }
+        let result = unsafe address.withSockAddr { unsafe connect(descriptor, $0, socklen_t($1)) }
         guard result == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     }
 

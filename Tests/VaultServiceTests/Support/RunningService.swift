@@ -38,7 +38,7 @@ struct RunningService: Sendable {
     ) async throws -> Value {
         let vault = try await test.open(isOffline: isOffline, limits: limits)
         var configuration = configuration
-        configuration.address = ListenAddress(host: "127.0.0.1", port: 0)
+        configuration.address = ListenAddress(host: configuration.address.host, port: 0)
         configuration.endsOnSignals = false
         if hasControl { configuration.controlFolder = test.place.folder }
         configuration.shutdownLimit = shutdownLimit

@@ -1,0 +1,47 @@
+import Logging
+import NIOSSL
+import Testing
+import VaultModel
+
+@testable import VaultService
+
+@Suite("Certificates that are renewed while the service runs", .serialized)
+struct TLSIdentityTests {
+    /// Enough looks for what has changed to be read.
+    private func look(_ identity: TLSIdentity) { for _ in 0..<3 { identity.look() } }
+
+    @Test("A new pair is used once it is there, and told once; the same pair is not read again")
+    func renewed() throws {
+        let (pair, next, log) = (try TLSPair(), try TLSPair(), LogRecorder())
+        let identity = try TLSIdentity(pair.files, every: .seconds(60), logger: log.logger)
+        let first = identity.context
+        look(identity)
+        #expect(identity.context === first && log.lines.isEmpty)
+        try pair.replace(by: next)
+        look(identity)
+        let used = try next.files.context().configuration.certificateChain
+        #expect(identity.context.configuration.certificateChain == used)
+        #expect(identity.context !== first && log.lines.map(\.level) == [.notice])
+    }
+
+    @Test("A pair that does not fit leaves the old one in use and is told once; it is used as soon as it fits")
+    func mismatch() throws {
+        let (pair, next, log) = (try TLSPair(), try TLSPair(), LogRecorder())
+        let identity = try TLSIdentity(pair.files, every: .seconds(60), logger: log.logger)
+        let first = identity.context
+        try pair.replace(["certificate"], by: next)
+        for _ in 0..<3 { look(identity) }
+        #expect(identity.context === first && log.lines.map(\.level) == [.warning])
+        #expect(log.lines[0].text.contains("is not the one of"))
+        try pair.replace(["key"], by: next)
+        look(identity)
+        #expect(identity.context !== first && log.lines.map(\.level) == [.warning, .notice])
+    }
+
+    @Test("Files that cannot be read at the start are an error, and none later on")
+    func unreadable() throws {
+        let pair = try TLSPair()
+        let files = TLSFiles(certificate: pair.files.certificate, key: "/nowhere")
+        #expect(throws: VaultError.self) { try TLSIdentity(files, every: .seconds(60), logger: .silent) }
+    }
+}

@@ -1,0 +1,29 @@
+import Testing
+
+@testable import VaultService
+
+@Suite("When the files of a TLS listener are read anew")
+struct TLSRenewalTests {
+    private func stamp(_ certificate: UInt64?, _ key: UInt64?) -> TLSFiles.Stamp {
+        func file(_ number: UInt64?) -> FileStamp? {
+            number.map { FileStamp(device: 1, number: $0, size: 100, changed: [0, 0]) }
+        }
+        return TLSFiles.Stamp(certificate: file(certificate), key: file(key))
+    }
+
+    @Test("Files are read once they have changed and then stood still from one look to the next, and once only")
+    func looks() {
+        var renewal = TLSRenewal(read: stamp(1, 1))
+        let looks: [(TLSFiles.Stamp, Bool)] = [
+            (stamp(1, 1), false), (stamp(1, 1), false),
+            // The certificate, and then the key.
+            (stamp(2, 1), false), (stamp(2, 2), false), (stamp(2, 2), true), (stamp(2, 2), false),
+            // The key is gone for a moment.
+            (stamp(2, nil), false), (stamp(2, 2), false), (stamp(2, 2), false),
+            // It stays away, and comes back.
+            (stamp(2, nil), false), (stamp(2, nil), true), (stamp(2, nil), false), (stamp(2, 3), false),
+            (stamp(2, 3), true),
+        ]
+        for (number, (stamp, isDue)) in looks.enumerated() { #expect(renewal.isDue(stamp) == isDue, "look \(number)") }
+    }
+}
