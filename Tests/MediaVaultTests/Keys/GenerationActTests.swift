@@ -100,7 +100,7 @@ struct GenerationActTests {
             ]
             #expect(errors.allSatisfy { $0?.code == .busy && $0?.message.contains("keys reseal") == true })
             let act = try await vault.keyReport().act
-            #expect(act == "reseal")
+            #expect(act == "keys reseal")
         }
         let reader = try await fixture.open(.reader)
         let refused = await [

@@ -74,7 +74,7 @@ struct APITests {
             try fits(try await service.control("GET", "/api/v1/audit"), "Audit")
             let audit: AuditDocument = try JSONText.read(
                 from: try await service.control("GET", "/api/v1/audit").body)
-            #expect(audit.sound && audit.anchored && audit.receipts.map(\.act) == [.reseal, .shred])
+            #expect(audit.sound && audit.anchored && audit.receipts.map(\.act) == [.reseal, .rotate, .retire, .shred])
             for (target, body) in [
                 ("shreds", #"{"resources":[]}"#), ("reseals", #"{"resources":[]}"#), ("reseals", #"{"limitRate":0}"#),
                 ("destructions", #"{"vault":"00000000000000000000000000000000"}"#),
