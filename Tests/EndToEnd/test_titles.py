@@ -1,6 +1,8 @@
 """What names a title: the key policy, content ids and credentials, by command and for players."""
 
+import json
 import os
+import sqlite3
 
 from harness import client
 from harness.case import VaultCase
@@ -42,6 +44,23 @@ class Titles(VaultCase):
         self.assertTrue(vault.result("cat", second, "--offline") == content)
         vault.result("config", "unset", "ignore-query")
         self.assertEqual(vault.run("cat", second, "--offline").returncode, 6)
+
+    def test_list_with_damage(self):
+        """A title whose rows do not open keeps no other off the list: all others stand there, and the exit code is 4"""
+        vault = self.new_vault()
+        _, urls = self.film("whole.mp4", "broken.mp4")
+        for url in urls:
+            vault.result("fetch", url)
+        with sqlite3.connect(os.path.join(vault.folder, "index.sqlite")) as connection:
+            connection.execute("UPDATE resourceKey SET wrapped = zeroblob(60) WHERE resource = "
+                               "(SELECT resource FROM resourceKey LIMIT 1)")
+        connection.close()
+        for form in ((), ("--json",)):
+            done = vault.run("list", *form)
+            self.assertEqual(done.returncode, 4, done.stderr)
+            self.assertEqual(sum(url.encode() in done.stdout for url in urls), 1, done.stdout)
+            self.assertIn(b"1 resources are not listed", done.stderr)
+        self.assertEqual(len(json.loads(done.stdout)), 1)
 
     def test_renewed_link(self):
         """A download whose link has expired goes on with the next one, from where it was (C18)"""

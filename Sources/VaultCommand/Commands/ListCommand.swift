@@ -15,19 +15,26 @@ struct ListCommand: AsyncParsableCommand {
         try await opener.reading { vault in
             var page = json ? "[" : ""
             var isFirst = true
-            for try await summary in vault.resources() {
-                if json {
-                    page += (isFirst ? "" : ",\n") + (try JSONText.of(ListedDocument(summary)))
-                } else {
-                    page += (isFirst ? ListTable.heading : "") + ListTable.row(summary)
+            var damage: VaultError?
+            do {
+                for try await summary in vault.resources() {
+                    if json {
+                        page += (isFirst ? "" : ",\n") + (try JSONText.of(ListedDocument(summary)))
+                    } else {
+                        page += (isFirst ? ListTable.heading : "") + ListTable.row(summary)
+                    }
+                    isFirst = false
+                    if page.utf8.count > 32_768 {
+                        try await StandardOutput.shared.write(page)
+                        page = ""
+                    }
                 }
-                isFirst = false
-                if page.utf8.count > 32_768 {
-                    try await StandardOutput.shared.write(page)
-                    page = ""
-                }
+            } catch let error as VaultError where error.code == .integrity {
+                // Told at the end of the list, which is as good as it can be.
+                damage = error
             }
             try await StandardOutput.shared.write(page + (json ? "]\n" : ""))
+            if let damage { throw damage }
         }
     }
 }
