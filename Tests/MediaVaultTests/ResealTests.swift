@@ -95,6 +95,19 @@ struct ResealTests {
         await vault.close()
     }
 
+    @Test("A title that is removed while it is sealed anew is no title that has new keys")
+    func removed() async throws {
+        let (fixture, vault) = try await filled()
+        var last: ResealProgress?
+        for try await step in vault.reseal(bytesPerSecond: 20_000_000) {
+            if last == nil { _ = try await vault.remove(MediaReference(fixture.url)) }
+            last = step
+        }
+        #expect(last?.report?.resources == 0 && last?.report?.problems == 0)
+        #expect(try await vault.audit().receipts.map(\.resources) == [0])
+        await vault.close()
+    }
+
     @Test("Damage that cannot be written down ends a reseal all the same, and hides nothing that can be sealed anew")
     func damageUnwritten() async throws {
         let fixture = try await VaultFixture(ScriptedResource(seed: 12, length: 20_000_000))

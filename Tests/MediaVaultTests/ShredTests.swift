@@ -119,6 +119,20 @@ struct ShredTests {
         await again.close()
     }
 
+    @Test("Where the keyring is away destroying fails without a receipt, and is done again when it is back")
+    func keyringAway() async throws {
+        let (keyring, away) = (fixture.place.keyring, fixture.place.keyring + ".away")
+        let id = try await vault.status().vaultID
+        try FileManager.default.moveItem(atPath: keyring, toPath: away)
+        let error = await #expect(throws: VaultError.self) { try await vault.destroy(vaultID: id) }
+        #expect(error?.code == .storage)
+        #expect(try await Vault.audit(fixture.place, unlock: nil).receipts.isEmpty)
+        try FileManager.default.moveItem(atPath: away, toPath: keyring)
+        _ = try await vault.destroy(vaultID: id)
+        #expect(try await Vault.audit(fixture.place, unlock: nil).receipts.map(\.act) == [.destroy])
+        #expect(!FileManager.default.fileExists(atPath: keyring) && fixture.segmentFiles.isEmpty)
+    }
+
     @Test("A vault is destroyed by its own id alone; then it does not open, and its log is checked without a key")
     func destroyedVault() async throws {
         let wrong = await #expect(throws: VaultError.self) {

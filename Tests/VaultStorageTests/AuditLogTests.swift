@@ -94,6 +94,22 @@ struct AuditLogTests {
         try store.close()
     }
 
+    @Test("A restore and its receipt are there both or not at all, where the keyring cannot be written")
+    func restored() throws {
+        let disk = vault.simulatedFileSystem()
+        let place = vault.keyringPlace(fileSystem: disk)
+        let bytes = try place.read()
+        let restore = {
+            try AuditLog.restore(bytes, of: vault.keyring, at: place, in: vault.folder, fileSystem: disk)
+        }
+        let receipts = { try AuditLog.report(on: vault.folder, keyring: vault.keyring).receipts.map(\.act) }
+        disk.fail(.create, of: "keyring.json", with: FileFailure(.noSpace, "no space"))
+        #expect(throws: VaultError.self) { try restore() }
+        #expect(try receipts().isEmpty && place.holds(bytes))
+        try restore()
+        #expect(try receipts() == [.restore] && TemporaryVault.unlock(vault.keyringFile).receiptSequence == 1)
+    }
+
     @Test("After lines were cut off, the next receipt does not hide that they are missing")
     func cutTail() throws {
         let store = try VaultStore.open(

@@ -30,7 +30,7 @@ struct ResealTests {
     /// Seals a resource anew, from wherever it stands.
     private static func reseal(_ id: ResourceID, in store: VaultStore, run: Int64) throws {
         var resource = try #require(try store.index.resource(id))
-        guard try store.beginReseal(&resource, run: run) else { return }
+        guard try store.beginReseal(&resource, run: run) == true else { return }
         try store.backUpCatalog()
         while let task = try store.index.resealTasks(of: resource, limit: 1).first {
             let new = try #require(try store.reseal(task, of: resource))
@@ -79,7 +79,7 @@ struct ResealTests {
         var writer = try store.beginSegment(at: 32_768, of: old)
         try writer.append(Self.bytes[32_768..<65_536])
         var resource = old
-        #expect(try store.beginReseal(&resource, run: 1))
+        #expect(try store.beginReseal(&resource, run: 1) == true)
         let error = #expect(throws: VaultError.self) { _ = try store.beginSegment(at: 40_000, of: old) }
         #expect(error?.code == .changed)
         for task in try store.index.resealTasks(of: resource, limit: 9) where !task.isOpen {
@@ -210,5 +210,24 @@ struct ResealTests {
         let whole = ResealOrder(run: 3, resources: nil, bytesPerSecond: 1)
         let gone = ResealOrder.order(for: ids(asked), bytesPerSecond: 9, unfinished: whole, lastRun: 3)
         #expect(gone == ResealOrder(run: 3, resources: nil, bytesPerSecond: 9))
+    }
+
+    @Test("No receipt says that a reseal is done while an old key may stand in the backup of the catalog")
+    func receiptLast() throws {
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        let order = try store.orderReseal(of: [id], bytesPerSecond: nil)
+        try Self.reseal(id, in: store, run: order.run)
+        let log = vault.log(of: store)
+        let receipts = { try AuditLog.report(on: vault.folder, keyring: store.keyring).receipts.map(\.act) }
+        store.noteChange()
+        _ = try store.remove(store.addMedia("other", length: 1).id)
+        store.counters.withLock { $0.mustTruncateLog = true }
+        disk.fail(.create, of: "catalog.backup", with: FileFailure(.noSpace, "no space"))
+        #expect(throws: VaultError.self) { try store.finishResealOrder(order, of: [id], noting: log) }
+        #expect(try receipts().isEmpty && store.index.settings().resealOrder != nil)
+        try store.finishResealOrder(order, of: [id], noting: log)
+        #expect(try receipts() == [.reseal] && store.index.settings().resealOrder == nil)
+        try store.close()
     }
 }

@@ -24,10 +24,10 @@ extension ResourceLoader {
         case .changed: return Inquiry()
         case .stale(let reason, let status):
             if reason == .slow { contact.note(isReachable: false, now: .now) }
-            return Inquiry(staleness: reason, originStatus: status)
+            return Inquiry(staleness: reason, originStatus: isNew ? status : nil)
         case .refused(let failure):
             guard look({ $0.freshness?.isStrict }) ?? false else {
-                return Inquiry(staleness: .refused, originStatus: Self.status(of: failure))
+                return Inquiry(staleness: .refused, originStatus: isNew ? Self.status(of: failure) : nil)
             }
             throw FetchFailure.origin(failure).vaultError(for: url, at: first ?? 0)
         }

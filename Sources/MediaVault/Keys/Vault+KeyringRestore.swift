@@ -57,9 +57,9 @@ extension Vault {
         if let way { restored = try adding(way, to: restored, of: backup) }
         try makeFolders(above: place.keyring, PosixFileSystem())
         let kept = try replaced.map { try KeyringFile.keep($0, of: place.keyring, fileSystem: fileSystem) }
-        // The log leads: a crash between leaves a receipt more than there were acts.
-        restored = try AuditLog.noteRestore(to: restored, of: backup, in: place.folder, fileSystem: fileSystem)
-        try KeyringFile.write(restored, to: place.keyring, fileSystem: fileSystem)
+        try AuditLog.restore(
+            restored, of: backup, at: KeyringPlace(place.keyring, fileSystem: fileSystem), in: place.folder,
+            fileSystem: fileSystem)
         _ = consume lock
         return RestoreReport(
             revision: try KeyringReader.unauthenticated(restored).revision,

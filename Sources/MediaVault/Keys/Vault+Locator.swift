@@ -12,7 +12,8 @@ extension Vault {
     /// the admin token are void.
     ///
     /// - Returns: how the keys stand now.
-    /// - Throws: ``VaultError`` with code `integrity` where the settings do not open; `busy`, `owned`, `storage`,
+    /// - Throws: ``VaultError`` with code `integrity` where the settings do not open, or some titles do not, and keep the ids
+    ///   that they have while all others have new ones; `busy`, `owned`, `storage`,
     ///   `diskFull`.
     public func changeLocator() async throws -> KeyReport {
         try requireOwner(to: "changes its keys")
@@ -20,13 +21,23 @@ extension Vault {
         return try await keyWork.exclusively(.changeLocator) {
             await endLoaders(with: Self.renamed, refusing: Self.renaming)
             defer { refusal.withLock { $0 = nil } }
-            let report = try await pool.run {
-                _ = try store.changeLocator(noting: log) { try Self.principals(in: store, from: $0, to: $1) }
-                return try KeyReport(store, act: nil)
+            let (unopened, report) = try await pool.run {
+                let unopened = try store.changeLocator(noting: log) {
+                    try Self.principals(in: store, from: $0, to: $1)
+                }
+                return (unopened, try KeyReport(store, act: nil))
             }
             try await names.reload()
+            guard unopened == 0 else { throw Self.unrenamed(unopened) }
             return report
         }
+    }
+
+    private static func unrenamed(_ count: Int) -> VaultError {
+        VaultError(
+            .integrity,
+            "the locator is another, but \(count) titles do not open and keep the ids of the old one: make the index "
+                + "anew with index rebuild, or remove the titles that list cannot name, and run it again")
     }
 
     private static let renamed = VaultError(

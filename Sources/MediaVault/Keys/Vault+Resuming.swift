@@ -12,7 +12,11 @@ extension Vault {
             guard let self else { return }
             do {
                 try Task.checkCancellation()
-                try await keyWork.exclusively(.shred) { _ = try await self.finishShreds() }
+                let store = store
+                // Nobody is kept from the keys for a look.
+                if let act = try await pool.run({ try store.unfinishedAct() }) {
+                    try await keyWork.exclusively(act) { _ = try await self.finishShreds() }
+                }
                 try await resumeReseal()
                 resumption.withLock { $0.finish() }
             } catch let error where error is CancellationError || (error as? VaultError)?.code == .busy {

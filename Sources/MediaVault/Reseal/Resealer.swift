@@ -50,15 +50,8 @@ struct Resealer {
             done += try await reseal(Array(rest.prefix(Self.batch)))
             rest = rest.dropFirst(Self.batch)
         }
-        let (vault, order, finished) = (vault, order, done)
-        try await blocking { store in
-            if order.resources == nil {
-                try vault.auditLog.note(.reseal, resources: Int64(finished.count))
-            } else {
-                for id in finished { try vault.auditLog.note(.reseal, subject: id) }
-            }
-            try store.finishResealOrder(order)
-        }
+        let (log, order, finished) = (vault.auditLog, order, done)
+        try await blocking { try $0.finishResealOrder(order, of: finished, noting: log) }
         tell(step(report))
     }
 
@@ -92,6 +85,7 @@ struct Resealer {
                     report.resources += 1
                 case .growing: growing.append(entry)
                 case .stuck: report.problems += 1
+                case .gone: resourcesTotal -= 1
                 }
             }
             entries = growing
@@ -115,7 +109,7 @@ struct Resealer {
             let (loader, lease) = try vault.use(resource)
             try await loader.ready()
             let (record, run) = (loader.record, order.run)
-            let isLeft = try await blocking { _ in try record.beginReseal(run: run) }
+            guard let isLeft = try await blocking({ _ in try record.beginReseal(run: run) }) else { return .left }
             return isLeft ? .begun(Entry(loader: loader, lease: lease)) : .doneBefore
         } catch let error as VaultError where error.code == .integrity {
             report.problems += 1
@@ -131,6 +125,8 @@ struct Resealer {
         case growing
         /// Something cannot be read.
         case stuck
+        /// It was removed meanwhile.
+        case gone
     }
 
     private mutating func sealAll(of loader: ResourceLoader) async throws -> Outcome {
@@ -145,7 +141,8 @@ struct Resealer {
             try await seal(ready, of: loader)
             guard ready.isEmpty else { continue }
             guard tasks.isEmpty else { return .growing }
-            return try await blocking { _ in try record.finishReseal() } ? .done : .stuck
+            guard let isDone = try await blocking({ _ in try record.finishReseal() }) else { return .gone }
+            return isDone ? .done : .stuck
         }
     }
 

@@ -6,10 +6,10 @@ import VaultStorage
 extension ResourceRecord {
     /// Gives the resource another key, once in a run.
     ///
-    /// - Returns: whether something is left to be sealed anew; false where the vault does not have the resource.
-    func beginReseal(run: Int64) throws -> Bool {
+    /// - Returns: whether something is left to be sealed anew; nil where the vault does not have the resource.
+    func beginReseal(run: Int64) throws -> Bool? {
         try stored.withLock { stored in
-            guard var resource = stored else { return false }
+            guard var resource = stored else { return nil }
             let isLeft = try store.beginReseal(&resource, run: run)
             stored = resource
             return isLeft
@@ -30,10 +30,12 @@ extension ResourceRecord {
         return try store.reseal(task, of: resource)
     }
 
-    /// Lets go of the older keys, where nothing needs them.
-    func finishReseal() throws -> Bool {
+    /// Lets go of the older keys.
+    ///
+    /// - Returns: false where something needs one; nil where the vault does not have the resource any more.
+    func finishReseal() throws -> Bool? {
         try stored.withLock { stored in
-            guard var resource = stored else { return true }
+            guard var resource = stored else { return nil }
             defer { stored = resource }
             return try store.finishReseal(&resource)
         }

@@ -22,22 +22,27 @@ extension Vault {
             let destroyed = VaultError(.closed, "the vault was destroyed")
             await endLoaders(with: destroyed, refusing: destroyed)
             let (store, log) = (store, auditLog)
-            // Done again where it fails, by whoever can still use the vault.
-            defer { refusal.withLock { $0 = nil } }
-            return try await pool.run {
-                let resources = try store.destroyRows()
-                // While there is a key to sign it with. From here on nothing can be read any more.
-                try log.note(.destroy, outcome: .destroyed, resources: Int64(resources))
-                let backups = store.keyring.generationRecords.map(\.backups).max() ?? 0
-                try log.place.destroyCopies(of: store.keyring.vaultID)
-                try KeyringFile.destroy(log.place.path, fileSystem: store.fileSystem)
-                // What cannot be removed is noise.
-                try? store.finishDestruction()
-                return DestructionReport(
-                    vaultID: store.keyring.vaultID.hex, resources: resources, backups: backups)
+            do {
+                return try await pool.run { try Self.destroy(store, noting: log) }
+            } catch {
+                // Done again by whoever can still use the vault.
+                refusal.withLock { $0 = nil }
+                throw error
             }
         }
         await close()
         return report
+    }
+
+    /// Blocks.
+    private static func destroy(_ store: VaultStore, noting log: AuditLog) throws -> DestructionReport {
+        let resources = try store.destroyRows()
+        let backups = store.keyring.generationRecords.map(\.backups).max() ?? 0
+        try log.place.destroyCopies(of: store.keyring.vaultID)
+        // From here on nothing can be read any more.
+        try log.destroyKeyring(resources: Int64(resources))
+        // What cannot be removed is noise.
+        try? store.finishDestruction()
+        return DestructionReport(vaultID: store.keyring.vaultID.hex, resources: resources, backups: backups)
     }
 }

@@ -52,9 +52,13 @@ final class TLSIdentity: Service {
         guard state.withLock({ $0.renewal.isDue(stamp) }) else { return }
         do {
             let context = try files.context()
-            state.withLock { $0.context = context }
+            state.withLock { state in
+                state.context = context
+                state.renewal.succeed(stamp)
+            }
             logger.notice("the TLS certificate was read anew")
         } catch {
+            guard state.withLock({ $0.renewal.fail(stamp) }) else { return }
             logger.warning(
                 "the TLS certificate has changed and the one before stays in use", metadata: ["reason": "\(error)"])
         }

@@ -65,6 +65,34 @@ package final class AuditLog: Sendable {
         }
     }
 
+    /// Destroys the keyring's file, with a receipt that is signed while there is a key, and that no keyring counts any
+    /// more. Its copies are gone already.
+    ///
+    /// - Parameter resources: how many the vault had.
+    /// - Throws: ``VaultError`` where log or keyring cannot be written.
+    package func destroyKeyring(resources: Int64) throws {
+        try writing.withLock { _ in
+            let failure = "the receipt cannot be written to audit.log, and so the keyring is still there"
+            let end = try Self.translating(failure) { () throws(FileFailure) in try file.end() }
+            let receipt = Receipt(
+                sequence: max(Self.sequence(of: end), store.keyring.receiptSequence) + 1, time: max(0, store.now()),
+                act: .destroy, outcome: .destroyed, generation: store.keyring.currentGeneration, subject: nil,
+                resources: resources)
+            let line = try Self.line(receipt, after: end, signedBy: store.keyring)
+            try store.withDiskRoom {
+                try Self.translating(failure) { () throws(FileFailure) in try file.append(line, at: end) }
+            }
+            let wasThere = place.isThere
+            do {
+                try place.destroy()
+            } catch {
+                // Unless it is gone all the same.
+                if place.isThere || !wasThere { try? file.cut(to: end) }
+                throw error
+            }
+        }
+    }
+
     /// Changes the keyring, with a receipt for it.
     ///
     /// - Parameter generation: the one that the act is about; nil for the one that is current then.
@@ -149,24 +177,29 @@ package final class AuditLog: Sendable {
 
     // MARK: Without a store
 
-    /// Writes the receipt for a backup that is to take the keyring's place. Only who holds the vault's lock does.
+    /// Puts a backup in the keyring's place, with a receipt for it. Only who holds the vault's lock does.
     ///
     /// - Parameters:
-    ///   - file: what is to be the keyring's file.
+    ///   - file: what is to be the keyring's file, but for the count of the receipt.
     ///   - keyring: what opens it.
-    /// - Returns: the bytes of that file with the receipt counted.
-    /// - Throws: ``VaultError`` where the log cannot be written.
-    package static func noteRestore(
-        to file: [UInt8], of keyring: Keyring, in folder: String, fileSystem: any FileSystem = PosixFileSystem(),
-        time: Int64 = WallClock.now()
-    ) throws -> [UInt8] {
+    /// - Throws: ``VaultError`` where log or keyring cannot be written.
+    package static func restore(
+        _ file: [UInt8], of keyring: Keyring, at place: KeyringPlace, in folder: String,
+        fileSystem: any FileSystem = PosixFileSystem(), time: Int64 = WallClock.now()
+    ) throws {
         let log = AuditFile(in: folder, fileSystem: fileSystem)
         let failure = "the receipt cannot be written to audit.log, and so nothing was restored"
         let end = try translating(failure) { () throws(FileFailure) in try log.end() }
         let receipt = receipt(Content(act: .restore), after: end, in: try keyring.document(of: file), time: time)
         let line = try line(receipt, after: end, signedBy: keyring)
+        let bytes = try keyring.counting(receipt, in: file)
         try translating(failure) { () throws(FileFailure) in try log.append(line, at: end) }
-        return try keyring.counting(receipt, in: file)
+        do {
+            try place.write(bytes)
+        } catch {
+            if !place.holds(bytes) { try? log.cut(to: end) }
+            throw error
+        }
     }
 
     /// Reads and checks a log; an empty one where there is none.

@@ -12,8 +12,10 @@ extension VaultIndex {
         try write { db in
             let row = try Row.fetchOne(db, sql: "SELECT keyringRevision FROM vault")
             guard let seen: Int64 = try row?.column("keyringRevision"), seen < keyring.revision else { return }
-            for number in keyring.activeGenerations {
-                try db.execute(sql: "INSERT OR IGNORE INTO generation VALUES (?, 'active')", arguments: [number])
+            // An older one that has no row was let go, whatever the keyring has counted since.
+            let newest = try Int.fetchOne(db, sql: "SELECT max(number) FROM generation") ?? 0
+            for number in keyring.activeGenerations where number > newest {
+                try db.execute(sql: "INSERT INTO generation VALUES (?, 'active')", arguments: [number])
             }
             try db.execute(sql: "UPDATE vault SET keyringRevision = ?", arguments: [keyring.revision])
         }

@@ -34,7 +34,9 @@ package enum KeyringFile {
     /// outlive this: they are sealed, and what unlocks them is another matter.
     package static func destroy(_ path: String, fileSystem: any FileSystem = PosixFileSystem()) throws {
         do throws(FileFailure) {
-            let names = [path] + [path + ".new"].filter { fileSystem.exists($0) }
+            // The file itself may be gone, where the last of this failed. Where both are it lies somewhere else.
+            var names = [path, path + ".new"].filter { fileSystem.exists($0) }
+            if names.isEmpty { names = [path] }
             for name in names {
                 let file = try fileSystem.open(name, writable: true)
                 try file.write([UInt8](repeating: 0, count: Int(try file.size())), at: 0)

@@ -22,6 +22,17 @@ package struct KeyringPlace: Sendable {
     /// - Throws: ``VaultError`` with code `storage` or `diskFull`.
     package func write(_ bytes: [UInt8]) throws { try KeyringFile.write(bytes, to: path, fileSystem: fileSystem) }
 
+    /// Whether there is a file.
+    var isThere: Bool { fileSystem.exists(path) }
+
+    /// Whether the file's bytes are these; false where it cannot be read.
+    func holds(_ bytes: [UInt8]) -> Bool { (try? read()) == bytes }
+
+    /// Makes the file's keys unreadable, and removes it.
+    ///
+    /// - Throws: ``VaultError`` with code `storage`.
+    func destroy() throws { try KeyringFile.destroy(path, fileSystem: fileSystem) }
+
     /// Destroys the copies of a vault's keyring that were kept when a backup took the file's place: they hold generations
     /// that are gone here. What is of another vault stays.
     ///

@@ -7,7 +7,8 @@ extension VaultStore {
     ///   - isRemembered: whether the index demands a keyring as new as this from now on.
     ///   - lead: what is to be durable before the keyring is.
     /// - Throws: as ``Keyring/change(reading:writing:_:)``; what `lead` throws; ``VaultError`` where the index cannot be
-    ///   written: then the file is the new one, and this process goes on with the keys that it had.
+    ///   written: then the file is the new one. Where it was a generation's row, this process goes on with the keys that it
+    ///   had.
     package func changeKeyring<Result>(
         at place: KeyringPlace, isRemembered: Bool = true, leading lead: () throws -> Void = {},
         _ edit: (inout KeyringEdit) throws -> Result

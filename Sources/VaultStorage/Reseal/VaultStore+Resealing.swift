@@ -10,18 +10,18 @@ extension VaultStore {
     /// Gives a resource another key, once in a run. The caller sees to it that nobody else changes the resource, or
     /// goes on with what it was.
     ///
-    /// - Returns: whether something of it is left to be sealed anew, or a key to be let go.
-    package func beginReseal(_ resource: inout StoredResource, run: Int64) throws -> Bool {
+    /// - Returns: whether something of it is left to be sealed anew, or a key to be let go; nil where it is gone.
+    package func beginReseal(_ resource: inout StoredResource, run: Int64) throws -> Bool? {
         let id = resource.id
         noteChange()
-        guard let begun = try withDiskRoom({ try index.beginReseal(id, run: run) }) else { return false }
+        guard let begun = try withDiskRoom({ try index.beginReseal(id, run: run) }) else { return nil }
         // Rows of segments stay as they were, and so does what was begun and not served yet.
         resource = begun.serving(resource.serving)
         return begun.keys.count > 1
     }
 
     /// Seals a closed segment anew under the key in use: a new file with a new id, synced; then one transaction puts its
-    /// row in the place of the old one's. The old file stays until ``removeResealed(_:)``.
+    /// row in the place of the old one's. The old file stays until ``removeResealed(_:for:)``.
     ///
     /// - Returns: what holds the bytes now, one segment for each run of good blocks; nil where the old segment is not
     ///   what it was any more.
@@ -120,11 +120,19 @@ extension VaultStore {
         }
     }
 
-    /// The order is done: nothing of it is left in the index, its log, or the backup.
+    /// The order is done: nothing of it is left in the index, its log, or the backup, and receipts say so.
     ///
+    /// - Parameter finished: the resources that have new keys: a receipt for each that was named, else one for all.
     /// - Throws: ``VaultError`` where an old key may still stand there: then the order stays.
-    package func finishResealOrder(_ order: ResealOrder) throws {
+    package func finishResealOrder(
+        _ order: ResealOrder, of finished: [ResourceID], noting log: AuditLog
+    ) throws {
         try eraseKeyCopies()
+        if order.resources == nil {
+            try log.note(.reseal, resources: Int64(finished.count))
+        } else {
+            for id in finished { try log.note(.reseal, subject: id) }
+        }
         noteChange()
         try withDiskRoom {
             try index.changeSettings { if $0.resealOrder?.run == order.run { $0.resealOrder = nil } }

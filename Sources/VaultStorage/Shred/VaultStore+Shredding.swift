@@ -50,6 +50,12 @@ extension VaultStore {
         }
     }
 
+    /// The act that ``finishShreds(noting:)`` would finish; nil where nothing is left of any.
+    package func unfinishedAct() throws -> Receipt.Act? {
+        if try !index.settings().pendingShreds.isEmpty { return .shred }
+        return try isTurning() ? .retire : nil
+    }
+
     /// Does what is left of shreds, those that an owner before this one broke off included: copies of keys go, the
     /// generation is turned, receipts are written. Nobody else works on the keys meanwhile.
     ///

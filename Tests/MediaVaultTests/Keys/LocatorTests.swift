@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import OriginTestSupport
 import Testing
 import VaultCrypto
@@ -64,6 +65,18 @@ struct LocatorTests {
         let newID = try await vault.name(MediaReference(fixture.url)).id
         let order = try #require(try vault.store.index.settings().resealOrder)
         #expect(newID != id && order.resources == [newID] && order.bytesPerSecond == 7)
+        await vault.close()
+    }
+
+    @Test("Titles that do not open keep the ids that they have, and that is no secret")
+    func unopened() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        let vault = try await fixture.open()
+        #expect(try await fixture.read(vault) == 0..<length)
+        try vault.store.index.write { try $0.execute(sql: "UPDATE resourceKey SET wrapped = zeroblob(60)") }
+        let error = await #expect(throws: VaultError.self) { try await vault.changeLocator() }
+        #expect(error?.code == .integrity && error?.message.contains("1 titles") == true)
+        #expect(vault.store.index.locator == 2 && vault.store.keyring.locators == [2])
         await vault.close()
     }
 

@@ -20,10 +20,24 @@ struct TLSRenewalTests {
             (stamp(2, 1), false), (stamp(2, 2), false), (stamp(2, 2), true), (stamp(2, 2), false),
             // The key is gone for a moment.
             (stamp(2, nil), false), (stamp(2, 2), false), (stamp(2, 2), false),
-            // It stays away, and comes back.
-            (stamp(2, nil), false), (stamp(2, nil), true), (stamp(2, nil), false), (stamp(2, 3), false),
-            (stamp(2, 3), true),
         ]
-        for (number, (stamp, isDue)) in looks.enumerated() { #expect(renewal.isDue(stamp) == isDue, "look \(number)") }
+        for (number, (stamp, expected)) in looks.enumerated() {
+            let isDue = renewal.isDue(stamp)
+            #expect(isDue == expected, "look \(number)")
+            if isDue { renewal.succeed(stamp) }
+        }
+    }
+
+    @Test("What could not be used is read again at each look, and told of once for the same files")
+    func failures() {
+        var renewal = TLSRenewal(read: stamp(1, 1))
+        var told: [Bool] = []
+        for look in [stamp(2, 1), stamp(2, 1), stamp(2, 1), stamp(2, nil), stamp(2, nil), stamp(2, nil)]
+        where renewal.isDue(look) { told.append(renewal.fail(look)) }
+        #expect(told == [true, false, true, false])
+        let isDue = renewal.isDue(stamp(2, nil))
+        renewal.succeed(stamp(2, nil))
+        let isDueStill = renewal.isDue(stamp(2, nil))
+        #expect(isDue && !isDueStill)
     }
 }
