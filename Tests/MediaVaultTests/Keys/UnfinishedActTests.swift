@@ -24,15 +24,17 @@ struct UnfinishedActTests {
         #expect(try await vault.keyReport().reseal == nil)
         _ = try await vault.rotateKeys()
         for try await step in vault.reseal(bytesPerSecond: 400_000) where step.bytes > 0 { break }
-        let report = try await vault.keyReport()
-        let rest = try #require(report.reseal)
-        // Some of one title is done; the other one may be begun, and nothing of it is sealed anew.
-        #expect(rest.resources == 2 && rest.isDue && rest.bytes >= length && rest.bytes < 2 * length)
-        #expect(report.generations.map(\.resources) == [2, 2] && report.generations[0].leaving == 2)
-        #expect(report.generations[0].bytes == rest.bytes, "what lies under the older keys is what is left")
+        #expect(try await vault.keyReport().reseal?.isDue == true)
+        // Until it is closed the vault may go on by itself.
         await vault.close()
         let reader = try await fixture.open(.reader)
-        #expect(try await reader.keyReport().reseal == rest)
+        let report = try await reader.keyReport()
+        let rest = try #require(report.reseal)
+        #expect(rest.isDue && (1...2).contains(rest.resources) && (1..<(2 * length)).contains(rest.bytes))
+        let older = report.generations[0]
+        #expect(older.bytes == rest.bytes, "what lies under the older keys is what is left")
+        #expect(older.resources == rest.resources && older.leaving == rest.resources)
+        #expect(report.generations[1].resources == 2)
         await reader.close()
         let again = try await fixture.open()
         for try await _ in again.reseal() {}
