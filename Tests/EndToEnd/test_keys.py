@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 
 from harness import client
 from harness.case import ROOT, SEED, VaultCase
@@ -160,9 +161,29 @@ class Keys(VaultCase):
             vault.result("index", "rebuild")
             self.assert_read(vault, FILM, "tone.mp3")
 
+    def act(self, vault, *act):
+        """Has the service do an act on the keys, and returns how long it took."""
+        started = time.monotonic()
+        vault.result("keys", *act, **KEYLESS)
+        return time.monotonic() - started
+
+    def kill(self, vault, delay, *act):
+        """Kills the service so long after an act has begun, starts it anew, and requires that all can be read.
+
+        Whether the act was broken off."""
+        killer = threading.Timer(delay, vault.service.process.kill)
+        killer.start()
+        done = vault.run("keys", *act, **KEYLESS)
+        killer.join()
+        vault.service.process.wait()
+        vault.serve()
+        for name in (FILM, "tone.mp3"):
+            self.assert_whole(vault.address(self.origin.url(name)), name)
+        return done.returncode != 0
+
     def test_killed(self):
-        """The service killed at random moments of rewrap and retire, a reader playing: every resource readable, no wrong
-        byte, and the act is finished by the next"""
+        """The service killed at random moments of rewrap, and of retire, a reader playing: every resource readable, no
+        wrong byte, and the act is finished by the next"""
         vault, url = self.filled(), self.origin.url(FILM)
         dice = random.Random(SEED)
         wrong, plays, over = [], [0], threading.Event()
@@ -183,29 +204,24 @@ class Keys(VaultCase):
         address = vault.address(url, "--expires", "24h")
         player = threading.Thread(target=play)
         player.start()
+        broken_off = {"rewrap": 0, "retire": 0}
         try:
-            for _ in range(KILLS):
-                older = vault.run("keys", "rotate", "--json", **KEYLESS)
-                self.assertEqual(older.returncode, 0, older.stderr)
-                acts = [["rewrap"]] + [
-                    ["retire", str(item["number"])] for item in json.loads(older.stdout)["generations"]
-                    if item["state"] in ("active", "retiring")]
-                killer = threading.Timer(dice.uniform(0, 0.06), vault.service.process.kill)
-                killer.start()
-                for act in acts:
-                    vault.run("keys", *act)
-                killer.join()
-                vault.service.process.wait()
-                vault.serve()
-                for act in acts:
-                    vault.result("keys", *act, **KEYLESS)
-                self.assert_whole(vault.address(url), FILM)
+            self.act(vault, "rotate")
+            longest = {"rewrap": self.act(vault, "rewrap"), "retire": self.act(vault, "retire", "1")}
+            for number in range(KILLS):
+                self.act(vault, "rotate")
+                # Generation 1 is gone, and each round ends with its one older generation destroyed.
+                for act in (["rewrap"], ["retire", str(number + 2)]):
+                    broken_off[act[0]] += self.kill(vault, dice.uniform(0, longest[act[0]]), *act)
+                    self.act(vault, *act)
         finally:
             over.set()
             player.join()
         self.assertEqual(wrong, [])
-        self.figure(f"{KILLS} kills in rewrap and retire, answers checked meanwhile", plays[0], "> 0, 0 wrong")
+        for act, count in broken_off.items():
+            self.figure(f"{KILLS} kills in {act}: of them before it was done", count, "0 unreadable")
+        self.figure("answers checked during kills in rewrap and retire", plays[0], "> 0, 0 wrong")
         self.assertGreater(plays[0], 0)
         self.assert_read(vault, FILM, "tone.mp3")
         states = [item["state"] for item in self.keys(vault)["generations"]]
-        self.assertEqual(states, ["retired"] * KILLS + ["current"])
+        self.assertEqual(states, ["retired"] * (KILLS + 1) + ["current"])

@@ -13,12 +13,13 @@ import time
 
 from harness import client
 from harness.case import ROOT, SEED, VaultCase
+from harness.offline_viewer import LOCKED, OfflineViewer
 from test_terminal import Terminal
 
 NAME = "moov-first.mp4"
 READER = os.path.join(ROOT, "Tests", "IndependentReader", "read_vault.py")
 KILLS = int(os.environ.get("MEDIAVAULT_KILLS", "20"))
-USAGE, LOCKED = 2, 3
+USAGE = 2
 
 
 class SlotCase(VaultCase):
@@ -245,7 +246,8 @@ class Killed(SlotCase):
         self.vault.stop()
 
     def test_restore(self):
-        """Killed at any moment of a restore: one of the old keyring and the new opens, and a restore can be done again"""
+        """Killed at any moment of a restore: one of the old keyring and the new opens, who plays what is held gets right
+        bytes all the while, and a restore can be done again"""
         dice = random.Random(SEED + 1)
         phrase, backup = self.file("drawer", b"in the drawer\n"), os.path.join(self.scratch, "kill-backup.json")
         self.vault.result("keys", "backup", backup, "--backup-passphrase-file", phrase)
@@ -253,10 +255,13 @@ class Killed(SlotCase):
 
         def restore():
             return self.command("keys", "restore", backup, "--backup-passphrase-file", phrase, "--new-key-file", new)
+        viewer = OfflineViewer(self.vault, self.url, self.media.bytes(NAME, 0, self.media.size(NAME)), old, new)
+        self.addCleanup(viewer.end)
         longest = self.duration(restore)
         outcomes = [0, 0]
         for moment in range(KILLS):
             old, new = (new if self.opens(MEDIAVAULT_KEY_FILE=new) else old), self.file(f"restored-{moment}")
+            viewer.use(old, new)
             # Most of the time goes into the passphrase; what matters comes at the end.
             self.kill(restore(), dice.uniform(0.6 * longest, 1.1 * longest))
             found = [self.opens(MEDIAVAULT_KEY_FILE=key) for key in (old, new)]
@@ -264,4 +269,8 @@ class Killed(SlotCase):
             outcomes[found.index(True)] += 1
         self.assertEqual(restore().wait(), 0)
         self.assertTrue(self.opens(MEDIAVAULT_KEY_FILE=new))
+        viewer.end()
+        self.assertEqual(viewer.wrong, [])
+        self.assertGreater(viewer.whole, 0)
+        self.figure("whole plays of what is held, during kills of a restore", viewer.whole, "> 0, 0 wrong")
         self.figure("kills of a restore: old keyring left, new one there", f"{outcomes[0]}, {outcomes[1]}", "sum: all")

@@ -6,14 +6,18 @@ import VaultService
 
 @Suite("How the keys stand, for a person to read")
 struct KeysSheetTests {
-    private func document(_ act: String, isLocatorChanging: Bool = false) throws -> KeysDocument {
+    private func document(
+        _ act: String, isLocatorChanging: Bool = false, reseal: String = "null", shreds: Int = 0, leaving: Int = 0
+    ) throws -> KeysDocument {
         try JSONText.read(
             from: Array(
                 """
-                {"current":3,"act":\(act),"locatorChanging":\(isLocatorChanging),"generations":[
-                {"number":1,"created":1700000000,"state":"retired","backups":2,"resources":0,"bytes":0},
-                {"number":2,"created":1710000000,"state":"active","backups":0,"resources":12,"bytes":3200000},
-                {"number":3,"created":1720000000,"state":"current","backups":0,"resources":1,"bytes":5}]}
+                {"current":3,"act":\(act),"locatorChanging":\(isLocatorChanging),
+                "reseal":\(reseal),"shreds":\(shreds),"generations":[
+                {"number":1,"created":1700000000,"state":"retired","backups":2,"resources":0,"bytes":0,"leaving":0},
+                {"number":2,"created":1710000000,"state":"active","backups":0,"resources":12,"bytes":3200000,
+                "leaving":\(leaving)},
+                {"number":3,"created":1720000000,"state":"current","backups":0,"resources":1,"bytes":5,"leaving":0}]}
                 """.utf8))
     }
 
@@ -51,5 +55,39 @@ struct KeysSheetTests {
         let needless: KeysDocument = try JSONText.read(
             from: Array(text.replacing("\"resources\":12", with: "\"resources\":0").utf8))
         #expect(KeysSheet.remarks(needless) == ["nothing needs generation 2 any more: run keys retire 2"])
+    }
+
+    @Test("What is left of a reseal and of shreds is said with what finishes it, unless it works now")
+    func unfinished() throws {
+        let reseal = #"{"resources":3,"bytes":1200000000,"due":true}"#
+        let goesOn = ": the next start of the service goes on with it at the latest; to go on now, run the same "
+        #expect(
+            try KeysSheet.remarks(document("null", reseal: reseal, shreds: 2)).dropFirst() == [
+                "a reseal of 3 titles, 1.2 GB, is not finished\(goesOn)keys reseal again",
+                "the shred of 2 titles is not finished\(goesOn)shred again",
+            ])
+        #expect(
+            try KeysSheet.remarks(document("\"keys reseal\"", reseal: reseal)).dropFirst() == [
+                "a reseal of 3 titles, 1.2 GB, is not finished", "keys reseal works on the keys now",
+            ])
+        #expect(
+            try KeysSheet.remarks(document("\"shred\"", shreds: 2)).dropFirst() == [
+                "the shred of 2 titles is not finished", "shred works on the keys now",
+            ])
+        #expect(
+            try KeysSheet.remarks(
+                document("null", reseal: reseal.replacing("true", with: "false"))
+            ).last
+                == "3 titles, 1.2 GB, keep an older key that a reseal could not let go: run verify, then keys reseal for "
+                + "them")
+    }
+
+    @Test(
+        "A generation that a reseal frees is not one to be rewrapped, unless it is needed for more",
+        arguments: [11, 12])
+    func leaving(_ leaving: Int) throws {
+        let remark = try KeysSheet.remarks(document("null", leaving: leaving))[0]
+        let end = leaving == 12 ? "until their reseal is finished" : "run keys rewrap"
+        #expect(remark == "generation 2 is still needed by 12 titles, 3.2 MB: \(end)")
     }
 }

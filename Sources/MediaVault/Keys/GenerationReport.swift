@@ -15,13 +15,16 @@ public struct GenerationReport: Hashable, Sendable {
     public let resources: Int
     /// Plaintext bytes that lie sealed under the keys that it wraps.
     public let bytes: Int64
+    /// Resources among them that need it no more once the reseal that is not finished is done.
+    public let leaving: Int
 
-    init(_ record: GenerationRecord, _ state: GenerationState, _ use: GenerationUse) {
+    init(_ record: GenerationRecord, _ state: GenerationState, _ use: GenerationUse, leaving: Int) {
         number = record.number
         created = record.created
         self.state = state
         backups = record.backups
         resources = use.resources
         bytes = use.bytes
+        self.leaving = leaving
     }
 }

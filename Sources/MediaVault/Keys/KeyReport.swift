@@ -9,6 +9,10 @@ public struct KeyReport: Hashable, Sendable {
     public let act: String?
     /// Whether resource ids are being computed anew, and that was not finished: changing the locator again finishes it.
     public let isLocatorChanging: Bool
+    /// What is left of a reseal that was not finished; nil where nothing is.
+    public let reseal: ResealRest?
+    /// Titles whose keys are deleted, and whose shred is not finished: what wrapped their keys may still be there.
+    public let shreds: Int
 
     /// The generation that new resources use.
     public var current: Int { generations.last { $0.state == .current }?.number ?? 0 }
@@ -19,14 +23,17 @@ public struct KeyReport: Hashable, Sendable {
     /// Reads it. Blocks.
     init(_ store: VaultStore, act: Receipt.Act?) throws {
         let (retiring, use) = (try store.retiringGenerations(), try store.index.generationUse())
-        let keyring = store.keyring
+        let (keyring, backlog) = (store.keyring, try store.index.resealBacklog())
         generations = keyring.generationRecords.map { record in
             let state = Self.state(
                 of: record, current: keyring.currentGeneration, isRetiring: retiring.contains(record.number))
-            return GenerationReport(record, state, use[record.number] ?? GenerationUse())
+            return GenerationReport(
+                record, state, use[record.number] ?? GenerationUse(), leaving: backlog?.leaving[record.number] ?? 0)
         }
         self.act = act?.command
         isLocatorChanging = keyring.locators != [store.index.locator]
+        reseal = backlog.map { ResealRest($0) }
+        shreds = try store.index.settings().pendingShreds.count
     }
 
     private static func state(of record: GenerationRecord, current: Int, isRetiring: Bool) -> GenerationState {

@@ -1,5 +1,6 @@
 import Foundation
 import MediaVault
+import VaultModel
 import VaultService
 
 /// How the keys stand, for a person to read.
@@ -17,16 +18,47 @@ enum KeysSheet {
 
     /// What is left to do, a sentence each.
     static func remarks(_ document: KeysDocument) -> [String] {
-        var remarks = document.older.map { generation in
-            generation.resources > 0
-                ? "generation \(generation.number) is still needed by \(need(generation)): run keys rewrap"
-                : "nothing needs generation \(generation.number) any more: run keys retire \(generation.number)"
-        }
+        var remarks = document.older.map(remark)
         if document.locatorChanging {
             remarks.append("resource ids are being computed anew: run keys rotate --locator to finish that")
         }
+        remarks += unfinished(document)
         if let act = document.act.value { remarks.append("\(act) works on the keys now") }
         return remarks
+    }
+
+    private static func remark(_ generation: KeysDocument.Generation) -> String {
+        let number = generation.number
+        guard generation.resources > 0 else {
+            return "nothing needs generation \(number) any more: run keys retire \(number)"
+        }
+        // Where the reseal lets go of every key that it wraps, wrapping those anew is no use.
+        let what = generation.leaving < generation.resources ? "run keys rewrap" : "until their reseal is finished"
+        return "generation \(number) is still needed by \(need(generation)): \(what)"
+    }
+
+    /// What is left of a reseal and of shreds, and what finishes it.
+    private static func unfinished(_ document: KeysDocument) -> [String] {
+        var remarks: [String] = []
+        if let rest = document.reseal.value {
+            let titles = "\(rest.resources) titles, \(ByteCount.text(rest.bytes))"
+            remarks.append(
+                rest.due
+                    ? "a reseal of \(titles), is not finished" + remedy(.reseal, document)
+                    : "\(titles), keep an older key that a reseal could not let go: run verify, then keys reseal for them"
+            )
+        }
+        if document.shreds > 0 {
+            remarks.append("the shred of \(document.shreds) titles is not finished" + remedy(.shred, document))
+        }
+        return remarks
+    }
+
+    /// What finishes an act; nothing where it works now.
+    private static func remedy(_ act: Receipt.Act, _ document: KeysDocument) -> String {
+        guard document.act.value != act.command else { return "" }
+        return ": the next start of the service goes on with it at the latest; to go on now, run the same "
+            + "\(act.command) again"
     }
 
     /// Says what an act has not done.

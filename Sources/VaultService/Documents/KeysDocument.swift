@@ -14,6 +14,16 @@ package struct KeysDocument: Codable, Hashable, Sendable {
         package let resources: Int
         /// Plaintext bytes that lie sealed under the keys that it wraps.
         package let bytes: Int64
+        /// Resources among them that need it no more once the reseal that is not finished is done.
+        package let leaving: Int
+    }
+
+    /// What is left of a reseal that was not finished.
+    package struct Reseal: Codable, Hashable, Sendable {
+        package let resources: Int
+        package let bytes: Int64
+        /// Whether the vault goes on with it; where not, these could not be sealed anew in whole.
+        package let due: Bool
     }
 
     /// The generation that new resources use.
@@ -23,16 +33,23 @@ package struct KeysDocument: Codable, Hashable, Sendable {
     package let act: OrNull<String>
     /// Whether resource ids are being computed anew, and that was not finished.
     package let locatorChanging: Bool
+    package let reseal: OrNull<Reseal>
+    /// Titles whose shred is not finished.
+    package let shreds: Int
 
     package init(_ report: KeyReport) {
         current = report.current
         generations = report.generations.map { generation in
             Generation(
                 number: generation.number, created: generation.created, state: generation.state.rawValue,
-                backups: generation.backups, resources: generation.resources, bytes: generation.bytes)
+                backups: generation.backups, resources: generation.resources, bytes: generation.bytes,
+                leaving: generation.leaving)
         }
         act = OrNull(report.act)
         locatorChanging = report.isLocatorChanging
+        reseal = OrNull(
+            report.reseal.map { Reseal(resources: $0.resources, bytes: $0.bytes, due: $0.isDue) })
+        shreds = report.shreds
     }
 
     /// Generations other than the current one whose keys still open something.

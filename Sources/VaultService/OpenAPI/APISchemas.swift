@@ -73,12 +73,14 @@ enum APISchemas {
             "resources": count, "segments": count, "bytes": ref("Bytes"), "used": ref("Bytes"),
         ]),
         "Keys": object([
-            "current": whole(from: 1), "act": orNull(text), "locatorChanging": truth,
+            "current": whole(from: 1), "act": orNull(text), "locatorChanging": truth, "shreds": count,
+            "reseal": orNull(object(["resources": count, "bytes": ref("Bytes"), "due": truth])),
             "generations": [
                 "type": "array",
                 "items": object([
                     "number": whole(from: 1), "created": count, "backups": count, "resources": count,
-                    "bytes": ref("Bytes"), "state": ["enum": ["current", "active", "retiring", "retired"]],
+                    "bytes": ref("Bytes"), "leaving": count,
+                    "state": ["enum": ["current", "active", "retiring", "retired"]],
                 ]),
             ],
         ]),

@@ -63,19 +63,20 @@ extension VaultIndex {
     }
 
     /// What is sealed for a resource under its id: its keys with their number and generation, and its metadata.
-    private typealias Opened = (
+    typealias Opened = (
         keys: [(Int, Int, SharedKey)], metadataKey: SharedKey, metadata: ResourceMetadata
     )
 
     /// Nil where something does not open.
-    private func opened(_ id: ResourceID, _ db: Database) throws -> Opened? {
-        let row = try Row.fetchOne(db, sql: "SELECT key, metadata FROM resource WHERE id = ?", arguments: [id.data])
-        guard let row else { return nil }
+    func opened(_ id: ResourceID, _ db: Database) throws -> Opened? {
+        // Called for each resource of a vault: what is compiled once is used again.
+        let resource = try db.cachedStatement(sql: "SELECT key, metadata FROM resource WHERE id = ?")
+        guard let row = try Row.fetchOne(resource, arguments: [id.data]) else { return nil }
         let current: Int = try row.column("key")
         var keys: [(Int, Int, SharedKey)] = []
         var metadataKey: SharedKey?
-        let keyRows = try Row.fetchAll(db, sql: "SELECT * FROM resourceKey WHERE resource = ?", arguments: [id.data])
-        for keyRow in keyRows {
+        let resourceKeys = try db.cachedStatement(sql: "SELECT * FROM resourceKey WHERE resource = ?")
+        for keyRow in try Row.fetchAll(resourceKeys, arguments: [id.data]) {
             let (number, generation): (Int, Int) = (try keyRow.column("number"), try keyRow.column("generation"))
             let wrapped = Array(try keyRow.column("wrapped") as Data)
             guard let key = try keyring.unwrap(wrapped, resource: id, number: number, generation: generation) else {

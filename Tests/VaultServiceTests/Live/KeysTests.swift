@@ -47,6 +47,20 @@ struct KeysTests {
         }
     }
 
+    @Test("A reseal that was broken off is told with what it has still to do, as it is described")
+    func unfinished() async throws {
+        try await serving { service, _, _ in
+            #expect(try await client(service).keys().reseal.value == nil)
+            // Breaks off as soon as it is ordered; a segment may have been sealed anew by then.
+            for try await _ in service.vault.reseal(bytesPerSecond: 1000) { break }
+            let keys = try await client(service).keys()
+            let rest = try #require(keys.reseal.value)
+            #expect(rest.due && rest.resources == 1 && [0, 500_000].contains(rest.bytes) && keys.shreds == 0)
+            let answer = try await service.control("GET", "/api/v1/keys")
+            #expect(try SchemaCheck.faults(of: answer.body, "Keys") == [])
+        }
+    }
+
     @Test("A second act at once is told with 409 and the act that works")
     func secondAct() async throws {
         try await serving { service, _, _ in

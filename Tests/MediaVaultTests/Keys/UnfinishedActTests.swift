@@ -1,0 +1,62 @@
+import Foundation
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@testable import MediaVault
+@testable import VaultStorage
+
+@Suite("How far an act on the keys is that was broken off, is told by whoever looks", .timeLimit(.minutes(2)))
+struct UnfinishedActTests {
+    private let length: Int64 = 20_000_000
+
+    private func filled() async throws -> (VaultFixture, Vault) {
+        let fixture = try await VaultFixture(ScriptedResource(seed: 17, length: length))
+        let vault = try await fixture.open()
+        #expect(try await fixture.read(vault) == 0..<length)
+        return (fixture, vault)
+    }
+
+    @Test("A reseal: the titles and bytes that it has still to do, until it is done")
+    func reseal() async throws {
+        let (fixture, vault) = try await filled()
+        for name in ["/second", "/third"] { for try await _ in vault.download(fixture.origin.url(name)) {} }
+        #expect(try await vault.keyReport().reseal == nil)
+        _ = try await vault.rotateKeys()
+        for try await step in vault.reseal(bytesPerSecond: 4_000_000) where step.bytes > 0 { break }
+        #expect(try await vault.keyReport().reseal?.isDue == true)
+        // Until it is closed the vault may go on by itself.
+        await vault.close()
+        let reader = try await fixture.open(.reader)
+        let report = try await reader.keyReport()
+        let rest = try #require(report.reseal)
+        #expect(rest.isDue && (1...3).contains(rest.resources) && (1..<(3 * length)).contains(rest.bytes))
+        let older = report.generations[0]
+        #expect(older.bytes == rest.bytes, "what lies under the older keys is what is left")
+        #expect(older.resources == rest.resources && older.leaving == rest.resources)
+        #expect(report.generations[1].resources == 3)
+        await reader.close()
+        let again = try await fixture.open()
+        for try await _ in again.reseal() {}
+        let last = try await again.keyReport()
+        #expect(last.reseal == nil && last.generations.map(\.resources) == [0, 3])
+        await again.close()
+    }
+
+    @Test("Shreds: how many titles, until the next owner has finished them")
+    func shreds() async throws {
+        let (fixture, vault) = try await filled()
+        let id = try await vault.name(MediaReference(fixture.url)).id
+        #expect(try await vault.keyReport().shreds == 0)
+        _ = try vault.store.shred(id, isQuick: true)
+        #expect(try await vault.keyReport().shreds == 1)
+        await vault.close()
+        let reader = try await fixture.open(.reader)
+        #expect(try await reader.keyReport().shreds == 1)
+        await reader.close()
+        let again = try await fixture.open()
+        _ = try await again.shred([MediaReference(fixture.url)], quick: true)
+        #expect(try await again.keyReport().shreds == 0)
+        await again.close()
+    }
+}

@@ -1,0 +1,128 @@
+import GRDB
+import SeededRandom
+import Testing
+import VaultCrypto
+import VaultModel
+import VaultTestSupport
+
+@testable import VaultStorage
+
+@Suite("What is left of a reseal is counted as it is")
+struct ResealBacklogTests {
+    private let vault: TemporaryVault
+    private let store: VaultStore
+    private let film: ResourceID
+    private let other: ResourceID
+    private let empty: ResourceID
+
+    /// A title in two segments, one in one segment, and one of which nothing is held.
+    init() throws {
+        vault = try TemporaryVault()
+        store = try vault.open()
+        let first = try store.addMedia("film", length: 150_000)
+        _ = try store.store(SeededGenerator.bytes(100_000, seed: 1), at: 0, of: first)
+        _ = try store.store(SeededGenerator.bytes(50_000, seed: 2), at: 100_000, of: first)
+        let second = try store.addMedia("other", length: 60_000)
+        _ = try store.store(SeededGenerator.bytes(60_000, seed: 3), at: 0, of: second)
+        (film, other, empty) = (first.id, second.id, try store.addMedia("empty", length: 9).id)
+    }
+
+    private func begin(_ id: ResourceID, run: Int64) throws -> StoredResource {
+        var resource = try #require(try store.index.resource(id))
+        _ = try store.beginReseal(&resource, run: run)
+        return resource
+    }
+
+    private func sealNext(of resource: StoredResource) throws {
+        let task = try #require(try store.index.resealTasks(of: resource, limit: 1).first)
+        let new = try #require(try store.reseal(task, of: resource))
+        store.removeResealed(task.segment, for: new)
+    }
+
+    /// Takes the order out, as a reseal does in the end, whatever it could not seal anew.
+    private func end() throws { try store.index.changeSettings { $0.resealOrder = nil } }
+
+    private func expect(
+        _ resources: Int, _ bytes: Int64, leaving: [Int: Int] = [:], isDue: Bool = true,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        var backlog = ResealBacklog(isDue: isDue)
+        (backlog.resources, backlog.bytes, backlog.leaving) = (resources, bytes, leaving)
+        #expect(try store.index.resealBacklog() == backlog, sourceLocation: sourceLocation)
+    }
+
+    @Test("Of a reseal of everything: what is not begun, and of what is begun the segments under an older key")
+    func everything() throws {
+        #expect(try store.index.resealBacklog() == nil)
+        let order = try store.orderReseal(of: nil, bytesPerSecond: nil)
+        try expect(3, 210_000)
+        _ = try store.addGeneration(noting: vault.log(of: store))
+        var resource = try begin(film, run: order.run)
+        try expect(3, 210_000, leaving: [1: 1])
+        try sealNext(of: resource)
+        let left = try store.index.resealTasks(of: resource, limit: 9).reduce(0) { $0 + $1.segment.length }
+        #expect([50_000, 100_000].contains(left))
+        try expect(3, 60_000 + left, leaving: [1: 1])
+        try sealNext(of: resource)
+        try expect(3, 60_000, leaving: [1: 1])
+        #expect(try store.finishReseal(&resource))
+        try expect(2, 60_000)
+        for id in [other, empty] {
+            var resource = try begin(id, run: order.run)
+            if id == other { try sealNext(of: resource) }
+            #expect(try store.finishReseal(&resource))
+        }
+        // The log and the backup are still to be cleaned of old keys.
+        try expect(0, 0)
+        try end()
+        #expect(try store.index.resealBacklog() == nil)
+        try store.close()
+    }
+
+    @Test(
+        "Of a reseal by name: the titles that were named, and no others; one that went through an earlier run is left")
+    func named() throws {
+        let first = try store.orderReseal(of: [film], bytesPerSecond: nil)
+        _ = try begin(film, run: first.run)
+        try end()
+        let order = try store.orderReseal(of: [film, other], bytesPerSecond: nil)
+        #expect(order.run > first.run)
+        try expect(2, 210_000)
+        let resource = try begin(film, run: order.run)
+        try sealNext(of: resource)
+        let left = try store.index.resealTasks(of: resource, limit: 9).reduce(0) { $0 + $1.segment.length }
+        try expect(2, 60_000 + left)
+        try store.close()
+    }
+
+    @Test("A title that does not open is none that a reseal goes on with, and one that is gone is none")
+    func unopened() throws {
+        _ = try store.orderReseal(of: nil, bytesPerSecond: nil)
+        try store.index.write { db in
+            try db.execute(
+                sql: "UPDATE resourceKey SET wrapped = zeroblob(60) WHERE resource = ?", arguments: [other.data])
+        }
+        try expect(2, 150_000)
+        _ = try store.remove(film)
+        try expect(1, 0)
+        try store.close()
+    }
+
+    @Test("What a reseal that is over could not seal anew is told as that, and its generation is left to a rewrap")
+    func leftBehind() throws {
+        let order = try store.orderReseal(of: nil, bytesPerSecond: nil)
+        _ = try store.addGeneration(noting: vault.log(of: store))
+        _ = try begin(other, run: order.run)
+        try end()
+        try expect(1, 60_000, isDue: false)
+        try store.close()
+    }
+
+    @Test("More titles than one page are all counted")
+    func pages() throws {
+        for name in 0..<1200 { _ = try store.addMedia("more-\(name)", length: 1) }
+        _ = try store.orderReseal(of: nil, bytesPerSecond: nil)
+        try expect(1203, 210_000)
+        try store.close()
+    }
+}
