@@ -18,7 +18,8 @@ struct RewrapVerdict: Hashable, Sendable {
             status = .integrity
             return
         }
-        remarks = [done, "\(KeyAct.rewrap.cutsOff); \(KeyAct.rewrap.leaves)"]
+        let act = Receipt.Act.rewrap
+        remarks = [done, [act.cutsOff, act.leaves].compactMap(\.self).joined(separator: "; ")]
         status = .done
     }
 }
