@@ -115,7 +115,8 @@ class RotationScripts(VaultCase):
         self.assert_all_play()
         with open(report, encoding="utf-8") as file:
             said = file.read()
-        for step in ("1. rotate", "2. rewrap", "3. reseal", "4. retire", "5. report", "generation 1: retired"):
+        for step in ("1. rotate", "2. rewrap", "3. reseal", "4. retire", "5. report", "generation 1: retired",
+                     "keys rotate --locator"):
             self.assertIn(step, said)
         # A response that was broken off at its end goes on, and makes no further generation.
         self.assert_done(self.script("respond-to-leak", "--yes", "--resume", "--no-reseal"))

@@ -46,7 +46,7 @@ struct KeysSheetTests {
         let document = try document("null")
         #expect(KeysSheet.cutOff(by: document) == "an older copy of the keyring still opens what generation 2 wraps")
         let text = try JSONText.of(document).replacing("\"active\"", with: "\"retired\"")
-        #expect(KeysSheet.cutOff(by: try JSONText.read(from: Array(text.utf8))) == KeyAct.retire.cutsOff)
+        #expect(KeysSheet.cutOff(by: try JSONText.read(from: Array(text.utf8))) == Receipt.Act.retire.cutsOff)
     }
 
     @Test("Once nothing needs an older generation, it is said how it goes")

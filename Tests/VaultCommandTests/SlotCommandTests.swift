@@ -1,81 +1,29 @@
 import Foundation
-import MediaVault
-import OriginTestSupport
 import Testing
 
 /// The ways to unlock the keyring, by the command: beside a running service and without one.
 @Suite(.timeLimit(.minutes(5)))
 struct SlotCommandTests {
-    private let lab: CommandLab
-    private let film = ScriptedResource(seed: 3, length: 50_000)
-    private let origin: ScriptedOrigin
-    private var url: String { origin.url().absoluteString }
+    private let lab: SlotLab
 
-    init() async throws {
-        lab = try CommandLab()
-        origin = try ScriptedOrigin(film)
-        try #require(try await lab.run("init").status == 0)
-        try #require(try await lab.run("fetch", url).status == 0)
-        try lab.folder.write("old words\n", to: "old")
-        try lab.folder.write("new words\n", to: "new")
-    }
-
-    private func path(_ name: String) -> String { lab.folder.path + "/" + name }
-
-    /// Whether a way opens the vault.
-    private func opens(_ variables: [String: String]) async throws -> Bool {
-        let none = ["MEDIAVAULT_KEY_FILE": ""]
-        let result = try await lab.start(["cat", url, "--offline"], setting: none.merging(variables) { $1 }).result
-        guard result.status == 0 else {
-            #expect(result.status == 3, "\(result.errors)")
-            return false
-        }
-        return result.output == film.media.bytes(0..<50_000)
-    }
-
-    private func serve(_ isServed: Bool) async throws -> RunningCommand? {
-        guard isServed else { return nil }
-        let service = try lab.start(["serve", "--listen", "127.0.0.1:0"])
-        _ = try #require(await service.line { $0.contains("serving") })
-        return service
-    }
-
-    private struct Listing: Decodable {
-        struct Slot: Decodable {
-            let number: Int
-            let label: String
-            let method: String
-            let opsLimit: Int64?
-            let memLimit: Int64?
-        }
-        let vault: String
-        let revision: Int64
-        let slots: [Slot]
-    }
-
-    private func listing() async throws -> Listing {
-        // It needs no key.
-        let result = try await lab.run("keys", "slot", "list", "--json", setting: ["MEDIAVAULT_KEY_FILE": "/nowhere"])
-        #expect(result.status == 0)
-        return try JSONDecoder().decode(Listing.self, from: Data(result.output))
-    }
+    init() async throws { lab = try await SlotLab() }
 
     @Test("Slots are added, changed, listed and removed, through the service or without it", arguments: [true, false])
     func life(isServed: Bool) async throws {
-        let service = try await serve(isServed)
-        let key = ["MEDIAVAULT_KEY_FILE": path("key")]
-        let second = ["MEDIAVAULT_KEY_FILE": path("second")]
-        let added = try await lab.run("keys", "slot", "add", "--label", "Anna", "--new-key-file", path("second"))
+        let service = try await lab.serve(isServed)
+        let key = ["MEDIAVAULT_KEY_FILE": lab.path("key")]
+        let second = ["MEDIAVAULT_KEY_FILE": lab.path("second")]
+        let added = try await lab.run("keys", "slot", "add", "--label", "Anna", "--new-key-file", lab.path("second"))
         #expect(added.status == 0 && added.errors.count == 1, "\(added.errors)")
         #expect(try lab.folder.mode(of: "second") == 0o600)
         let changed = try await lab.run(
-            "keys", "change-passphrase", "--new-passphrase-file", path("new"), setting: second)
+            "keys", "change-passphrase", "--new-passphrase-file", lab.path("new"), setting: second)
         #expect(changed.status == 0, "\(changed.errors)")
         #expect(changed.errors.contains { $0.contains("copied the keyring") })
-        #expect(try await opens(key))
-        #expect(try await !opens(second))
-        #expect(try await opens(["MEDIAVAULT_PASSPHRASE_FILE": path("new")]))
-        let listed = try await listing()
+        #expect(try await lab.opens(key))
+        #expect(try await !lab.opens(second))
+        #expect(try await lab.opens(["MEDIAVAULT_PASSPHRASE_FILE": lab.path("new")]))
+        let listed = try await lab.listing()
         #expect(listed.slots.map(\.number) == [1, 2] && listed.slots.map(\.method) == ["key-file", "passphrase"])
         #expect(listed.slots.map(\.label) == ["first", "Anna"] && listed.revision == 3)
         #expect(listed.slots[1].memLimit == 256 << 20 && listed.slots[0].memLimit == nil)
@@ -83,67 +31,24 @@ struct SlotCommandTests {
         #expect(table == "1  key-file    first\n2  passphrase  Anna (3 passes over 256 MiB)\n")
         let removed = try await lab.run("keys", "slot", "remove", "1")
         #expect(removed.status == 0 && removed.errors.contains { $0.contains("root key") })
-        #expect(try await !opens(key))
+        #expect(try await !lab.opens(key))
         let last = try await lab.run(
             "keys", "slot", "remove", "2",
-            setting: ["MEDIAVAULT_KEY_FILE": "", "MEDIAVAULT_PASSPHRASE_FILE": path("new")])
+            setting: ["MEDIAVAULT_KEY_FILE": "", "MEDIAVAULT_PASSPHRASE_FILE": lab.path("new")])
         #expect(last.status == 2 && last.error?.contains("only one") == true)
         _ = service
-    }
-
-    @Test("With --revoke a copied keyring opens nothing of the folder any more", arguments: [true, false])
-    func revoked(isServed: Bool) async throws {
-        try #require(try await lab.run("keys", "slot", "add", "--new-key-file", path("second")).status == 0)
-        let copied = ["MEDIAVAULT_KEYRING": path("copied.json")]
-        try FileManager.default.copyItem(atPath: path("keyring.json"), toPath: path("copied.json"))
-        let service = try await serve(isServed)
-        let removed = try await lab.run("keys", "slot", "remove", "2", "--revoke")
-        #expect(removed.status == 0, "\(removed.errors)")
-        #expect(removed.errors.contains { $0.contains("a new root key is made") })
-        let changed = try await lab.run("keys", "change-passphrase", "--revoke", "--new-passphrase-file", path("new"))
-        #expect(changed.status == 0, "\(changed.errors)")
-        let new = ["MEDIAVAULT_KEY_FILE": "", "MEDIAVAULT_PASSPHRASE_FILE": path("new")]
-        let state = try await lab.run("keys", "list", "--json", setting: new).text
-        #expect(state.contains(#""current":3"#) && state.components(separatedBy: #""state":"retired""#).count == 3)
-        if let service {
-            service.signal(SIGTERM)
-            #expect(await service.result.status == 0)
-        }
-        #expect(try await opens(new))
-        for key in ["key", "second"] {
-            #expect(try await !opens(copied.merging(["MEDIAVAULT_KEY_FILE": path(key)]) { $1 }), "\(key)")
-        }
-    }
-
-    @Test("A revocation that would lock others out, or cannot be, changes no root key")
-    func revocationRefused() async throws {
-        let add = ["keys", "slot", "add", "--new-key-file"]
-        for name in ["second", "third"] { #expect(try await lab.start(add + [path(name)]).result.status == 0) }
-        let own = try await lab.run("keys", "slot", "remove", "1", "--revoke")
-        #expect(own.status == 2 && own.error?.contains("opens the keyring here") == true)
-        let alone = try await lab.run("keys", "slot", "remove", "3", "--drop-slots")
-        #expect(alone.status == 2)
-        #expect(try await listing().slots.count == 3)
-        let locked = try await lab.run("keys", "slot", "remove", "3", "--revoke")
-        #expect(locked.status == 2 && locked.error?.contains("2 (key-file") == true, "\(locked.errors)")
-        let kept = try await lab.run(
-            "keys", "change-passphrase", "--revoke", "--new-key-file", path("fresh"), "--slot-key-file", path("second"))
-        #expect(kept.status == 0, "\(kept.errors)")
-        #expect(try await opens(["MEDIAVAULT_KEY_FILE": path("second")]))
-        #expect(try await opens(["MEDIAVAULT_KEY_FILE": path("fresh")]))
-        #expect(try await !opens(["MEDIAVAULT_KEY_FILE": path("key")]))
     }
 
     @Test("A credential of the unit opens the vault: named, and by its usual name")
     func credential() async throws {
         try lab.folder.write([UInt8](repeating: 4, count: 32), to: "mediavault.key", mode: 0o440)
         let unit = ["CREDENTIALS_DIRECTORY": lab.folder.path]
-        #expect(try await !opens(unit))
+        #expect(try await !lab.opens(unit))
         let added = try await lab.run("keys", "slot", "add", "--new-credential", "mediavault.key", setting: unit)
         #expect(added.status == 0, "\(added.errors)")
-        #expect(try await opens(unit))
-        #expect(try await opens(unit.merging(["MEDIAVAULT_CREDENTIAL": "mediavault.key"]) { $1 }))
-        #expect(try await listing().slots.map(\.method) == ["key-file", "credential"])
+        #expect(try await lab.opens(unit))
+        #expect(try await lab.opens(unit.merging(["MEDIAVAULT_CREDENTIAL": "mediavault.key"]) { $1 }))
+        #expect(try await lab.listing().slots.map(\.method) == ["key-file", "credential"])
         let outside = try await lab.run("list", "--credential", "mediavault.key")
         #expect(outside.status == 2 && outside.error?.contains("CREDENTIALS_DIRECTORY") == true)
     }
@@ -160,30 +65,32 @@ struct SlotCommandTests {
         // Of an administrator's shell, which has no credentials: the service's slot stays, named beside a file or alone.
         let both = try await lab.run("keys", "rotate", "--root", "--slot-credential", "mediavault.key")
         #expect(both.status == 0, "\(both.errors)")
-        #expect(try await listing().slots.count == 2)
+        #expect(try await lab.listing().slots.count == 2)
         let root = ["keys", "rotate", "--root", "--drop-slots", "--credential"]
         let unknown = try await lab.start(root + ["another"]).result
         #expect(unknown.status == 3 && unknown.error?.contains("another") == true, "\(unknown.errors)")
         let rotated = try await lab.start(root + ["mediavault.key"]).result
         #expect(rotated.status == 0, "\(rotated.errors)")
-        #expect(try await listing().slots.map(\.method) == ["credential"])
+        #expect(try await lab.listing().slots.map(\.method) == ["credential"])
         // From a unit whose folder is another one than the service's.
-        try FileManager.default.createDirectory(atPath: path("unit"), withIntermediateDirectories: false)
+        try FileManager.default.createDirectory(atPath: lab.path("unit"), withIntermediateDirectories: false)
         try lab.folder.write([UInt8](repeating: 4, count: 32), to: "unit/mediavault.key", mode: 0o440)
-        let other = ["CREDENTIALS_DIRECTORY": path("unit"), "MEDIAVAULT_KEY_FILE": ""]
+        let other = ["CREDENTIALS_DIRECTORY": lab.path("unit"), "MEDIAVAULT_KEY_FILE": ""]
         let changed = try await lab.run(
             "keys", "change-passphrase", "--revoke", "--new-credential", "mediavault.key", setting: other)
         #expect(changed.status == 0, "\(changed.errors)")
         service.signal(SIGTERM)
         #expect(await service.result.status == 0)
-        #expect(try await opens(alone))
-        #expect(try await !opens(["MEDIAVAULT_KEY_FILE": path("key")]))
+        #expect(try await lab.opens(alone))
+        #expect(try await !lab.opens(["MEDIAVAULT_KEY_FILE": lab.path("key")]))
     }
 
     @Test("A sensitive passphrase costs 1 GiB, at init too")
     func sensitive() async throws {
-        let other = ["MEDIAVAULT_DIR": path("v2"), "MEDIAVAULT_KEYRING": path("k2.json"), "MEDIAVAULT_KEY_FILE": ""]
-        let made = try await lab.run("init", "--sensitive", "--passphrase-file", path("old"), setting: other)
+        let other = [
+            "MEDIAVAULT_DIR": lab.path("v2"), "MEDIAVAULT_KEYRING": lab.path("k2.json"), "MEDIAVAULT_KEY_FILE": "",
+        ]
+        let made = try await lab.run("init", "--sensitive", "--passphrase-file", lab.path("old"), setting: other)
         #expect(made.status == 0, "\(made.errors)")
         let text = try await lab.run("keys", "slot", "list", setting: other).text
         #expect(text.contains("4 passes over 1024 MiB"))
@@ -191,49 +98,50 @@ struct SlotCommandTests {
 
     @Test("A backup restores a lost keyring; beside a service it is refused", arguments: [true, false])
     func backup(isServed: Bool) async throws {
-        let service = try await serve(isServed)
-        let file = path("backup.json")
-        let made = try await lab.run("keys", "backup", file, "--backup-passphrase-file", path("old"))
+        let service = try await lab.serve(isServed)
+        let file = lab.path("backup.json")
+        let made = try await lab.run("keys", "backup", file, "--backup-passphrase-file", lab.path("old"))
         #expect(made.status == 0, "\(made.errors)")
         #expect(try lab.folder.mode(of: "backup.json") == 0o600)
-        #expect(try await lab.run("keys", "backup", file, "--backup-passphrase-file", path("old")).status == 2)
-        let restore = ["keys", "restore", file, "--new-key-file", path("fresh"), "--backup-passphrase-file"]
+        #expect(try await lab.run("keys", "backup", file, "--backup-passphrase-file", lab.path("old")).status == 2)
+        let restore = ["keys", "restore", file, "--new-key-file", lab.path("fresh"), "--backup-passphrase-file"]
         if let service {
-            let refused = try await lab.start(restore + [path("old")]).result
+            let refused = try await lab.start(restore + [lab.path("old")]).result
             #expect(refused.status == 1 && refused.error?.contains("process \(service.processIdentifier)") == true)
             service.signal(SIGTERM)
             #expect(await service.result.status == 0)
         }
-        try FileManager.default.removeItem(atPath: path("keyring.json"))
-        #expect(try await lab.start(restore + [path("new")]).result.status == 3)
-        let restored = try await lab.start(restore + [path("old")]).result
+        try FileManager.default.removeItem(atPath: lab.path("keyring.json"))
+        #expect(try await lab.start(restore + [lab.path("new")]).result.status == 3)
+        let restored = try await lab.start(restore + [lab.path("old")]).result
         #expect(restored.status == 0, "\(restored.errors)")
-        #expect(try await opens(["MEDIAVAULT_KEY_FILE": path("fresh")]))
-        #expect(try await opens(["MEDIAVAULT_PASSPHRASE_FILE": path("old")]))
-        #expect(try await !opens(["MEDIAVAULT_KEY_FILE": path("key")]))
+        #expect(try await lab.opens(["MEDIAVAULT_KEY_FILE": lab.path("fresh")]))
+        #expect(try await lab.opens(["MEDIAVAULT_PASSPHRASE_FILE": lab.path("old")]))
+        #expect(try await !lab.opens(["MEDIAVAULT_KEY_FILE": lab.path("key")]))
     }
 
     @Test("What cannot be is refused with its code, and the keyring stays as it was")
     func refused() async throws {
-        let before = FileManager.default.contents(atPath: path("keyring.json"))
+        let before = FileManager.default.contents(atPath: lab.path("keyring.json"))
         try lab.folder.write([UInt8](repeating: 7, count: 31), to: "short")
         try lab.folder.write([UInt8](repeating: 7, count: 32), to: "loose", mode: 0o644)
         try lab.folder.write([UInt8](repeating: 7, count: 32), to: "wrong")
         let cases: [(Int32, [String])] = [
-            (3, ["slot", "add", "--new-key-file", path("short")]),
-            (3, ["slot", "add", "--new-key-file", path("loose")]),
-            (2, ["slot", "add", "--new-key-file", path("a"), "--new-passphrase-file", path("new")]),
+            (3, ["slot", "add", "--new-key-file", lab.path("short")]),
+            (3, ["slot", "add", "--new-key-file", lab.path("loose")]),
+            (2, ["slot", "add", "--new-key-file", lab.path("a"), "--new-passphrase-file", lab.path("new")]),
             (2, ["slot", "add", "--new-credential", "x"]), (2, ["slot", "add"]), (2, ["change-passphrase"]),
             (2, ["slot", "remove", "1"]), (2, ["slot", "remove", "7"]), (2, ["slot", "remove", "x"]),
-            (2, ["change-passphrase", "--slot", "9", "--new-passphrase-file", path("new")]),
-            (3, ["slot", "remove", "1", "--key-file", path("wrong")]),
-            (2, ["slot", "add", "--label", "a\u{7}", "--new-passphrase-file", path("new")]),
-            (2, ["backup", path("b")]), (1, ["restore", path("nowhere"), "--backup-passphrase-file", path("old")]),
+            (2, ["change-passphrase", "--slot", "9", "--new-passphrase-file", lab.path("new")]),
+            (3, ["slot", "remove", "1", "--key-file", lab.path("wrong")]),
+            (2, ["slot", "add", "--label", "a\u{7}", "--new-passphrase-file", lab.path("new")]),
+            (2, ["backup", lab.path("b")]),
+            (1, ["restore", lab.path("nowhere"), "--backup-passphrase-file", lab.path("old")]),
         ]
         for (status, arguments) in cases {
             let result = try await lab.start(["keys"] + arguments).result
             #expect(result.status == status && !result.errors.isEmpty, "\(arguments): \(result.errors)")
-            #expect(FileManager.default.contents(atPath: path("keyring.json")) == before, "\(arguments)")
+            #expect(FileManager.default.contents(atPath: lab.path("keyring.json")) == before, "\(arguments)")
         }
     }
 }

@@ -97,6 +97,66 @@ struct RootTests {
         #expect(try KeyringDocument(reading: file.object).slots.map(\.number) == [1, 2])
     }
 
+    @Test("What a new root key would refuse is told before an order that it is to follow", arguments: [false, true])
+    func tried(dropsOthers: Bool) throws {
+        let fixture = try twoSlots()
+        let keyring = try fixture.unlock()
+        let order = try keyring.orderRemoval(of: 2, in: fixture.file)
+        let after = KeyringFixture(file: try keyring.carryingOut(order, in: fixture.file))
+        let add = try keyring.orderSlot(
+            in: fixture.file, label: "third", method: .keyFile, secret: .key(SecretKey(threes)), cost: nil)
+        let three = KeyringFixture(file: try keyring.carryingOut(add, in: fixture.file))
+        let given: [[SharedSecret]] = [
+            [], [try secret()], [try secret(nines)], [try secret(), try secret(nines)],
+            [try secret(), try secret(nines), try secret(threes)],
+        ]
+        var codes: [VaultError.Code?] = []
+        for secrets in given {
+            for (order, changed) in [(order, after), (add, three)] {
+                let tried = code {
+                    try keyring.tryNewRoot(
+                        after: order, in: fixture.file, openedBy: secrets, droppingOthers: dropsOthers,
+                        besideOtherKeys: false)
+                }
+                #expect(tried == code { _ = try renewed(changed, secrets, droppingOthers: dropsOthers) })
+                codes.append(tried)
+            }
+        }
+        let lost: VaultError.Code? = dropsOthers ? nil : .invalidArgument
+        #expect(codes == [.wrongKey, .wrongKey, nil, lost, .wrongKey, lost, .wrongKey, lost, .wrongKey, nil])
+    }
+
+    @Test("Beside keys that somebody else brings, a passphrase slot alone is known to be left out")
+    func otherKeys() throws {
+        let fixture = try KeyringFixture()
+        let keyring = try fixture.unlock()
+        let key = try keyring.orderSlot(
+            in: fixture.file, label: "", method: .credential, secret: .key(SecretKey(nines)), cost: nil)
+        let phrase = try keyring.orderSlot(
+            in: fixture.file, label: "", method: .passphrase,
+            secret: .passphrase(normalizing: SecretBytes(Array("word".utf8))), cost: KeyringFixture.cheapCost())
+        for (order, refusal) in [(key, nil), (phrase, .invalidArgument)] as [(KeyringOrder, VaultError.Code?)] {
+            let tried = code {
+                try keyring.tryNewRoot(
+                    after: order, in: fixture.file, openedBy: [try secret()], droppingOthers: false,
+                    besideOtherKeys: true)
+            }
+            #expect(tried == refusal)
+        }
+    }
+
+    /// The code of what is thrown; nil where nothing is.
+    private func code(_ body: () throws -> Void) -> VaultError.Code? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return (error as? VaultError)?.code
+        }
+    }
+
+    private let threes = Array(repeating: UInt8(3), count: 32)
+
     @Test("The number of its generation was never given before, though the keyring does not know that")
     func floor() throws {
         let (keyring, _) = try renewed(try KeyringFixture(), [secret()], above: 7)

@@ -48,24 +48,43 @@ package struct KeyringOrders: Sendable {
             cost: way.strength.cost())
     }
 
-    /// Orders another way for a slot.
+    /// Orders another way for a slot. Its key file is made last, once nothing speaks against the order.
     ///
-    /// - Parameter number: nil for the slot that opened the keyring.
-    /// - Throws: as ``adding(_:)``.
-    package func replacing(_ number: Int?, with way: SlotWay) async throws -> KeyringOrder {
+    /// - Parameters:
+    ///   - number: nil for the slot that opened the keyring.
+    ///   - root: the new root key that is to follow.
+    /// - Throws: as ``adding(_:)``; ``VaultError`` where that root key could not be made: `wrongKey` where a secret opens
+    ///   no slot, `invalidArgument` where a slot would be locked out.
+    package func replacing(_ number: Int?, with way: SlotWay, then root: NewRoot? = nil) async throws -> KeyringOrder {
         try await pool.run {
-            let secret = try way.newSecret()
-            return try keyring.orderReplacement(
-                of: Int64(number ?? unlockedSlot), in: file(), label: way.label, method: way.unlock.method,
-                secret: secret, cost: way.strength.cost())
+            let (file, number, isToBeMade) = (try file(), Int64(number ?? unlockedSlot), way.isToBeMade)
+            let planned = try way.plannedSecret()
+            let order = try replacing(number, in: file, with: way, openedBy: planned)
+            try root?.check(after: order, in: file, of: keyring, new: SharedSecret(planned))
+            return isToBeMade ? try replacing(number, in: file, with: way, openedBy: way.newSecret()) : order
         }
+    }
+
+    private func replacing(
+        _ number: Int64, in file: [UInt8], with way: SlotWay, openedBy secret: borrowing UnlockSecret
+    ) throws -> KeyringOrder {
+        try keyring.orderReplacement(
+            of: number, in: file, label: way.label, method: way.unlock.method, secret: secret, cost: way.strength.cost()
+        )
     }
 
     /// Orders that a slot goes.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` where there is none, or no other.
-    package func removing(_ number: Int) async throws -> KeyringOrder {
-        try await pool.run { try keyring.orderRemoval(of: Int64(number), in: file()) }
+    /// - Parameter root: the new root key that is to follow.
+    /// - Throws: ``VaultError`` with code `invalidArgument` where there is none, or no other, or a slot would be locked
+    ///   out of that root key, `wrongKey` where a secret for it opens no slot.
+    package func removing(_ number: Int, then root: NewRoot? = nil) async throws -> KeyringOrder {
+        try await pool.run {
+            let file = try file()
+            let order = try keyring.orderRemoval(of: Int64(number), in: file)
+            try root?.check(after: order, in: file, of: keyring)
+            return order
+        }
     }
 
     /// Orders that a backup is counted, which is written once that is durable: ``writeBackup(to:for:)``.

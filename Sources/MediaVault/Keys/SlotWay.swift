@@ -17,6 +17,15 @@ public struct SlotWay: Sendable {
         self.strength = strength
     }
 
+    /// Whether its key file is yet to be made.
+    var isToBeMade: Bool {
+        guard case .keyFile(let path, _) = unlock else { return false }
+        return !PosixFileSystem().exists(path)
+    }
+
+    /// Reads what will open it; a random key stands in for a key file that is yet to be made. Blocks.
+    func plannedSecret() throws -> UnlockSecret { isToBeMade ? .key(try Fresh.key("key file")) : try unlock.secret() }
+
     /// Reads what will open it, after making the key file that is not there. Blocks.
     func newSecret() throws -> UnlockSecret {
         try Vault.makeKeyFile(unlock, PosixFileSystem())

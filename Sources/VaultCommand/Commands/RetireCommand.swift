@@ -26,7 +26,8 @@ struct RetireCommand: AsyncParsableCommand {
         let document = try await Interruption.cancelling("keys list tells whether the generation is there still") {
             try await finder.act { try await $0.retire(generation) }
         }
-        await Terminal.shared.say("generation \(generation) is destroyed; \(KeysSheet.cutOff(by: document))")
+        let done = "generation \(generation) is destroyed"
+        await Terminal.shared.say([done, KeysSheet.cutOff(by: document)].compactMap(\.self).joined(separator: "; "))
         if let backups = document.generations.first(where: { $0.number == generation })?.backups, backups > 0 {
             await Terminal.shared.say("\(backups) backup files of the keyring hold it still: destroy them, too")
         }

@@ -30,13 +30,9 @@ struct RewrapCommand: AsyncParsableCommand {
                 return document
             }
         }
-        await Terminal.shared.say("\(document.keys) keys are wrapped by generation \(document.generation)")
-        await Terminal.shared.say("\(KeyAct.rewrap.cutsOff); \(KeyAct.rewrap.leaves)")
+        let verdict = RewrapVerdict(document)
+        for remark in verdict.remarks { await Terminal.shared.say(remark) }
         if json { try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
-        guard document.unopened == 0 else {
-            await Terminal.shared.say(
-                "\(document.unopened) keys do not open and stay as they are: remove the titles that list cannot name")
-            throw Reported(status: .integrity)
-        }
+        guard verdict.status == .done else { throw Reported(status: verdict.status) }
     }
 }

@@ -42,20 +42,20 @@ struct RotateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let finder = try await access.finder(waiting)
-        let act: KeyAct = root ? .rotateRoot : locator ? .rotateLocator : .rotate
+        let act: Receipt.Act = root ? .rotateRoot : locator ? .changeLocator : .rotate
         let keys = root ? try await keys(finder.opener) : []
         let dropSlots = kept.dropSlots
         let document = try await Interruption.cancelling("keys list tells whether it was done") {
             try await finder.act { vault in
                 switch act {
                 case .rotateRoot: try await vault.rotateRoot(unlockedBy: keys, droppingOtherSlots: dropSlots)
-                case .rotateLocator: try await vault.changeLocator()
+                case .changeLocator: try await vault.changeLocator()
                 default: try await vault.rotate()
                 }
             }
         }
-        await Terminal.shared.say(
-            "\(locator ? "every title has another id" : "generation \(document.current) is made"); \(act.cutsOff)")
+        let done = locator ? "every title has another id" : "generation \(document.current) is made"
+        await Terminal.shared.say([done, act.cutsOff].compactMap(\.self).joined(separator: "; "))
         await KeysSheet.tellRest(act, document)
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : KeysSheet.text(document))
     }

@@ -21,10 +21,13 @@ struct RevokeOptions: ParsableArguments {
 
     /// The revocation that is wanted; nil where none is.
     ///
-    /// - Parameter unlocks: what opens slots that stay, beside those that are named.
-    func revocation(unlocks: [Unlock], allowLoose: Bool) throws -> RootRevocation? {
+    /// - Parameters:
+    ///   - new: what opens the slot that the order brings.
+    ///   - unlocks: what opens slots that stay, beside those that are named.
+    func revocation(new: Unlock? = nil, unlocks: [Unlock], allowLoose: Bool) throws -> RootRevocation? {
         guard revoke else { return nil }
         return RootRevocation(
-            keys: try unlocks.map { .unlock($0) } + kept.keys(allowLoose: allowLoose), dropsOtherSlots: kept.dropSlots)
+            new: new, kept: try unlocks.map { .unlock($0) } + kept.keys(allowLoose: allowLoose),
+            dropsOtherSlots: kept.dropSlots)
     }
 }

@@ -62,16 +62,16 @@ enum KeysSheet {
     }
 
     /// Says what an act has not done.
-    static func tellRest(_ act: KeyAct, _ document: KeysDocument) async {
-        await Terminal.shared.say("not done: \(act.leaves)")
+    static func tellRest(_ act: Receipt.Act, _ document: KeysDocument) async {
+        if let leaves = act.leaves { await Terminal.shared.say("not done: \(leaves)") }
         for generation in document.older where generation.resources > 0 {
             await Terminal.shared.say("generation \(generation.number) is still needed by \(need(generation))")
         }
     }
 
     /// Who is shut out now that a generation was retired: all of it holds only once no older one is left.
-    static func cutOff(by document: KeysDocument) -> String {
-        guard !document.older.isEmpty else { return KeyAct.retire.cutsOff }
+    static func cutOff(by document: KeysDocument) -> String? {
+        guard !document.older.isEmpty else { return Receipt.Act.retire.cutsOff }
         let left = document.older.map { String($0.number) }.joined(separator: ", ")
         return "an older copy of the keyring still opens what generation \(left) wraps"
     }

@@ -16,7 +16,9 @@ extension KeyringEdit {
         openedBy secrets: [SharedSecret], droppingOthers dropsOthers: Bool, now: Int64, above floor: Int = 0
     ) throws -> Int {
         let root = SharedKey(try Fresh.key("root key"))
-        document.slots = try reseal(document.slots, root.secret, secrets, droppingOthers: dropsOthers)
+        let slots = try OpenedSlots(of: document, by: secrets)
+        try slots.check(droppingOthers: dropsOthers)
+        document.slots = try reseal(slots, root.secret)
         let locators = try document.locators.map { try open($0.key, .locator, $0.number) }
         let receipt = try open(document.receiptKey, .receipt)
         let generations = try document.generations.map { generation in
@@ -36,45 +38,15 @@ extension KeyringEdit {
     }
 
     /// The slots that stay, with another root key in them.
-    private func reseal(
-        _ slots: [KeyringDocument.Slot], _ root: borrowing SecretKey, _ secrets: [SharedSecret],
-        droppingOthers dropsOthers: Bool
-    ) throws -> [KeyringDocument.Slot] {
+    private func reseal(_ slots: OpenedSlots, _ root: borrowing SecretKey) throws -> [KeyringDocument.Slot] {
         var staying: [KeyringDocument.Slot] = []
-        var others: [KeyringDocument.Slot] = []
-        var used: Set<Int> = []
-        for slot in slots {
-            let data = KeyringDocument.associatedData(.slot, vaultID: document.vaultID, number: slot.number)
-            var sealed: [UInt8]?
-            // The same secret may be given twice, as a file by two names: each is to open a slot, not each another.
-            for (index, shared) in secrets.enumerated() where sealed == nil || !used.contains(index) {
-                guard let unlockKey = try shared.secret.unlockKey(for: slot),
-                    try SealedValue.openKey(slot.rootKey, key: unlockKey, associatedData: data) != nil
-                else { continue }
-                sealed = try sealed ?? SealedValue.seal(root, key: unlockKey, associatedData: data)
-                used.insert(index)
-            }
-            guard let sealed else {
-                others.append(slot)
-                continue
-            }
+        for (slot, unlockKey) in slots.staying {
             var slot = slot
-            slot.rootKey = sealed
+            slot.rootKey = try SealedValue.seal(
+                root, key: unlockKey.secret,
+                associatedData: KeyringDocument.associatedData(.slot, vaultID: document.vaultID, number: slot.number))
             staying.append(slot)
         }
-        guard !staying.isEmpty, used.count == secrets.count else {
-            throw VaultError(
-                .wrongKey, "a key or passphrase that was given opens no slot of the keyring; give those that do")
-        }
-        guard dropsOthers || others.isEmpty else { throw Self.slotsLeftOut(others) }
         return staying
-    }
-
-    private static func slotsLeftOut(_ slots: [KeyringDocument.Slot]) -> VaultError {
-        let names = slots.map { "\($0.number) (\($0.label), \($0.method.rawValue))" }.joined(separator: ", ")
-        return VaultError(
-            .invalidArgument,
-            "a new root key would lock these slots out: \(names); give what unlocks them, or drop them with --drop-slots"
-        )
     }
 }

@@ -15,6 +15,11 @@ package enum SlotKey: Sendable {
         }
     }
 
+    /// Whether its name alone is known, which means another file to each unit.
+    package var isCredentialName: Bool {
+        if case .credential = self { true } else { false }
+    }
+
     /// Why what is typed, or printed by a command, does not reach a service.
     package static let unfound = VaultError(
         .invalidArgument,
@@ -24,7 +29,7 @@ package enum SlotKey: Sendable {
     /// What the library takes, in the process that is to read it.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` where this process was lent no credentials.
-    var unlock: Unlock {
+    package var unlock: Unlock {
         get throws {
             switch self {
             case .unlock(let unlock): unlock

@@ -30,12 +30,13 @@ struct ChangePassphraseCommand: AsyncParsableCommand {
         let way = try await new.way(label: label, allowLoose: isLoose)
         let isOwn = slot == nil || slot == changer.orders.unlockedSlot
         let revocation = try revoking.revocation(
-            unlocks: isOwn ? [way.unlock] : [way.unlock, changer.unlock], allowLoose: isLoose)
-        let order = try await changer.orders.replacing(slot, with: way)
-        let stayed = try await changer.carryOut(order, then: revocation)
-        await Terminal.shared.say(
-            "slot \(slot ?? changer.orders.unlockedSlot) opens with what is new, and with nothing else; "
-                + "back the keyring up again")
+            new: way.unlock, unlocks: isOwn ? [] : [changer.unlock], allowLoose: isLoose)
+        let order = try await changer.orders.replacing(slot, with: way, then: changer.newRoot(of: revocation))
+        let stayed = try await changer.carryOut(
+            order,
+            saying: "slot \(slot ?? changer.orders.unlockedSlot) opens with what is new, and with nothing else; "
+                + "back the keyring up again",
+            then: revocation)
         try await KeyringChanger.tell(of: "what opened it before", stayed)
     }
 }

@@ -23,15 +23,23 @@ struct KeyringChanger: Sendable {
             isPatient: waiting.isPatient)
     }
 
+    /// The new root key of a revocation, for the order before it to be tried with; nil where there is none.
+    ///
+    /// - Throws: as ``RootRevocation/newRoot(isServed:)``.
+    func newRoot(of revocation: RootRevocation?) throws -> NewRoot? { try revocation?.newRoot(isServed: isServed) }
+
     /// Has the owner carry out an order, and what is to follow it.
     ///
+    /// - Parameter done: what is said once the order is carried out, whatever becomes of what follows.
     /// - Returns: as ``RootRevocation/run(on:)``; nil where nothing follows.
     @discardableResult
-    func carryOut(_ order: KeyringOrder, then revocation: RootRevocation? = nil) async throws -> [VaultError]? {
-        try revocation?.check(isServed: isServed)
-        return try await Interruption.cancelling("the keyring is as it was, or changed; keys slot list shows which") {
+    func carryOut(
+        _ order: KeyringOrder, saying done: String? = nil, then revocation: RootRevocation? = nil
+    ) async throws -> [VaultError]? {
+        try await Interruption.cancelling("the keyring is as it was, or changed; keys slot list shows which") {
             try await finder.act { vault in
                 try await vault.carryOut(order)
+                if let done { await Terminal.shared.say(done) }
                 return try await revocation?.run(on: vault)
             }
         }

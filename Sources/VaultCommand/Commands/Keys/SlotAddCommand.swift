@@ -22,7 +22,6 @@ struct SlotAddCommand: AsyncParsableCommand {
         let changer = try await KeyringChanger(access, waiting)
         let way = try await new.way(label: label, allowLoose: access.unlocking.allowLooseKeyFile)
         let order = try await changer.orders.adding(way)
-        try await changer.carryOut(order)
-        await Terminal.shared.say("the keyring has another slot; back it up again")
+        try await changer.carryOut(order, saying: "the keyring has another slot; back it up again")
     }
 }

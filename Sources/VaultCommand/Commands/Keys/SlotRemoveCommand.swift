@@ -27,8 +27,9 @@ struct SlotRemoveCommand: AsyncParsableCommand {
                 "slot \(number) is what opens the keyring here, and a new root key is sealed for one that stays; "
                     + "unlock it with that one")
         }
-        let stayed = try await changer.carryOut(try await changer.orders.removing(number), then: revocation)
-        await Terminal.shared.say("slot \(number) is gone; back the keyring up again")
+        let order = try await changer.orders.removing(number, then: changer.newRoot(of: revocation))
+        let stayed = try await changer.carryOut(
+            order, saying: "slot \(number) is gone; back the keyring up again", then: revocation)
         try await KeyringChanger.tell(of: "what opened it", stayed)
     }
 }

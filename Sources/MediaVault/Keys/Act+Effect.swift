@@ -1,11 +1,9 @@
-/// An act on the keys, and what it is good for: the words that the commands say, as the article *Keys* has them.
-public enum KeyAct: String, CaseIterable, Sendable {
-    case rotate, rewrap, retire
-    case rotateRoot = "rotate --root"
-    case rotateLocator = "rotate --locator"
+import VaultModel
 
-    /// Who is shut out from what when it is done.
-    public var cutsOff: String {
+/// What an act on the keys is good for: the words that the commands say, as the table in the article *Keys* has them.
+extension Receipt.Act {
+    /// Who is shut out from what when it is done; nil where the table does not name it.
+    package var cutsOff: String? {
         switch self {
         case .rotate: "an older copy of the keyring does not open what is stored from now on"
         case .rewrap: "an older copy of the keyring does not open the rows of this vault's index any more"
@@ -13,12 +11,13 @@ public enum KeyAct: String, CaseIterable, Sendable {
         case .rotateRoot:
             "who knows the old root key does not open the keyring any more; all playback addresses and the admin token "
                 + "are void"
-        case .rotateLocator: "who knows the old locator key cannot tell any more whether this vault has a given URL"
+        case .changeLocator: "who knows the old locator key cannot tell any more whether this vault has a given URL"
+        default: nil
         }
     }
 
-    /// What it does not do, and what would.
-    public var leaves: String {
+    /// What it does not do, and what would; nil where the table does not name it.
+    package var leaves: String? {
         switch self {
         case .rotate:
             "what is stored already stays under the older generations: keys rewrap moves it, keys retire destroys them"
@@ -29,7 +28,8 @@ public enum KeyAct: String, CaseIterable, Sendable {
         case .rotateRoot:
             "what is stored already stays under the older generations, which the old root key opens: keys rewrap moves "
                 + "it, keys retire destroys them"
-        case .rotateLocator: "every other key is what it was"
+        case .changeLocator: "every other key is what it was"
+        default: nil
         }
     }
 }

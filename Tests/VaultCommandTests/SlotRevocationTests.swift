@@ -1,0 +1,128 @@
+import Foundation
+import Testing
+
+@testable import VaultCommand
+
+/// A way that goes with `--revoke`, by the command: beside a running service and without one.
+@Suite(.timeLimit(.minutes(5)))
+struct SlotRevocationTests {
+    private let lab: SlotLab
+
+    init() async throws { lab = try await SlotLab() }
+
+    private func addSlots(_ names: String...) async throws {
+        for name in names {
+            try #require(try await lab.run("keys", "slot", "add", "--new-key-file", lab.path(name)).status == 0)
+        }
+    }
+
+    @Test("With --revoke a copied keyring opens nothing of the folder any more", arguments: [true, false])
+    func revoked(isServed: Bool) async throws {
+        try #require(try await lab.run("keys", "slot", "add", "--new-key-file", lab.path("second")).status == 0)
+        let copied = ["MEDIAVAULT_KEYRING": lab.path("copied.json")]
+        try FileManager.default.copyItem(atPath: lab.path("keyring.json"), toPath: lab.path("copied.json"))
+        let service = try await lab.serve(isServed)
+        let removed = try await lab.run("keys", "slot", "remove", "2", "--revoke")
+        #expect(removed.status == 0, "\(removed.errors)")
+        #expect(removed.errors.contains { $0.contains("a new root key is made") })
+        let changed = try await lab.run(
+            "keys", "change-passphrase", "--revoke", "--new-passphrase-file", lab.path("new"))
+        #expect(changed.status == 0, "\(changed.errors)")
+        let new = ["MEDIAVAULT_KEY_FILE": "", "MEDIAVAULT_PASSPHRASE_FILE": lab.path("new")]
+        let state = try await lab.run("keys", "list", "--json", setting: new).text
+        #expect(state.contains(#""current":3"#) && state.components(separatedBy: #""state":"retired""#).count == 3)
+        if let service {
+            service.signal(SIGTERM)
+            #expect(await service.result.status == 0)
+        }
+        #expect(try await lab.opens(new))
+        for key in ["key", "second"] {
+            #expect(try await !lab.opens(copied.merging(["MEDIAVAULT_KEY_FILE": lab.path(key)]) { $1 }), "\(key)")
+        }
+    }
+
+    @Test(
+        "A revocation that would lock others out, or cannot be, is refused before anything changes",
+        arguments: [true, false])
+    func refused(isServed: Bool) async throws {
+        try await addSlots("second", "third")
+        let phrased = try await lab.run("keys", "slot", "add", "--new-passphrase-file", lab.path("old"))
+        try #require(phrased.status == 0)
+        try lab.folder.write([UInt8](repeating: 7, count: 32), to: "stranger")
+        let service = try await lab.serve(isServed)
+        let before = try #require(lab.contents(of: "keyring.json"))
+        let remove = ["slot", "remove", "3", "--revoke"]
+        let change = ["change-passphrase", "--revoke", "--new-key-file", lab.path("fresh")]
+        let both = ["--slot-key-file", lab.path("second"), "--slot-passphrase-file", lab.path("old")]
+        let cases: [(Int32, String, [String])] = [
+            (2, "opens the keyring here", ["slot", "remove", "1", "--revoke"]),
+            (2, "belong to --revoke", ["slot", "remove", "3", "--drop-slots"]),
+            (2, "2 (key-file, key-file), 4 (passphrase, passphrase)", remove),
+            (2, "out: 4 (passphrase, passphrase);", remove + both.prefix(2)),
+            (2, "out: 2 (key-file, key-file);", remove + both.suffix(2)),
+            // What opened the slot that goes opens none then.
+            (3, "opens no slot", remove + both + ["--slot-key-file", lab.path("third")]),
+            (3, "opens no slot", remove + ["--slot-key-file", lab.path("stranger"), "--drop-slots"]),
+            (3, "nowhere", remove + ["--slot-key-file", lab.path("nowhere"), "--drop-slots"]),
+            (2, "2 (key-file, key-file), 3 (key-file, key-file), 4 (passphrase", change),
+            (2, "out: 3 (key-file, key-file);", change + both),
+            (3, "opens no slot", change + ["--slot-key-file", lab.path("key"), "--drop-slots"]),
+            (2, "no slot 9", change + ["--slot", "9", "--drop-slots"]),
+        ]
+        for (status, words, arguments) in cases {
+            let result = try await lab.start(["keys"] + arguments).result
+            #expect(result.status == status, "\(arguments): \(result.errors)")
+            #expect(result.errors.contains { $0.contains(words) }, "\(arguments): \(result.errors)")
+            #expect(lab.contents(of: "keyring.json") == before && lab.contents(of: "fresh") == nil, "\(arguments)")
+        }
+        _ = service
+    }
+
+    @Test("A key that the service could not be told of is refused before the new key file is made")
+    func unfound() async throws {
+        try await addSlots("second")
+        let service = try await lab.serve(true)
+        let before = try #require(lab.contents(of: "keyring.json"))
+        let result = try await lab.run(
+            "keys", "change-passphrase", "--slot", "2", "--revoke", "--new-key-file", lab.path("fresh"),
+            setting: ["MEDIAVAULT_KEY_FILE": "", "MEDIAVAULT_KEY_COMMAND": "cat \(lab.path("key"))"])
+        #expect(result.status == 2 && result.error?.contains("takes that from a key") == true, "\(result.errors)")
+        #expect(lab.contents(of: "keyring.json") == before && lab.contents(of: "fresh") == nil)
+        _ = service
+    }
+
+    @Test("Slots whose key is named stay when the way beside them becomes another")
+    func kept() async throws {
+        try await addSlots("second")
+        let kept = try await lab.run(
+            "keys", "change-passphrase", "--revoke", "--new-key-file", lab.path("fresh"), "--slot-key-file",
+            lab.path("second"))
+        #expect(kept.status == 0, "\(kept.errors)")
+        #expect(try await lab.opens(["MEDIAVAULT_KEY_FILE": lab.path("second")]))
+        #expect(try await lab.opens(["MEDIAVAULT_KEY_FILE": lab.path("fresh")]))
+        #expect(try await !lab.opens(["MEDIAVAULT_KEY_FILE": lab.path("key")]))
+    }
+
+    @Test("Where the service alone finds that it cannot be, it is said what is done, and which commands go on")
+    func brokenOff() async throws {
+        try await addSlots("second", "third")
+        let service = try await lab.serve(true)
+        // Its name alone is known here: it may be that of slot 3.
+        let result = try await lab.run("keys", "slot", "remove", "2", "--revoke", "--slot-credential", "another")
+        #expect(result.status == 2 || result.status == 3)
+        #expect(result.errors.contains { $0.contains("slot 2 is gone") }, "\(result.errors)")
+        let remainder = RevocationStep.rotateRoot.remainder
+        #expect(result.errors.contains { $0.hasSuffix(remainder) }, "\(result.errors)")
+        #expect(try await lab.listing().slots.map(\.number) == [1, 3])
+        _ = service
+    }
+
+    @Test("Each step that is left of a revocation is named by its command")
+    func remainders() {
+        let commands = ["keys rotate --root", "keys rewrap", "keys retire"]
+        for (done, step) in RevocationStep.allCases.enumerated() {
+            let named = commands.map { step.remainder.contains($0) }
+            #expect(named == commands.indices.map { $0 >= done }, "\(step)")
+        }
+    }
+}

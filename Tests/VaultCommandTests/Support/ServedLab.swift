@@ -1,0 +1,51 @@
+import Foundation
+import MediaVault
+import OriginTestSupport
+import Testing
+
+/// A vault, and an origin with films, for commands that act through the service that owns the vault.
+struct ServedLab {
+    static let length: Int64 = 1_000_000
+
+    /// What a client has that must not need a key: neither keyring nor key file.
+    static let keyless = ["MEDIAVAULT_KEYRING": "/nowhere/keyring", "MEDIAVAULT_KEY_FILE": "/nowhere/key"]
+
+    let lab: CommandLab
+    let film = ScriptedResource(seed: 21, length: length)
+    let origin: ScriptedOrigin
+    let url: String
+
+    init() async throws {
+        lab = try CommandLab()
+        origin = try ScriptedOrigin(film)
+        url = origin.url("/dir/film.mp4").absoluteString
+        try await lab.run("init")
+    }
+
+    var media: [UInt8] { film.media.bytes(0..<Self.length) }
+
+    /// Runs the command without a key.
+    func keyless(_ arguments: String...) async throws -> CommandResult {
+        try await lab.start(arguments, setting: Self.keyless).result
+    }
+
+    /// Runs the command without a key where a service is there to do what it wants.
+    func act(_ isServed: Bool, _ arguments: String...) async throws -> CommandResult {
+        try await lab.start(arguments, setting: isServed ? Self.keyless : [:]).result
+    }
+
+    func serve() async throws -> RunningCommand {
+        let service = try lab.start(["serve", "--listen", "127.0.0.1:0"])
+        _ = try #require(await service.line { $0.contains("serving") })
+        return service
+    }
+
+    /// Has the origin hold its answer back at a byte until the gate opens.
+    func hold(at byte: Int64, _ gate: Gate) {
+        origin.answer { [film] request in
+            var answer = film.answer(to: request)
+            if request.method == "GET" { answer.insert(.hold(gate), at: byte) }
+            return answer
+        }
+    }
+}
