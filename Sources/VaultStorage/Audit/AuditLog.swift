@@ -35,20 +35,16 @@ package final class AuditLog: Sendable {
     /// Writes a receipt for what was done. Only the vault's owner does.
     ///
     /// - Parameters:
-    ///   - generation: the one that the act was about; nil for the current one.
     ///   - subject: the resource that it was about, where it was one.
     ///   - resources: how many it was about, where they were several.
     /// - Throws: ``VaultError`` where log or keyring cannot be written; what was done stays done.
     @discardableResult
     package func note(
-        _ act: Receipt.Act, outcome: Receipt.Outcome = .done, generation: Int? = nil, subject: ResourceID? = nil,
-        resources: Int64? = nil
+        _ act: Receipt.Act, outcome: Receipt.Outcome = .done, subject: ResourceID? = nil, resources: Int64? = nil
     ) throws -> Receipt {
         let name = subject.flatMap { store.keyring.auditSubject(of: $0, locator: store.index.locator) }
         return try note(
-            Content(
-                act: act, outcome: outcome, generation: generation, subject: name.map { Hex.encode($0) },
-                resources: resources))
+            Content(act: act, outcome: outcome, subject: name.map { Hex.encode($0) }, resources: resources))
     }
 
     /// The same for a resource that the index does not have any more, by what receipts call it.
@@ -74,10 +70,9 @@ package final class AuditLog: Sendable {
         try writing.withLock { _ in
             let failure = "the receipt cannot be written to audit.log, and so the keyring is still there"
             let end = try Self.translating(failure) { () throws(FileFailure) in try file.end() }
-            let receipt = Receipt(
-                sequence: max(Self.sequence(of: end), store.keyring.receiptSequence) + 1, time: max(0, store.now()),
-                act: .destroy, outcome: .destroyed, generation: store.keyring.currentGeneration, subject: nil,
-                resources: resources)
+            let receipt = Self.receipt(
+                Content(act: .destroy, outcome: .destroyed, resources: resources), after: end,
+                counted: store.keyring.receiptSequence, current: store.keyring.currentGeneration, time: store.now())
             let line = try Self.line(receipt, after: end, signedBy: store.keyring)
             try store.withDiskRoom {
                 try Self.translating(failure) { () throws(FileFailure) in try file.append(line, at: end) }
@@ -131,7 +126,9 @@ package final class AuditLog: Sendable {
             },
             { editing in
                 let result = try edit(&editing)
-                let receipt = Self.receipt(content, after: end, in: editing.document, time: store.now())
+                let receipt = Self.receipt(
+                    content, after: end, counted: editing.document.receiptSequence,
+                    current: Int(editing.document.current), time: store.now())
                 line = try Self.line(receipt, after: end, signedBy: store.keyring)
                 editing.document.receiptSequence = receipt.sequence
                 return (receipt, result)
@@ -139,12 +136,12 @@ package final class AuditLog: Sendable {
     }
 
     private static func receipt(
-        _ content: Content, after end: AuditFile.End, in document: KeyringDocument, time: Int64
+        _ content: Content, after end: AuditFile.End, counted: Int64, current: Int, time: Int64
     ) -> Receipt {
         Receipt(
-            sequence: max(sequence(of: end), document.receiptSequence) + 1, time: max(0, time), act: content.act,
-            outcome: content.outcome, generation: content.generation ?? Int(document.current),
-            subject: content.subject, resources: content.resources)
+            sequence: max(sequence(of: end), counted) + 1, time: max(0, time), act: content.act,
+            outcome: content.outcome, generation: content.generation ?? current, subject: content.subject,
+            resources: content.resources)
     }
 
     private static func line(
@@ -190,7 +187,10 @@ package final class AuditLog: Sendable {
         let log = AuditFile(in: folder, fileSystem: fileSystem)
         let failure = "the receipt cannot be written to audit.log, and so nothing was restored"
         let end = try translating(failure) { () throws(FileFailure) in try log.end() }
-        let receipt = receipt(Content(act: .restore), after: end, in: try keyring.document(of: file), time: time)
+        let document = try keyring.document(of: file)
+        let receipt = receipt(
+            Content(act: .restore), after: end, counted: document.receiptSequence, current: Int(document.current),
+            time: time)
         let line = try line(receipt, after: end, signedBy: keyring)
         let bytes = try keyring.counting(receipt, in: file)
         try translating(failure) { () throws(FileFailure) in try log.append(line, at: end) }

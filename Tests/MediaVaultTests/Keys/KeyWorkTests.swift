@@ -54,9 +54,8 @@ struct KeyWorkTests {
         #expect(await ending.value == nil)
     }
 
-    @Test("what is gone on with gives way to an act that is asked for, and to no other of its kind")
-    func givingWay() async throws {
-        let work = KeyWork()
+    /// An act that is gone on with, once it has begun; it ends when it is cancelled.
+    private func goingOn(_ work: KeyWork) async -> Task<Void, any Error> {
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
         let resumed = Task {
             try await work.yielding(.reseal) {
@@ -65,6 +64,13 @@ struct KeyWorkTests {
             }
         }
         for await _ in begun {}
+        return resumed
+    }
+
+    @Test("what is gone on with gives way to an act that is asked for, and to no other of its kind")
+    func givingWay() async throws {
+        let work = KeyWork()
+        let resumed = await goingOn(work)
         #expect(work.act == .reseal)
         let busy = await #expect(throws: VaultError.self) { try await work.yielding(.reseal) {} }
         #expect(busy?.code == .busy)
@@ -77,14 +83,7 @@ struct KeyWorkTests {
     @Test("closing ends what is gone on with")
     func endOfResumed() async throws {
         let work = KeyWork()
-        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
-        let resumed = Task {
-            try await work.yielding(.reseal) {
-                begin.finish()
-                try await Task.sleep(for: .seconds(600))
-            }
-        }
-        for await _ in begun {}
+        let resumed = await goingOn(work)
         await work.end()
         #expect(work.act == nil)
         await #expect(throws: CancellationError.self) { try await resumed.value }
