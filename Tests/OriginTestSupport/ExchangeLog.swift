@@ -39,9 +39,11 @@ final class ExchangeLog: Sendable {
         return (entry.request.number, entry.script(entry.request))
     }
 
-    func update(_ number: Int, _ change: @Sendable (inout Exchange) -> Void) {
-        state.withLock { change(&$0.exchanges[number]) }
+    @discardableResult
+    func update<Result: Sendable>(_ number: Int, _ change: @Sendable (inout Exchange) -> Result) -> Result {
+        let result = state.withLock { change(&$0.exchanges[number]) }
         wakeWatchers()
+        return result
     }
 
     /// Waits until the condition holds, or the task is cancelled.

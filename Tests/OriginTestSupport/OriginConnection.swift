@@ -85,12 +85,15 @@ struct OriginConnection {
     private func send(_ bytes: [UInt8], _ exchange: Int, _ limit: Duration?, countsAsBody: Bool = false) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {
-            guard let sent = socket.sendSome(rest) else { return false }
-            rest = rest.dropFirst(sent)
-            log.update(exchange) {
-                if countsAsBody { $0.bodyBytesSent += Int64(sent) }
-                $0.phase = sent == 0 ? .blocked : .answering
+            // Sent and counted under one lock: who has the bytes finds them counted.
+            let sent = log.update(exchange) { [rest] exchange in
+                guard let sent = socket.sendSome(rest) else { return Int?.none }
+                if countsAsBody { exchange.bodyBytesSent += Int64(sent) }
+                exchange.phase = sent == 0 ? .blocked : .answering
+                return sent
             }
+            guard let sent else { return false }
+            rest = rest.dropFirst(sent)
             if sent == 0, !socket.waitForRoom(atMost: limit) { return false }
         }
         return true
