@@ -192,12 +192,11 @@ struct LoaderStateTests {
                     id: Self.id(1), representation: Self.id(2), keyNumber: 1,
                     blockSize: 4096, start: 0, length: held))
             change(&state)
-            let before = state.readers.count
-            let found = state.addReaderOfHeld(requested, now: 1000 + age)
-            #expect(state.readers.count == before + (found == nil ? 0 : 1))
-            #expect(found.map { state.readers[$0.reader]?.position == $0.range.lowerBound } ?? true)
-            #expect(found?.representation == found.map { _ in Self.id(2) })
-            return found?.range
+            guard let found = state.held(requested, now: 1000 + age) else { return nil }
+            let reader = state.addReader(of: found)
+            #expect(state.readers[reader]?.position == found.range.lowerBound)
+            #expect(found.segment.representation == Self.id(2) && found.run == 0..<held)
+            return found.range
         }
         #expect(opened(.whole) == 0..<100 && opened(.from(40)) == 40..<100 && opened(.suffix(7)) == 93..<100)
         #expect(opened(.closed(first: 10, last: 19)) == 10..<20 && opened(.closed(first: 90, last: 900)) == 90..<100)

@@ -11,14 +11,12 @@ final class AnswerLog: Sendable {
 
     /// Notes answers that have ended.
     func note(_ traces: [ByteTrace], of resource: ResourceID, at time: Int64) {
-        let ended = traces.lazy.filter { $0.bytes > 0 }.map { AnswerTrace(ended: time, trace: $0) }
-        guard !ended.isEmpty else { return }
-        answers.withLock { answers in
-            if answers[resource] == nil, answers.count >= Self.mostResources { Self.forgetOldest(&answers) }
-            var kept = answers.removeValue(forKey: resource) ?? []
-            kept.append(contentsOf: ended)
-            if kept.count > Self.mostAnswers { kept.removeFirst(kept.count - Self.mostAnswers) }
-            answers[resource] = kept
+        for trace in traces where trace.bytes > 0 {
+            answers.withLock { answers in
+                if answers[resource] == nil, answers.count >= Self.mostResources { Self.forgetOldest(&answers) }
+                answers[resource, default: []].append(AnswerTrace(ended: time, trace: trace))
+                if answers[resource, default: []].count > Self.mostAnswers { answers[resource]?.removeFirst() }
+            }
         }
     }
 

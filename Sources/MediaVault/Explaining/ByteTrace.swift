@@ -28,6 +28,9 @@ package struct ByteTrace: Hashable, Sendable {
 
     package init() {}
 
+    /// Bytes that all came from one place.
+    init(_ range: ByteRange, _ source: Source) { runs = [Run(range: range, source: source)] }
+
     /// Bytes were given.
     mutating func note(_ range: ByteRange, _ source: Source) {
         guard !range.isEmpty else { return }

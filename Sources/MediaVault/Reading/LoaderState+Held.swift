@@ -4,26 +4,33 @@ import VaultModel
 extension LoaderState {
     /// Bytes that are all held, and of a representation that need not be asked about.
     struct Held {
-        let reader: ReaderState.ID
         let information: ContentInformation
-        let representation: RepresentationID
         let range: ByteRange
+        /// The segment that holds the first of them, and the run of good bytes there.
+        let segment: SegmentDescription
+        let run: ByteRange
+
+        /// The vault's own name for the representation.
+        var entityTag: EntityTag { EntityTag(strong: segment.representation.hex) }
     }
 
-    /// Adds a reader where everything that is asked for lies in segments and is fresh; nil, and nothing is added, where
-    /// anything else has to be found out first.
+    /// What is asked for, where all of it lies in segments and is fresh; nil where anything else has to be found out first.
     ///
     /// - Parameter now: by the wall clock.
-    mutating func addReaderOfHeld(_ requested: RequestedRange, now: Int64) -> Held? {
+    func held(_ requested: RequestedRange, now: Int64) -> Held? {
         guard ending == nil, let information, let length = information.length, !isStale(now: now),
             let range = requested.resolved(length: length), !range.isEmpty, map.holds(range),
             // Where the origin cannot jump and something is missing, everything is given.
             information.supportsRanges || map.holds(0..<length),
-            let (segment, _) = map.segment(at: range.lowerBound)
+            let (segment, run) = map.segment(at: range.lowerBound)
         else { return nil }
-        let reader = addReader(range)
+        return Held(information: information, range: range, segment: segment, run: run)
+    }
+
+    /// Adds a reader of what is held.
+    mutating func addReader(of held: Held) -> ReaderState.ID {
+        let reader = addReader(held.range)
         readers[reader]?.patience = retry.policy.patience
-        return Held(
-            reader: reader, information: information, representation: segment.representation, range: range)
+        return reader
     }
 }

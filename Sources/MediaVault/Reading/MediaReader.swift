@@ -124,18 +124,6 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
         }
     }
 
-    /// All that is left, where it is no more than so many bytes and lies in memory; nil, and nothing is taken, where
-    /// anything has to be waited for, or is wrong.
-    package func restAtHand(atMost count: Int) -> [UInt8]? {
-        let position = progress.withLock { $0.isEnded ? nil : $0.position }
-        guard let position, let end = range?.upperBound, position < end, end - position <= Int64(count),
-            case .open(let segment, let run) = loader.step(id), run.upperBound >= end,
-            let kept = loader.opened.reader(of: segment.id),
-            let bytes = try? kept.bytesAtHand(position..<end, of: segment)
-        else { return nil }
-        return advance(bytes)
-    }
-
     /// Chunks end at block boundaries, so that no block is opened twice.
     private func chunkEnd(_ position: Int64, _ count: Int, _ segment: SegmentDescription) -> Int64 {
         let block = segment.range(ofBlock: segment.block(holding: position))

@@ -16,10 +16,10 @@ struct Opening {
 
 extension Opening {
     /// Everything asked for is held.
-    init(_ held: LoaderState.Held) {
+    init(_ held: LoaderState.Held, reader: ReaderState.ID) {
         self.init(
-            reader: held.reader, information: held.information,
-            entityTag: EntityTag(strong: held.representation.hex), range: held.range, isWholeAnswer: false,
+            reader: reader, information: held.information, entityTag: held.entityTag, range: held.range,
+            isWholeAnswer: false,
             isShortened: false, isCutOff: false, source: .held, inquiry: Inquiry())
     }
 }

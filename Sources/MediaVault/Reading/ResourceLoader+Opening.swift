@@ -18,7 +18,10 @@ extension ResourceLoader {
     /// Adds a reader for a request that can be answered with held bytes alone, fresh ones; nil for every other.
     func openHeld(_ requested: RequestedRange) -> Opening? {
         let now = store.now()
-        return change { ($0.addReaderOfHeld(requested, now: now).map(Opening.init), Effects()) }
+        return change { state in
+            guard let held = state.held(requested, now: now) else { return (nil, Effects()) }
+            return (Opening(held, reader: state.addReader(of: held)), Effects())
+        }
     }
 
     /// Nil where the representation changed meanwhile.

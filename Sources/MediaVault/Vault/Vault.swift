@@ -161,19 +161,8 @@ public final class Vault: Sendable {
         return reader(try await loader.open(range), loader, lease)
     }
 
-    /// The same where nothing has to be waited for, because all that is asked for is held and fresh, and somebody has
-    /// read of the resource lately; nil where that is not so, or anything is wrong.
-    package func readHeld(_ reference: MediaReference, range: RequestedRange) -> MediaReader? {
-        guard let (id, key) = try? names.nameAtHand(tokens.unwrapped(reference).settled()), loader(of: id) != nil,
-            let (loader, lease) = try? use(id, key, reference), let opening = loader.openHeld(range)
-        else { return nil }
-        return reader(opening, loader, lease)
-    }
-
-    private func reader(_ opening: Opening, _ loader: ResourceLoader, _ lease: LoaderLease) -> MediaReader {
-        if loader.look({ $0.mode != .noStore }) {
-            visits.withLock { $0.note(loader.record.id, hour: WallClock.now() / 3600) }
-        }
+    func reader(_ opening: Opening, _ loader: ResourceLoader, _ lease: LoaderLease) -> MediaReader {
+        noteVisit(of: loader)
         return MediaReader(opening, loader: loader, lease: lease)
     }
 
@@ -194,7 +183,7 @@ public final class Vault: Sendable {
     /// The loader of a resource, where somebody uses it or has lately.
     func loader(of id: ResourceID) -> ResourceLoader? { loaders.withLock { $0[id]?.loader } }
 
-    private func use(
+    func use(
         _ id: ResourceID, _ key: CacheKey, _ reference: MediaReference
     ) throws -> (ResourceLoader, LoaderLease) {
         try checkOpen()

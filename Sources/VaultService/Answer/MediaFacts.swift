@@ -40,6 +40,14 @@ extension MediaFacts {
             originStatus: originStatus)
     }
 
+    /// The facts of bytes that are held and fresh.
+    init(_ held: HeldMedia, now: Int64) {
+        self.init(
+            information: held.information, entityTag: held.entityTag,
+            lastModified: .init(of: held.information, now: now), range: held.range, isWholeAnswer: false,
+            cacheStatus: .hit)
+    }
+
     /// The facts for a request that wants no bytes.
     init(_ head: MediaHead, now: Int64) {
         self.init(

@@ -12,16 +12,16 @@ struct HeldHead {
     private let second: Int64
 
     /// - Parameter now: seconds since 1970.
-    init(_ reader: MediaReader, now: Int64) {
-        facts = MediaFacts(reader, now: now)
+    init(_ held: HeldMedia, now: Int64) {
+        facts = MediaFacts(held, now: now)
         second = now
         var fields = HTTPFields(AnswerPlan(facts, isRanged: false).sharedFields)
         fields[.date] = HTTPDate(seconds: now)?.description
         self.fields = fields
     }
 
-    /// Whether an answer with a reader's bytes has them, too.
-    func isGood(for reader: MediaReader, now: Int64) -> Bool {
-        second == now && facts.entityTag == reader.entityTag && facts.information == reader.information
+    /// Whether an answer with these bytes has them, too.
+    func isGood(for held: HeldMedia, now: Int64) -> Bool {
+        second == now && facts.entityTag == held.entityTag && facts.information == held.information
     }
 }

@@ -32,25 +32,25 @@ struct HeldResponder: Sendable {
         else { return nil }
         let asked = MediaRequest(.get, request.headerFields, now: now)
         guard !asked.needsFacts, let range = asked.range,
-            let reader = responder.vault.readHeld(reference, range: range),
-            let bytes = reader.restAtHand(atMost: Self.mostBytes)
+            let held = responder.vault.held(reference, range: range, atMost: Self.mostBytes),
+            let body = open(held, channel.allocator)
         else { return nil }
         var context = ServiceContext(source: ApplicationRequestContextSource(channel: channel, logger: logger))
         let open = context.begin("GET", responder.api.metrics, at: arrival)
         open.concerns(Route.media.word)
-        let common = head(of: reader, now, &memory.head)
+        let common = head(of: held, now, &memory.head)
         var facts = common.facts
-        facts.range = reader.range
+        facts.range = held.range
         let took = ContinuousClock.now - arrival
         facts.timing = ServerTiming(open: took, firstByte: took)
         let plan = AnswerPlan(facts, isRanged: range != .whole)
         open.givesMedia(plan.cacheStatus)
-        context.log(status: plan.status, bytes: Int64(bytes.count))
+        context.log(status: plan.status, bytes: Int64(held.count))
         var head = HTTPResponse(status: .init(code: plan.status), headerFields: common.fields)
         head.headerFields.append(plan.ownFields)
         grant?.mark(&head.headerFields)
         head.headerFields[.requestID] = "\(open.id)"
-        return HeldAnswer(head: head, body: ByteBuffer(bytes: bytes))
+        return HeldAnswer(head: head, body: body)
     }
 
     private func reference(of target: String, _ now: Int64, _ admission: inout Admission?) -> MediaReference? {
@@ -62,9 +62,19 @@ struct HeldResponder: Sendable {
         return admission?.found.reference
     }
 
-    private func head(of reader: MediaReader, _ now: Int64, _ known: inout HeldHead?) -> HeldHead {
-        if let known, known.isGood(for: reader, now: now) { return known }
-        let made = HeldHead(reader, now: now)
+    /// Opens the bytes where the connection takes them from.
+    private func open(_ held: HeldMedia, _ allocator: ByteBufferAllocator) -> ByteBuffer? {
+        var buffer = allocator.buffer(capacity: held.count)
+        // The buffer lends its room for this call, at least as many bytes as it is asked for.
+        let count = unsafe buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: held.count) { room in
+            unsafe held.open(into: UnsafeMutableRawBufferPointer(rebasing: room[..<held.count])) ? held.count : 0
+        }
+        return count == held.count ? buffer : nil
+    }
+
+    private func head(of held: HeldMedia, _ now: Int64, _ known: inout HeldHead?) -> HeldHead {
+        if let known, known.isGood(for: held, now: now) { return known }
+        let made = HeldHead(held, now: now)
         known = made
         return made
     }
