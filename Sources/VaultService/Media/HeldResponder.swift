@@ -13,8 +13,8 @@ struct HeldResponder: Sendable {
     private let responder: ServiceResponder
     private let logger: Logger
 
-    /// The most bytes of an answer.
-    private static let mostBytes = 128 << 10
+    /// The most bytes of an answer: what a client that stands still may hold of the memory.
+    private static let mostBytes = 256 << 10
 
     init(_ responder: ServiceResponder, logger: Logger) {
         self.responder = responder
