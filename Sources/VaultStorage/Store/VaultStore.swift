@@ -52,7 +52,8 @@ package final class VaultStore: Sendable {
         var mustTruncateLog = false
     }
 
-    /// The plaintext bytes of a block in new segments.
+    /// The plaintext bytes of a block in new segments. With half of it a random 64 KiB were 3 % sooner opened, and 256 KiB
+    /// no sooner.
     package static let blockSize = 32 << 10
 
     init(
