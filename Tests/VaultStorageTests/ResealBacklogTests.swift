@@ -54,7 +54,7 @@ struct ResealBacklogTests {
     @Test("Of a reseal of everything: what is not begun, and of what is begun the segments under an older key")
     func everything() throws {
         #expect(try store.index.resealBacklog() == nil)
-        let order = try store.orderReseal(of: nil, bytesPerSecond: nil)
+        let order = try store.orderReseal(of: nil, bytesPerSecond: nil, noting: vault.log(of: store))
         try expect(3, 210_000)
         _ = try store.addGeneration(noting: vault.log(of: store))
         var resource = try begin(film, run: order.run)
@@ -82,10 +82,10 @@ struct ResealBacklogTests {
     @Test(
         "Of a reseal by name: the titles that were named, and no others; one that went through an earlier run is left")
     func named() throws {
-        let first = try store.orderReseal(of: [film], bytesPerSecond: nil)
+        let first = try store.orderReseal(of: [film], bytesPerSecond: nil, noting: vault.log(of: store))
         _ = try begin(film, run: first.run)
         try end()
-        let order = try store.orderReseal(of: [film, other], bytesPerSecond: nil)
+        let order = try store.orderReseal(of: [film, other], bytesPerSecond: nil, noting: vault.log(of: store))
         #expect(order.run > first.run)
         try expect(2, 210_000)
         let resource = try begin(film, run: order.run)
@@ -97,7 +97,7 @@ struct ResealBacklogTests {
 
     @Test("A title that does not open is none that a reseal goes on with, and one that is gone is none")
     func unopened() throws {
-        _ = try store.orderReseal(of: nil, bytesPerSecond: nil)
+        _ = try store.orderReseal(of: nil, bytesPerSecond: nil, noting: vault.log(of: store))
         try store.index.write { db in
             try db.execute(
                 sql: "UPDATE resourceKey SET wrapped = zeroblob(60) WHERE resource = ?", arguments: [other.data])
@@ -110,7 +110,7 @@ struct ResealBacklogTests {
 
     @Test("What a reseal that is over could not seal anew is told as that, and its generation is left to a rewrap")
     func leftBehind() throws {
-        let order = try store.orderReseal(of: nil, bytesPerSecond: nil)
+        let order = try store.orderReseal(of: nil, bytesPerSecond: nil, noting: vault.log(of: store))
         _ = try store.addGeneration(noting: vault.log(of: store))
         _ = try begin(other, run: order.run)
         try end()
@@ -121,7 +121,7 @@ struct ResealBacklogTests {
     @Test("More titles than one page are all counted")
     func pages() throws {
         for name in 0..<1200 { _ = try store.addMedia("more-\(name)", length: 1) }
-        _ = try store.orderReseal(of: nil, bytesPerSecond: nil)
+        _ = try store.orderReseal(of: nil, bytesPerSecond: nil, noting: vault.log(of: store))
         try expect(1203, 210_000)
         try store.close()
     }

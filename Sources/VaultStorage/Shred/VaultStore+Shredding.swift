@@ -8,15 +8,14 @@ extension VaultStore {
     ///
     /// Log and `catalog.backup` still hold what they held: ``eraseKeyCopies()`` comes next.
     ///
+    /// - Parameter log: where its receipt will stand.
     /// - Returns: the bytes of its files; nil where there is no such resource.
-    package func shred(_ id: ResourceID, isQuick: Bool) throws -> Int64? {
-        guard let subject = keyring.auditSubject(of: id, locator: index.locator) else { throw IndexError.damaged }
-        let pending = PendingShred(subject: Hex.encode(subject), isQuick: isQuick)
+    package func shred(_ id: ResourceID, isQuick: Bool, noting log: AuditLog) throws -> Int64? {
+        guard let subject = log.subject(of: id) else { throw IndexError.damaged }
+        let pending = PendingShred(subject: subject, isQuick: isQuick, after: try log.lastSequence())
         if let held = try index.candidate(id)?.segments { room.track(held) }
         let removed = try withDiskRoom {
-            try index.remove(id) { settings in
-                if !settings.pendingShreds.contains(pending) { settings.pendingShreds.append(pending) }
-            }
+            try index.remove(id) { settings in settings.add(pending) }
         }
         guard let removed else { return nil }
         noteChange()
@@ -66,10 +65,14 @@ extension VaultStore {
         var kept: [Int] = []
         if try isTurning() { kept = try finishTurn(noting: log) }
         guard !pending.isEmpty else { return kept }
-        counters.withLock { $0.mustTruncateLog = true }
-        try eraseKeyCopies()
-        if pending.contains(where: { !$0.isQuick }) { kept = try turnGeneration(noting: log) }
-        for shred in pending {
+        let receipts = try log.receipts(after: pending.compactMap(\.after).min())
+        let due = pending.filter { !$0.isNoted(in: receipts) }
+        if !due.isEmpty {
+            counters.withLock { $0.mustTruncateLog = true }
+            try eraseKeyCopies()
+        }
+        if due.contains(where: { !$0.isQuick }) { kept = try turnGeneration(noting: log) }
+        for shred in due {
             let isDestroyed = !shred.isQuick && kept.isEmpty
             try log.note(.shred, outcome: isDestroyed ? .destroyed : .removed, ofSubject: shred.subject)
         }

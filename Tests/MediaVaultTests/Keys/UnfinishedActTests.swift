@@ -48,7 +48,7 @@ struct UnfinishedActTests {
         let (fixture, vault) = try await filled()
         let id = try await vault.name(MediaReference(fixture.url)).id
         #expect(try await vault.keyReport().shreds == 0)
-        _ = try vault.store.shred(id, isQuick: true)
+        _ = try vault.store.shred(id, isQuick: true, noting: vault.auditLog)
         #expect(try await vault.keyReport().shreds == 1)
         await vault.close()
         let reader = try await fixture.open(.reader)
