@@ -88,8 +88,8 @@ extension VaultStore {
     /// Deletes every resource with its keys, from the index, its log and its backups. The files of segments are
     /// condemned; ``finishDestruction()`` removes them.
     ///
-    /// - Returns: how many resources there were.
-    package func destroyRows() throws -> Int {
+    /// - Returns: how many resources there were, before an attempt that failed too.
+    package func destroyRows() throws -> Int64 {
         let count = try withDiskRoom { try index.removeAll() }
         counters.withLock { $0.changesSinceBackup = 0 }
         try index.truncateLog()
