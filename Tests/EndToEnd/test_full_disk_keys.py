@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 
 from harness.case import ROOT, VaultCase
@@ -68,7 +69,7 @@ class FullDiskKeys(VaultCase):
         self.assertEqual(self.looks(), expected)
 
     def test_scripts(self):
-        """Both scripts end with exit code 1 and say that the disk is full, change nothing, and do it when there is room"""
+        """Both scripts end with exit code 1 and say that the disk is full, have done what they say, and do it all with room"""
         for options in (("rotate-keys", "--min-age", "0", "--sample", "0"),
                         ("respond-to-leak", "--yes", "--limit-rate", "500M")):
             before = self.states()
@@ -77,7 +78,11 @@ class FullDiskKeys(VaultCase):
             self.assertEqual(done.returncode, 1, done.stdout[-1000:] + done.stderr[-1000:])
             self.assertIn("no room left on the disk", done.stderr)
             self.assertIn(f"once that is mended run {options[0]} to go on", done.stderr)
-            self.assertEqual(self.states(), before)
+            # What there is left of the side files may do for the first step.
+            made = len(re.findall("rotating( the root)?: done", done.stdout))
+            self.assertEqual(len(self.states()), len(before) + made, done.stdout + done.stderr)
+            self.assertEqual(self.states().count("retired"), before.count("retired"))
+            self.assertEqual(json.loads(self.vault.result("keys", "audit", "--json"))["sound"], True)
             self.disk.empty()
             done = self.script(*options)
             self.assertEqual(done.returncode, 0, done.stdout[-1000:] + done.stderr[-1000:])

@@ -117,7 +117,7 @@ class Revocation(SlotCase):
 
 
 class BrokenRevocation(SlotCase):
-    STEPS = {"rewrap": "UPDATE ON resourceKey", "retire": "DELETE ON generation"}
+    STEPS = {"rewrap": "UPDATE ON resourceKey", "retire": "DELETE ON generation WHEN OLD.number = 1"}
 
     def setUp(self):
         self.vault = self.new_vault()

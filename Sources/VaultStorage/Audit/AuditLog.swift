@@ -42,8 +42,8 @@ package final class AuditLog: Sendable {
     package func note(
         _ act: Receipt.Act, outcome: Receipt.Outcome = .done, subject: ResourceID? = nil, resources: Int64? = nil
     ) throws -> Receipt {
-        try note(
-            Content(act: act, outcome: outcome, subject: subject.flatMap { self.subject(of: $0) }, resources: resources))
+        let name = subject.flatMap { self.subject(of: $0) }
+        return try note(Content(act: act, outcome: outcome, subject: name, resources: resources))
     }
 
     /// What receipts call a resource; nil where the keyring cannot name it.
@@ -96,12 +96,13 @@ package final class AuditLog: Sendable {
     ///
     /// - Parameter generation: the one that the act is about; nil for the one that is current then.
     /// - Throws: as ``VaultStore/changeKeyring(at:isRemembered:leading:_:)``; ``VaultError`` where the log cannot be
-    ///   written: then nothing has changed.
+    ///   written, or the index takes no write, for which it is asked first: then nothing has changed.
     package func change<Result: Sendable>(
         _ act: Receipt.Act, generation: Int? = nil, _ edit: (inout KeyringEdit) throws -> Result
     ) throws -> Result {
         try writing.withLock { _ in
             let end = try Self.translating("audit.log cannot be read") { () throws(FileFailure) in try file.end() }
+            try store.withDiskRoom { try store.index.prepareForKeyring() }
             do {
                 return try write(
                     Content(act: act, generation: generation), at: end,
