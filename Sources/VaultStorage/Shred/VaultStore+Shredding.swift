@@ -6,7 +6,7 @@ package import VaultModel
 extension VaultStore {
     /// Deletes a resource with its keys, and remembers in the same transaction that its receipt is due.
     ///
-    /// Log and `catalog.backup` still hold what they held: ``eraseKeyCopies()`` comes next.
+    /// Log and `catalog.backup` still hold what they held: ``eraseKeyCopies(after:)`` comes next.
     ///
     /// - Parameter log: where its receipt will stand.
     /// - Returns: the bytes of its files; nil where there is no such resource.
@@ -24,29 +24,6 @@ extension VaultStore {
         // Files that cannot be removed now stay on the list; nothing opens them any more.
         _ = try? removeFiles(of: removed.map(\.id))
         return removed.reduce(0) { $0 + $1.fileSize }
-    }
-
-    /// Lets no sealed key stand in the log, in `catalog.backup`, or in an index that was put aside.
-    ///
-    /// - Throws: ``VaultError`` where one may.
-    package func eraseKeyCopies() throws {
-        try eraseTraces()
-        try removeSideFiles(Self.sideFiles)
-    }
-
-    /// Copies of the index and its backup that may be left over: they hold sealed keys.
-    private static let sideFiles = [
-        "index.sqlite.damaged", "index.sqlite.damaged-wal", "index.sqlite.new", "index.sqlite.new-wal",
-        "index.sqlite.new-shm", "catalog.backup.new",
-    ]
-
-    private func removeSideFiles(_ names: [String]) throws {
-        do throws(FileFailure) {
-            for name in names { try fileSystem.remove(folder + "/" + name) }
-            try fileSystem.synchronizeDirectory(folder)
-        } catch {
-            throw error.vaultError("a copy of the index cannot be removed")
-        }
     }
 
     /// The act that ``finishShreds(noting:)`` would finish; nil where nothing is left of any.
@@ -67,10 +44,7 @@ extension VaultStore {
         guard !pending.isEmpty else { return kept }
         let receipts = try log.receipts(after: pending.compactMap(\.after).min())
         let due = pending.filter { !$0.isNoted(in: receipts) }
-        if !due.isEmpty {
-            counters.withLock { $0.mustTruncateLog = true }
-            try eraseKeyCopies()
-        }
+        if !due.isEmpty { try eraseKeyCopies() }
         if due.contains(where: { !$0.isQuick }) { kept = try turnGeneration(noting: log) }
         for shred in due {
             let isDestroyed = !shred.isQuick && kept.isEmpty
@@ -91,9 +65,7 @@ extension VaultStore {
     /// - Returns: how many resources there were, before an attempt that failed too.
     package func destroyRows() throws -> Int64 {
         let count = try withDiskRoom { try index.removeAll() }
-        counters.withLock { $0.changesSinceBackup = 0 }
-        try index.truncateLog()
-        try removeSideFiles(Self.sideFiles + ["catalog.backup"])
+        try eraseAllKeyCopies()
         return count
     }
 
