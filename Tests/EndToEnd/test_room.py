@@ -4,13 +4,12 @@ import concurrent.futures
 import hashlib
 import os
 import random
-import shutil
-import subprocess
 import threading
 import time
 
 from harness import client
 from harness.case import SEED, Settings, VaultCase
+from harness.small_disk import SmallDisk
 from harness.waiting import eventually
 
 MEBIBYTE = 1 << 20
@@ -126,23 +125,7 @@ class FullDisk(VaultCase):
 
     def setUp(self):
         self.vault = self.new_vault()
-        self.disk = os.path.join(self.vault.base, "disk")
-        os.mkdir(self.disk)
-        if os.geteuid() != 0 or subprocess.run(
-                ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", self.disk], capture_output=True).returncode != 0:
-            self.skipTest("a file system can be mounted by root only")
-        self.addCleanup(subprocess.run, ["umount", "-l", self.disk], check=False)
-        self.addCleanup(self.vault.stop)
-        folder = os.path.join(self.disk, "vault")
-        shutil.copytree(self.vault.folder, folder)
-        self.vault.folder = self.vault.environment["MEDIAVAULT_DIR"] = folder
-        self.ballast = os.path.join(self.disk, "ballast")
-
-    def fill(self, leaving):
-        """Others fill the disk."""
-        status = os.statvfs(self.disk)
-        with open(self.ballast, "wb") as file:
-            file.write(bytes(max(0, status.f_bavail * status.f_frsize - leaving)))
+        self.disk = SmallDisk(self, self.vault, 24)
 
     def play(self, *where):
         status, length, digest = client.digest(self.vault.address(self.url))
@@ -151,17 +134,17 @@ class FullDisk(VaultCase):
 
     def test_playback_goes_on(self):
         """On a full disk playback goes on, the service warns once, and the vault recovers when space returns"""
-        self.fill(leaving=3 * MEBIBYTE)
+        self.disk.fill(leaving=3 * MEBIBYTE)
         service = self.vault.serve()
         self.play("while the disk is full")
         self.play("and again")
         self.assertLess(self.vault.segment_bytes(), 3 * MEBIBYTE)
         self.assertTrue(eventually(lambda: "disk-full" in service.log(), within=5))
-        os.unlink(self.ballast)
+        self.disk.empty()
         self.assertTrue(eventually(lambda: "stored again" in service.log(), within=20), service.log())
         self.assertEqual(service.log().count("without being stored"), 1)
         self.vault.stop()
-        subprocess.run(["mount", "-o", "remount,size=64m", self.disk], check=True)
+        self.disk.grow(64)
         self.vault.serve()
         self.play("with room")
         self.vault.stop()
@@ -169,8 +152,8 @@ class FullDisk(VaultCase):
 
     def test_space_returns_while_it_plays(self):
         """Space that returns in the middle of a film is used for the rest of it, without a restart"""
-        subprocess.run(["mount", "-o", "remount,size=64m", self.disk], check=True)
-        self.fill(leaving=2 * MEBIBYTE)
+        self.disk.grow(64)
+        self.disk.fill(leaving=2 * MEBIBYTE)
         film = self.origin.film("film.mp4")
         film.hold_at = 12 * MEBIBYTE
         self.addCleanup(film.release.set)
@@ -179,7 +162,7 @@ class FullDisk(VaultCase):
         player = threading.Thread(target=lambda: result.append(client.digest(self.vault.address(self.url))))
         player.start()
         self.assertTrue(eventually(lambda: "disk-full" in service.log(), within=15), service.log())
-        os.unlink(self.ballast)
+        self.disk.empty()
         time.sleep(5)  # the service looks every few seconds
         film.release.set()
         player.join(60)
@@ -189,11 +172,11 @@ class FullDisk(VaultCase):
 
     def test_fetch_says_what_is_missing(self):
         """fetch on a full disk exits 1, says how much is missing, and goes on from there when there is room"""
-        self.fill(leaving=4 * MEBIBYTE)
+        self.disk.fill(leaving=4 * MEBIBYTE)
         done = self.vault.run("fetch", self.url)
         self.assertEqual(done.returncode, 1, done.stderr)
-        os.unlink(self.ballast)
-        subprocess.run(["mount", "-o", "remount,size=64m", self.disk], check=True)
+        self.disk.empty()
+        self.disk.grow(64)
         missing = len(self.content) - self.vault.info(self.url)["bytes"]
         self.assertIn(f"{missing} bytes", done.stderr.decode())
         self.vault.result("fetch", self.url)

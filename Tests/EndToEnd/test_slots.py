@@ -12,7 +12,7 @@ import threading
 import time
 
 from harness import client
-from harness.case import ROOT, SEED, VaultCase
+from harness.case import ROOT, SEED, VaultCase, each
 from harness.offline_viewer import LOCKED, OfflineViewer
 from test_terminal import Terminal
 
@@ -114,6 +114,40 @@ class Revocation(SlotCase):
         states = json.loads(self.vault.result("keys", "list", "--json"))["generations"]
         self.assertEqual([item["state"] for item in states], ["active", "retired", "current"])
         self.assertEqual([slot["number"] for slot in self.slots()], [1])
+
+
+class BrokenRevocation(SlotCase):
+    STEPS = {"rewrap": "UPDATE ON resourceKey", "retire": "DELETE ON generation WHEN OLD.number = 1"}
+
+    def setUp(self):
+        self.vault = self.new_vault()
+        self.vault.result("fetch", self.url)
+
+    def change_index(self, statement):
+        with sqlite3.connect(os.path.join(self.vault.folder, "index.sqlite")) as connection:
+            connection.execute(statement)
+        connection.close()
+
+    @each(*STEPS)
+    def test_broken_off(self, step):
+        """--revoke that breaks off in {} ends with exit code 1, says what is done, and the commands that it names go on"""
+        self.vault.result("keys", "slot", "add", "--new-key-file", self.file(f"other-{step}"))
+        self.change_index(f"CREATE TRIGGER refuse BEFORE {self.STEPS[step]} BEGIN SELECT RAISE(ABORT, 'no'); END")
+        done = self.vault.run("keys", "slot", "remove", "2", "--revoke")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        said = done.stderr.decode()
+        for word in ("slot 2 is gone", "a new root key is made", f"go on with keys {step}"):
+            self.assertIn(word, said)
+        self.assertEqual("go on with keys rewrap, and keys retire" in said, step == "rewrap", said)
+        self.assertNotIn("opens nothing", said)
+        self.assertEqual([slot["number"] for slot in self.slots()], [1])
+        self.change_index("DROP TRIGGER refuse")
+        if step == "rewrap":
+            self.vault.result("keys", "rewrap")
+        self.vault.result("keys", "retire", "1")
+        states = json.loads(self.vault.result("keys", "list", "--json"))["generations"]
+        self.assertEqual([item["state"] for item in states], ["retired", "current"])
+        self.assertTrue(self.opens(MEDIAVAULT_KEY_FILE=self.vault.key))
 
 
 class Secrets(SlotCase):

@@ -128,8 +128,10 @@ struct ShredTests {
         #expect(error?.code == .storage)
         #expect(try await Vault.audit(fixture.place, unlock: nil).receipts.isEmpty)
         try FileManager.default.moveItem(atPath: away, toPath: keyring)
-        _ = try await vault.destroy(vaultID: id)
-        #expect(try await Vault.audit(fixture.place, unlock: nil).receipts.map(\.act) == [.destroy])
+        #expect(try await vault.destroy(vaultID: id).resources == 1)
+        let receipts = try await Vault.audit(fixture.place, unlock: nil).receipts
+        #expect(receipts.map(\.act) == [.destroy])
+        #expect(receipts.map(\.resources) == [1], "what the attempt before has deleted counts")
         #expect(!FileManager.default.fileExists(atPath: keyring) && fixture.segmentFiles.isEmpty)
     }
 

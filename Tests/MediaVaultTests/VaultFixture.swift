@@ -25,6 +25,14 @@ final class VaultFixture: Sendable {
         _ = try await Vault.initialize(place, unlock: unlock)
     }
 
+    /// A vault, opened by its owner, that holds the film whole.
+    static func filled(_ resource: ScriptedResource) async throws -> (VaultFixture, Vault) {
+        let fixture = try await VaultFixture(resource)
+        let vault = try await fixture.open()
+        for try await _ in vault.download(fixture.url) {}
+        return (fixture, vault)
+    }
+
     deinit { try? FileManager.default.removeItem(atPath: root) }
 
     /// Opens the vault.

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Synchronization
 import Testing
 import VaultCrypto
@@ -75,6 +76,22 @@ struct AuditLogTests {
         #expect(throws: VaultError.self) { _ = try store.addGeneration(noting: AuditLog(of: store, at: place)) }
         #expect(try Data(contentsOf: URL(filePath: path)) == before)
         #expect(try AuditLog.report(on: vault.folder, keyring: store.keyring).isSound)
+        try store.close()
+    }
+
+    @Test("Where the index takes no write, as on a full disk, neither keyring nor log change")
+    func indexFirst() throws {
+        let store = try vault.open()
+        let before = try vault.keyringPlace().read()
+        try store.index.write { db in
+            try db.execute(
+                sql: "CREATE TEMP TRIGGER full BEFORE UPDATE ON vault BEGIN SELECT RAISE(ABORT, 'full'); END")
+        }
+        #expect(throws: VaultError.self) { _ = try store.addGeneration(noting: vault.log(of: store)) }
+        #expect(try vault.keyringPlace().read() == before && store.keyring.currentGeneration == 1)
+        #expect(try AuditLog.report(on: vault.folder, keyring: store.keyring).receipts.isEmpty)
+        try store.index.write { db in try db.execute(sql: "DROP TRIGGER full") }
+        #expect(try store.addGeneration(noting: vault.log(of: store)) == 2)
         try store.close()
     }
 

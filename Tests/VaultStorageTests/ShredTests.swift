@@ -47,7 +47,8 @@ struct ShredTests {
                         #expect(try opened.index.resource(film) == nil, comment)
                     } else if try opened.index.resource(film) != nil {
                         try Self.check(opened, film, comment)
-                        _ = try opened.shred(film, isQuick: false)
+                        let log = AuditLog(of: opened, at: KeyringPlace(path))
+                        _ = try opened.shred(film, isQuick: false, noting: log)
                     }
                     let kept = try opened.finishShreds(noting: AuditLog(of: opened, at: KeyringPlace(path)))
                     #expect(kept.isEmpty, comment)
@@ -57,7 +58,9 @@ struct ShredTests {
                     #expect(try opened.index.settings().pendingShreds.isEmpty, comment)
                     let report = try AuditLog.report(on: copy + "/vault", keyring: keyring)
                     #expect(report.isSound, comment)
-                    #expect(report.receipts.contains { $0.act == .shred && $0.outcome == .destroyed }, comment)
+                    let receipts = report.receipts.filter { $0.act == .shred }
+                    #expect(receipts.map(\.outcome) == [.destroyed], comment)
+                    #expect(receipts.allSatisfy { $0.sequence <= keyring.receiptSequence }, comment)
                     try opened.close()
                 } catch {
                     Issue.record(error, comment)
@@ -65,7 +68,7 @@ struct ShredTests {
                 try? TemporaryFolder.remove(copy)
             }
         }
-        let bytes = try store.shred(film, isQuick: false)
+        let bytes = try store.shred(film, isQuick: false, noting: vault.log(of: store))
         isShredded.withLock { $0 = true }
         #expect((bytes ?? 0) > 60_000)
         #expect(try store.finishShreds(noting: vault.log(of: store)).isEmpty)
@@ -90,7 +93,7 @@ struct ShredTests {
             try db.execute(
                 sql: "UPDATE resourceKey SET wrapped = zeroblob(60) WHERE resource = ?", arguments: [broken.data])
         }
-        _ = try store.shred(film, isQuick: false)
+        _ = try store.shred(film, isQuick: false, noting: vault.log(of: store))
         #expect(try store.finishShreds(noting: vault.log(of: store)) == [1])
         let report = try AuditLog.report(on: vault.folder, keyring: store.keyring)
         #expect(report.receipts.map(\.act) == [.rotate, .shred] && report.receipts.last?.outcome == .removed)

@@ -23,7 +23,8 @@ public struct KeyReport: Hashable, Sendable {
     /// Reads it. Blocks.
     init(_ store: VaultStore, act: Receipt.Act?) throws {
         let (retiring, use) = (try store.retiringGenerations(), try store.index.generationUse())
-        let (keyring, backlog) = (store.keyring, try store.index.resealBacklog())
+        let (keyring, settings) = (store.keyring, try store.index.settings())
+        let backlog = try store.index.resealBacklog(of: settings.resealOrder)
         generations = keyring.generationRecords.map { record in
             let state = Self.state(
                 of: record, current: keyring.currentGeneration, isRetiring: retiring.contains(record.number))
@@ -33,7 +34,7 @@ public struct KeyReport: Hashable, Sendable {
         self.act = act?.command
         isLocatorChanging = keyring.locators != [store.index.locator]
         reseal = backlog.map { ResealRest($0) }
-        shreds = try store.index.settings().pendingShreds.count
+        shreds = settings.pendingShreds.count
     }
 
     private static func state(of record: GenerationRecord, current: Int, isRetiring: Bool) -> GenerationState {

@@ -32,9 +32,9 @@ extension Vault {
         }
         let wanted = references.isEmpty ? nil : resources
         try await keyWork.exclusively(.reseal) {
-            let store = store
+            let (store, log) = (store, auditLog)
             let order = try await pool.run {
-                try store.orderReseal(of: wanted, bytesPerSecond: bytesPerSecond)
+                try store.orderReseal(of: wanted, bytesPerSecond: bytesPerSecond, noting: log)
             }
             var resealer = Resealer(vault: self, order: order, tell: tell)
             try await resealer.run()

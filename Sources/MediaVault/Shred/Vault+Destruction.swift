@@ -40,9 +40,9 @@ extension Vault {
         let backups = store.keyring.generationRecords.map(\.backups).max() ?? 0
         try log.place.destroyCopies(of: store.keyring.vaultID)
         // From here on nothing can be read any more.
-        try log.destroyKeyring(resources: Int64(resources))
+        try log.destroyKeyring(resources: resources)
         // What cannot be removed is noise.
         try? store.finishDestruction()
-        return DestructionReport(vaultID: store.keyring.vaultID.hex, resources: resources, backups: backups)
+        return DestructionReport(vaultID: store.keyring.vaultID.hex, resources: Int(resources), backups: backups)
     }
 }

@@ -35,7 +35,10 @@ extension Vault {
 
     private func shredOne(_ reference: MediaReference, quick: Bool) async throws -> ShreddedTitle {
         do {
-            let bytes = try await takeAway(reference) { store, id in try store.shred(id, isQuick: quick) }
+            let log = auditLog
+            let bytes = try await takeAway(reference) { store, id in
+                try store.shred(id, isQuick: quick, noting: log)
+            }
             return ShreddedTitle(url: "\(reference.url)", bytes: bytes, error: nil)
         } catch let error as VaultError where [.notHeld, .removed, .invalidURL, .invalidArgument].contains(error.code) {
             return ShreddedTitle(url: "\(reference.url)", bytes: nil, error: error)

@@ -11,9 +11,9 @@ package final class AuditLog: Sendable {
     /// Where the keyring lies that counts the receipts.
     package let place: KeyringPlace
 
-    private let store: VaultStore
-    private let file: AuditFile
-    private let writing = Mutex(())
+    let store: VaultStore
+    let file: AuditFile
+    let writing = Mutex(())
 
     /// What a receipt says that the log does not know by itself.
     private struct Content {
@@ -42,9 +42,13 @@ package final class AuditLog: Sendable {
     package func note(
         _ act: Receipt.Act, outcome: Receipt.Outcome = .done, subject: ResourceID? = nil, resources: Int64? = nil
     ) throws -> Receipt {
-        let name = subject.flatMap { store.keyring.auditSubject(of: $0, locator: store.index.locator) }
-        return try note(
-            Content(act: act, outcome: outcome, subject: name.map { Hex.encode($0) }, resources: resources))
+        let name = subject.flatMap { self.subject(of: $0) }
+        return try note(Content(act: act, outcome: outcome, subject: name, resources: resources))
+    }
+
+    /// What receipts call a resource; nil where the keyring cannot name it.
+    func subject(of resource: ResourceID) -> String? {
+        store.keyring.auditSubject(of: resource, locator: store.index.locator).map { Hex.encode($0) }
     }
 
     /// The same for a resource that the index does not have any more, by what receipts call it.
@@ -92,12 +96,13 @@ package final class AuditLog: Sendable {
     ///
     /// - Parameter generation: the one that the act is about; nil for the one that is current then.
     /// - Throws: as ``VaultStore/changeKeyring(at:isRemembered:leading:_:)``; ``VaultError`` where the log cannot be
-    ///   written: then nothing has changed.
+    ///   written, or the index takes no write, for which it is asked first: then nothing has changed.
     package func change<Result: Sendable>(
         _ act: Receipt.Act, generation: Int? = nil, _ edit: (inout KeyringEdit) throws -> Result
     ) throws -> Result {
         try writing.withLock { _ in
             let end = try Self.translating("audit.log cannot be read") { () throws(FileFailure) in try file.end() }
+            try store.withDiskRoom { try store.index.prepareForKeyring() }
             do {
                 return try write(
                     Content(act: act, generation: generation), at: end,
@@ -158,11 +163,11 @@ package final class AuditLog: Sendable {
         return document.receiptSequence < Self.sequence(of: now)
     }
 
-    private static func sequence(of end: AuditFile.End) -> Int64 {
+    static func sequence(of end: AuditFile.End) -> Int64 {
         end.last.flatMap { ReceiptLine($0) }?.receipt.sequence ?? 0
     }
 
-    private static func translating<Result>(
+    static func translating<Result>(
         _ what: String, _ body: () throws(FileFailure) -> Result
     ) throws(VaultError) -> Result {
         do throws(FileFailure) {

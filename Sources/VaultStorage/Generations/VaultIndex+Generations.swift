@@ -21,6 +21,27 @@ extension VaultIndex {
         }
     }
 
+    /// Sees to it that what is noted of a change of the keyring can be written, before anything depends on it: writes the
+    /// same pages, and lets what comes next have that place in the log.
+    ///
+    /// - Throws: ``VaultError`` where they cannot be written.
+    func prepareForKeyring() throws {
+        try write { db in
+            // There and back: SQLite writes no page that nothing changes in.
+            try db.execute(
+                sql: """
+                    UPDATE vault SET keyringRevision = keyringRevision + 1;
+                    UPDATE vault SET keyringRevision = keyringRevision - 1;
+                    INSERT INTO generation VALUES (0, 'active');
+                    DELETE FROM generation WHERE number = 0;
+                    """)
+        }
+        try checkOpen()
+        try IndexError.translating {
+            _ = try database.writeWithoutTransaction { db in try db.checkpoint(.passive) }
+        }
+    }
+
     /// Adds a generation that the keyring has durably.
     func addGeneration(_ number: Int) throws {
         try write { db in

@@ -24,7 +24,7 @@ extension VaultStore {
     ///
     /// - Throws: ``VaultError`` where one may: it is tried again every minute.
     package func finishRewrap() throws {
-        try eraseTraces(after: "every key is wrapped anew, but old ones")
+        try eraseKeyCopies(after: "every key is wrapped anew, but old ones")
     }
 
     /// Destroys a generation: the index lets go of it, then its key leaves the keyring. One that is gone stays gone; one
@@ -40,21 +40,9 @@ extension VaultStore {
         guard !record.isRetired else { return }
         noteChange()
         try withDiskRoom { try index.removeGeneration(number) }
-        try eraseTraces(after: "nothing needs generation \(number) any more, but keys that it wrapped")
+        try eraseKeyCopies(after: "nothing needs generation \(number) any more, but keys that it wrapped")
         try log.place.destroyCopies(of: keyring.vaultID)
         try log.change(.retire, generation: number) { try $0.retireGeneration(number) }
-    }
-
-    /// Renews the backup, empties the log and removes what was put aside, whatever was written since.
-    func eraseTraces(after what: String) throws {
-        counters.withLock { $0.mustTruncateLog = true }
-        do {
-            try eraseKeyCopies()
-        } catch let error as VaultError {
-            throw VaultError(
-                error.code,
-                "\(what) may still stand in the index's log or in catalog.backup; run it again to finish it: \(error)")
-        }
     }
 
     // MARK: Turning the generation

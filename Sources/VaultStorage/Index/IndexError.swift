@@ -21,9 +21,7 @@ enum IndexError {
     }
 
     private static func vaultError(_ error: DatabaseError) -> VaultError {
-        // The log's index lies in a file of its own, which has its own word for a full disk.
-        let isFull = error.extendedResultCode == .SQLITE_IOERR_SHMSIZE
-        return switch isFull ? .SQLITE_FULL : error.resultCode {
+        switch cause(of: error) {
         case .SQLITE_FULL:
             VaultError(.diskFull, "the index cannot grow: there is no room left on the disk; make room and try again")
         case .SQLITE_CORRUPT, .SQLITE_NOTADB:
@@ -35,6 +33,16 @@ enum IndexError {
         default:
             // SQLite's own words for the code; bound values and statements are not in them.
             VaultError(.storage, "the index refused: \(error.resultCode.rawValue) \(error.resultCode)")
+        }
+    }
+
+    /// The log's index lies in a file of its own, which has its own words.
+    private static func cause(of error: DatabaseError) -> ResultCode {
+        switch error.extendedResultCode {
+        case .SQLITE_IOERR_SHMSIZE: .SQLITE_FULL
+        // To a reader that does not write it, while an owner that has just come makes it anew.
+        case .SQLITE_READONLY_RECOVERY, .SQLITE_READONLY_CANTLOCK, .SQLITE_READONLY_CANTINIT: .SQLITE_BUSY
+        default: error.resultCode
         }
     }
 }

@@ -52,7 +52,17 @@ package final class VaultIndex: Sendable {
     }
 
     /// Opens an index, and checks that the keyring is this vault's and not an older one.
+    ///
+    /// A reader needs no free byte on the disk: see ``nameWithoutRoom(_:)``.
     package static func open(at path: String, keyring: Keyring, readOnly: Bool) throws -> VaultIndex {
+        do {
+            return try connect(to: path, keyring: keyring, readOnly: readOnly)
+        } catch let error as VaultError where error.code == .diskFull && readOnly {
+            return try connect(to: nameWithoutRoom(path), keyring: keyring, readOnly: true)
+        }
+    }
+
+    static func connect(to path: String, keyring: Keyring, readOnly: Bool) throws -> VaultIndex {
         try IndexError.translating {
             let database = try DatabaseQueue(path: path, configuration: configuration(readOnly: readOnly))
             let locator = try database.read { db in try check(db, keyring) }
@@ -63,6 +73,13 @@ package final class VaultIndex: Sendable {
             }
             return index
         }
+    }
+
+    /// The name of an index for a reader whose disk has no room for `-shm`, which SQLite begins by shortening it. Beside an
+    /// owner the reader then reads the owner's, and alone it keeps its own in memory until an owner comes: SQLite sees to
+    /// both, and nothing is written.
+    static func nameWithoutRoom(_ path: String) -> String {
+        URL(fileURLWithPath: path).absoluteString + "?readonly_shm=1"
     }
 
     static func configuration(readOnly: Bool) -> Configuration {

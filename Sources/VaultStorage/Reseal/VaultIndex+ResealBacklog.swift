@@ -3,64 +3,65 @@ import GRDB
 import VaultModel
 
 extension VaultIndex {
-    /// Counts what is left of a reseal, a page of resources at a time. Where one is due, the metadata of the resources
-    /// that it is for is opened: it alone tells which went through it. Those that do not open are left out, as they are
-    /// by the reseal.
+    /// Counts what is left of a reseal, a page of resources at a time, and opens none: the number of the key in use tells
+    /// which reseal a resource went through. Those that do not open count as left until it is over.
     ///
+    /// - Parameter order: the one that is due: ``VaultSettings/resealOrder``.
     /// - Returns: nil where none is due, and none has left a resource with an older key.
-    package func resealBacklog() throws -> ResealBacklog? {
-        let order = try settings().resealOrder
+    package func resealBacklog(of order: ResealOrder?) throws -> ResealBacklog? {
         var backlog = ResealBacklog(isDue: order != nil)
-        var rest = try candidates(for: order)[...]
-        while !rest.isEmpty {
-            let page = rest.prefix(Self.backlogPage)
-            try read { db in
-                for id in page { try count(id, in: order, into: &backlog, db) }
+        if let named = order?.resources {
+            for id in named {
+                try read { db in try count("id = ?", [id.data], order, into: &backlog, db) }
             }
-            rest = rest.dropFirst(Self.backlogPage)
+        } else {
+            try forEachPage { db, before, last in
+                try count("id > ? AND id <= ?", [before, last], order, into: &backlog, db)
+            }
         }
         return backlog.isDue || backlog.resources > 0 ? backlog : nil
     }
 
-    private static let backlogPage = 500
-
-    /// The resources that may not be done.
-    private func candidates(for order: ResealOrder?) throws -> [ResourceID] {
-        if let named = order?.resources { return Array(named) }
-        let sql =
-            order == nil
-            ? "SELECT resource FROM resourceKey GROUP BY resource HAVING count(*) > 1" : "SELECT id FROM resource"
-        return try read { db in try Data.fetchAll(db, sql: sql).compactMap { ResourceID($0) } }
-    }
-
+    /// - Parameters:
+    ///   - which: the condition that the resources meet that are looked at.
+    ///   - values: what it is bound to.
     private func count(
-        _ id: ResourceID, in order: ResealOrder?, into backlog: inout ResealBacklog, _ db: Database
+        _ which: String, _ values: StatementArguments, _ order: ResealOrder?, into backlog: inout ResealBacklog,
+        _ db: Database
     ) throws {
-        guard let resource = try opened(id, db) else { return }
-        let isBegun = order.map { $0.run == resource.metadata.resealRun } ?? true
-        guard !isBegun || resource.keys.count > 1 else { return }
-        backlog.resources += 1
+        // Where none is due everything has begun, and may have ended.
+        let values: StatementArguments = [order?.run ?? -1] + values
+        let rest = """
+            WITH rest AS (
+                SELECT id, key, key > ? AS isBegun FROM resource
+                WHERE \(which) AND (NOT isBegun
+                    OR EXISTS (SELECT 1 FROM resourceKey WHERE resource = resource.id AND number <> resource.key)))
+            """
         // One that is not begun gets yet another key: all of it is left.
-        backlog.bytes += try bytes(of: id, olderOnly: isBegun, db)
-        guard order != nil else { return }
-        let inUse = try Int.fetchOne(
-            db.cachedStatement(sql: "SELECT key FROM resource WHERE id = ?"), arguments: [id.data])
-        let older = Set(resource.keys.filter { $0.0 != inUse }.map(\.1))
-        for generation in older.subtracting(resource.keys.filter { $0.0 == inUse }.map(\.1)) {
-            backlog.leaving[generation, default: 0] += 1
-        }
-    }
-
-    /// - Parameter olderOnly: whether what lies under the key in use is left out.
-    private func bytes(of id: ResourceID, olderOnly: Bool, _ db: Database) throws -> Int64 {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT total(segment.length) FROM resource
-                JOIN representation ON representation.resource = resource.id
-                JOIN segment ON segment.representation = representation.id
-                WHERE resource.id = ? AND (segment.key <> resource.key OR NOT ?)
-                """)
+        let left = try Row.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    \(rest) SELECT count(*) AS resources, total(
+                        (SELECT total(segment.length) FROM representation
+                            JOIN segment ON segment.representation = representation.id
+                            WHERE representation.resource = rest.id
+                                AND (segment.key <> rest.key OR NOT rest.isBegun))) AS bytes
+                    FROM rest
+                    """), arguments: values)
+        backlog.resources += try left?.column("resources") as Int? ?? 0
         // Exact up to 2^53; a damaged row counts as nothing.
-        return Int64(exactly: try Double.fetchOne(statement, arguments: [id.data, olderOnly]) ?? 0) ?? 0
+        backlog.bytes += Int64(exactly: try left?.column("bytes") as Double? ?? 0) ?? 0
+        guard order != nil else { return }
+        let leaving = try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    \(rest) SELECT older.generation, count(DISTINCT rest.id) AS resources FROM rest
+                    JOIN resourceKey AS used ON used.resource = rest.id AND used.number = rest.key
+                    JOIN resourceKey AS older ON older.resource = rest.id AND older.number <> rest.key
+                    WHERE older.generation <> used.generation GROUP BY older.generation
+                    """), arguments: values)
+        for row in leaving {
+            backlog.leaving[try row.column("generation"), default: 0] += try row.column("resources") as Int
+        }
     }
 }

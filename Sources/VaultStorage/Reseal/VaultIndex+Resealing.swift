@@ -43,7 +43,8 @@ extension VaultIndex {
             guard let resource = try self.resource(id, db) else { return nil }
             guard resource.metadata.resealRun != run else { return resource }
             guard let old = resource.keys[resource.keyNumber] else { throw IndexError.damaged }
-            let number = (resource.keys.keys.max() ?? 0) + 1
+            // Above those of all runs before, so that the number in use tells whether this one has begun.
+            let number = max(resource.keys.keys.max() ?? 0, Int(run)) + 1
             let key = try Fresh.key("resource key")
             let generation = keyring.currentGeneration
             guard let wrapped = try keyring.wrap(key, resource: id, number: number, generation: generation) else {

@@ -103,14 +103,19 @@ extension VaultStore {
     // MARK: The order
 
     /// Writes down what is to be sealed anew, together with what was left undone.
-    package func orderReseal(of resources: Set<ResourceID>?, bytesPerSecond: Int64?) throws -> ResealOrder {
+    ///
+    /// - Parameter log: where its receipts will stand.
+    package func orderReseal(
+        of resources: Set<ResourceID>?, bytesPerSecond: Int64?, noting log: AuditLog
+    ) throws -> ResealOrder {
+        let after = try log.lastSequence()
         noteChange()
         return try withDiskRoom {
             var order: ResealOrder?
             try index.changeSettings { settings in
                 let new = ResealOrder.order(
                     for: resources, bytesPerSecond: bytesPerSecond, unfinished: settings.resealOrder,
-                    lastRun: settings.lastResealRun)
+                    lastRun: settings.lastResealRun, after: after)
                 settings.resealOrder = new
                 settings.lastResealRun = max(settings.lastResealRun, new.run)
                 order = new
@@ -128,10 +133,13 @@ extension VaultStore {
         _ order: ResealOrder, of finished: [ResourceID], noting log: AuditLog
     ) throws {
         try eraseKeyCopies()
-        if order.resources == nil {
+        let receipts = try log.receipts(after: order.after)
+        if order.resources != nil {
+            for id in finished where !order.isNoted(log.subject(of: id), in: receipts) {
+                try log.note(.reseal, subject: id)
+            }
+        } else if !order.isNoted(nil, in: receipts) {
             try log.note(.reseal, resources: Int64(finished.count))
-        } else {
-            for id in finished { try log.note(.reseal, subject: id) }
         }
         noteChange()
         try withDiskRoom {

@@ -1,12 +1,20 @@
 import GRDB
+import VaultCrypto
 
 extension VaultIndex {
     /// Deletes every resource with its keys and all that it holds.
     ///
-    /// - Returns: how many there were.
-    func removeAll() throws -> Int {
+    /// - Returns: how many there were, with those that were deleted when this was done before and the vault was not
+    ///   destroyed after all.
+    func removeAll() throws -> Int64 {
         try write { db in
-            let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM resource") ?? 0
+            var count = try Int64.fetchOne(db, sql: "SELECT count(*) FROM resource") ?? 0
+            // Settings that do not open keep nothing from being destroyed.
+            if var settings = try? settings(db) {
+                settings.destroyedResources += count
+                count = settings.destroyedResources
+                try write(settings, db)
+            }
             try db.execute(
                 sql: """
                     INSERT OR IGNORE INTO doomed SELECT id FROM segment;
@@ -17,5 +25,13 @@ extension VaultIndex {
                     """)
             return count
         }
+    }
+}
+
+extension VaultSettings {
+    /// Resources that were deleted when the vault was to be destroyed; 0 where it never was.
+    var destroyedResources: Int64 {
+        get { (try? members.optionalInteger("destroyed")) ?? 0 }
+        set { members["destroyed"] = .integer(newValue) }
     }
 }

@@ -6,17 +6,16 @@ package import VaultModel
 extension VaultStore {
     /// Deletes a resource with its keys, and remembers in the same transaction that its receipt is due.
     ///
-    /// Log and `catalog.backup` still hold what they held: ``eraseKeyCopies()`` comes next.
+    /// Log and `catalog.backup` still hold what they held: ``eraseKeyCopies(after:)`` comes next.
     ///
+    /// - Parameter log: where its receipt will stand.
     /// - Returns: the bytes of its files; nil where there is no such resource.
-    package func shred(_ id: ResourceID, isQuick: Bool) throws -> Int64? {
-        guard let subject = keyring.auditSubject(of: id, locator: index.locator) else { throw IndexError.damaged }
-        let pending = PendingShred(subject: Hex.encode(subject), isQuick: isQuick)
+    package func shred(_ id: ResourceID, isQuick: Bool, noting log: AuditLog) throws -> Int64? {
+        guard let subject = log.subject(of: id) else { throw IndexError.damaged }
+        let pending = PendingShred(subject: subject, isQuick: isQuick, after: try log.lastSequence())
         if let held = try index.candidate(id)?.segments { room.track(held) }
         let removed = try withDiskRoom {
-            try index.remove(id) { settings in
-                if !settings.pendingShreds.contains(pending) { settings.pendingShreds.append(pending) }
-            }
+            try index.remove(id) { settings in settings.add(pending) }
         }
         guard let removed else { return nil }
         noteChange()
@@ -25,29 +24,6 @@ extension VaultStore {
         // Files that cannot be removed now stay on the list; nothing opens them any more.
         _ = try? removeFiles(of: removed.map(\.id))
         return removed.reduce(0) { $0 + $1.fileSize }
-    }
-
-    /// Lets no sealed key stand in the log, in `catalog.backup`, or in an index that was put aside.
-    ///
-    /// - Throws: ``VaultError`` where one may.
-    package func eraseKeyCopies() throws {
-        try eraseTraces()
-        try removeSideFiles(Self.sideFiles)
-    }
-
-    /// Copies of the index and its backup that may be left over: they hold sealed keys.
-    private static let sideFiles = [
-        "index.sqlite.damaged", "index.sqlite.damaged-wal", "index.sqlite.new", "index.sqlite.new-wal",
-        "index.sqlite.new-shm", "catalog.backup.new",
-    ]
-
-    private func removeSideFiles(_ names: [String]) throws {
-        do throws(FileFailure) {
-            for name in names { try fileSystem.remove(folder + "/" + name) }
-            try fileSystem.synchronizeDirectory(folder)
-        } catch {
-            throw error.vaultError("a copy of the index cannot be removed")
-        }
     }
 
     /// The act that ``finishShreds(noting:)`` would finish; nil where nothing is left of any.
@@ -66,10 +42,11 @@ extension VaultStore {
         var kept: [Int] = []
         if try isTurning() { kept = try finishTurn(noting: log) }
         guard !pending.isEmpty else { return kept }
-        counters.withLock { $0.mustTruncateLog = true }
-        try eraseKeyCopies()
-        if pending.contains(where: { !$0.isQuick }) { kept = try turnGeneration(noting: log) }
-        for shred in pending {
+        let receipts = try log.receipts(after: pending.compactMap(\.after).min())
+        let due = pending.filter { !$0.isNoted(in: receipts) }
+        if !due.isEmpty { try eraseKeyCopies() }
+        if due.contains(where: { !$0.isQuick }) { kept = try turnGeneration(noting: log) }
+        for shred in due {
             let isDestroyed = !shred.isQuick && kept.isEmpty
             try log.note(.shred, outcome: isDestroyed ? .destroyed : .removed, ofSubject: shred.subject)
         }
@@ -85,12 +62,10 @@ extension VaultStore {
     /// Deletes every resource with its keys, from the index, its log and its backups. The files of segments are
     /// condemned; ``finishDestruction()`` removes them.
     ///
-    /// - Returns: how many resources there were.
-    package func destroyRows() throws -> Int {
+    /// - Returns: how many resources there were, before an attempt that failed too.
+    package func destroyRows() throws -> Int64 {
         let count = try withDiskRoom { try index.removeAll() }
-        counters.withLock { $0.changesSinceBackup = 0 }
-        try index.truncateLog()
-        try removeSideFiles(Self.sideFiles + ["catalog.backup"])
+        try eraseAllKeyCopies()
         return count
     }
 

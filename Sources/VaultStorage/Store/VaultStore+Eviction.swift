@@ -132,23 +132,4 @@ extension VaultStore {
         }
         return segments.reduce(0) { $0 + $1.fileSize }
     }
-
-    /// Renews the backup and empties the log, where something was removed since.
-    package func eraseTraces() throws {
-        // One at a time, and the mark is taken before: what is removed meanwhile sets it again.
-        try erasing.withLock { _ in
-            let isDue = counters.withLock { counters in
-                defer { counters.mustTruncateLog = false }
-                return counters.mustTruncateLog
-            }
-            guard isDue else { return }
-            do {
-                try backUpCatalog()
-                try index.truncateLog()
-            } catch {
-                counters.withLock { $0.mustTruncateLog = true }
-                throw error
-            }
-        }
-    }
 }

@@ -16,9 +16,7 @@ struct RewrapKeys {
         let place = VaultPlace(folder: folder + "/vault", keyring: folder + "/keyring.json")
         let unlock = Unlock.keyFile(path: folder + "/key")
         _ = try await Vault.initialize(place, unlock: unlock)
-        let keyring = try KeyringReader.unlock(
-            KeyringFile.read(place.keyring), with: .key(KeyFile.readKey(folder + "/key", allowLoose: false)))
-        try fill(place.folder, keyring, count)
+        try fill(place.folder, keyring(place, folder), count)
 
         var options = VaultOptions()
         let files = CountingFileSystem()
@@ -36,6 +34,27 @@ struct RewrapKeys {
         print("figure: rewrap of \(count) resources = \(String(format: "%.2f", rewrapTime)) s (<= 2 s for 100000)")
         print("figure: media files opened meanwhile = \(files.segmentsOpened) (= 0)")
         print("figure: retire after it = \(String(format: "%.2f", retireTime)) s")
+        try order(place, keyring(place, folder))
+        let reader = try await Vault.open(place, unlock: unlock, options: VaultOptions(access: .reader))
+        let began = clock.now
+        let left = try await reader.keyReport().reseal?.resources
+        let listTime = (clock.now - began) / .seconds(1)
+        await reader.close()
+        precondition(left == count, "every resource is still to be sealed anew")
+        print("figure: keys list while a reseal of all is ordered = \(String(format: "%.2f", listTime)) s (<= 1 s)")
+    }
+
+    private static func keyring(_ place: VaultPlace, _ folder: String) throws -> Keyring {
+        try KeyringReader.unlock(
+            KeyringFile.read(place.keyring), with: .key(KeyFile.readKey(folder + "/key", allowLoose: false)))
+    }
+
+    /// Orders a reseal of everything, which nobody begins.
+    private static func order(_ place: VaultPlace, _ keyring: Keyring) throws {
+        let store = try VaultStore.open(at: place.folder, keyring: keyring, access: .owner)
+        let log = AuditLog(of: store, at: KeyringPlace(place.keyring))
+        _ = try store.orderReseal(of: nil, bytesPerSecond: nil, noting: log)
+        try store.close()
     }
 
     /// Adds resources that hold a segment each, as far as the index knows: their files are not needed here.

@@ -9,13 +9,7 @@ import VaultModel
 @Suite("Rotate, rewrap and retire through the library", .timeLimit(.minutes(5)))
 struct GenerationActTests {
     private let length: Int64 = 300_000
-
-    private func filled() async throws -> (VaultFixture, Vault) {
-        let fixture = try await VaultFixture(ScriptedResource(length: length))
-        let vault = try await fixture.open()
-        for try await _ in vault.download(fixture.url) {}
-        return (fixture, vault)
-    }
+    private var film: ScriptedResource { ScriptedResource(length: length) }
 
     private func rewrap(_ vault: Vault) async throws -> [RewrapProgress] {
         var steps: [RewrapProgress] = []
@@ -25,7 +19,7 @@ struct GenerationActTests {
 
     @Test("The report says truthfully what needs which generation, before and after each act")
     func reports() async throws {
-        let (fixture, vault) = try await filled()
+        let (fixture, vault) = try await VaultFixture.filled(film)
         var report = try await vault.keyReport()
         #expect(report.current == 1 && report.older == [] && report.act == nil && !report.isLocatorChanging)
         #expect(report.generations.map(\.resources) == [1] && report.generations.map(\.bytes) == [length])
@@ -53,7 +47,7 @@ struct GenerationActTests {
         "A reader that began before the generation turned plays to its end, and new ones begin",
         arguments: [false, true])
     func playsOn(_ isOfNewRoot: Bool) async throws {
-        let (fixture, vault) = try await filled()
+        let (fixture, vault) = try await VaultFixture.filled(film)
         let reader = try await vault.read(fixture.url)
         var position = Int64(try #require(try await reader.next()).count)
         if isOfNewRoot {
@@ -77,7 +71,7 @@ struct GenerationActTests {
 
     @Test("A process that only reads, and was there before, opens what the owner has rewrapped meanwhile")
     func readsOn() async throws {
-        let (fixture, vault) = try await filled()
+        let (fixture, vault) = try await VaultFixture.filled(film)
         let reader = try await fixture.open(.reader)
         _ = try await vault.rotateKeys()
         _ = try await rewrap(vault)
@@ -90,7 +84,7 @@ struct GenerationActTests {
 
     @Test("A second act is told which one works on the keys, and only the owner may act")
     func secondAct() async throws {
-        let (fixture, vault) = try await filled()
+        let (fixture, vault) = try await VaultFixture.filled(film)
         try await vault.keyWork.exclusively(.reseal) {
             let errors = await [
                 #expect(throws: VaultError.self) { try await vault.rotateKeys() },
@@ -115,7 +109,7 @@ struct GenerationActTests {
 
     @Test("A generation that is not there, and the current one, are not retired")
     func notThere() async throws {
-        let (_, vault) = try await filled()
+        let (_, vault) = try await VaultFixture.filled(film)
         let current = await #expect(throws: VaultError.self) { try await vault.retireGeneration(1) }
         let unknown = await #expect(throws: VaultError.self) { try await vault.retireGeneration(7) }
         #expect(current?.code == .inUse && current?.message.contains("keys rotate") == true)
@@ -125,7 +119,7 @@ struct GenerationActTests {
 
     @Test("With a new root key the old keyring opens nothing new, old addresses are void, and a foreign key is refused")
     func newRoot() async throws {
-        let (fixture, vault) = try await filled()
+        let (fixture, vault) = try await VaultFixture.filled(film)
         let old = try Data(contentsOf: URL(filePath: fixture.place.keyring))
         let path = vault.tokens.playbackPath(for: fixture.url, expires: 4_000_000_000)
         let stranger = fixture.place.folder + "/../keys/stranger"
@@ -146,7 +140,7 @@ struct GenerationActTests {
 
     @Test("The end of a generation that was decided is finished by the next owner by itself")
     func finished() async throws {
-        let (fixture, vault) = try await filled()
+        let (fixture, vault) = try await VaultFixture.filled(film)
         _ = try await vault.rotateKeys()
         try vault.store.index.beginRetiring([1])
         await vault.close()
@@ -174,7 +168,7 @@ struct GenerationActTests {
 
     @Test("Each act on the keys leaves its receipt, and one that did nothing leaves none")
     func receipts() async throws {
-        let (fixture, vault) = try await filled()
+        let (fixture, vault) = try await VaultFixture.filled(film)
         _ = try await vault.rotateKeys()
         _ = try await rewrap(vault)
         _ = try await vault.retireGeneration(1)
@@ -193,7 +187,7 @@ struct GenerationActTests {
 
     @Test("A keyring that a backup has replaced is destroyed with the generation that it holds")
     func copies() async throws {
-        let (fixture, vault) = try await filled()
+        let (fixture, vault) = try await VaultFixture.filled(film)
         let folder = (fixture.place.keyring as NSString).deletingLastPathComponent
         let names = { try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.contains(".replaced") } }
         _ = try KeyringFile.keep(KeyringFile.read(fixture.place.keyring), of: fixture.place.keyring)

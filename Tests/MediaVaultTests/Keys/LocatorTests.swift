@@ -60,7 +60,7 @@ struct LocatorTests {
         let vault = try await fixture.open()
         #expect(try await fixture.read(vault) == 0..<length)
         let id = try await vault.name(MediaReference(fixture.url)).id
-        _ = try vault.store.orderReseal(of: [id], bytesPerSecond: 7)
+        _ = try vault.store.orderReseal(of: [id], bytesPerSecond: 7, noting: vault.auditLog)
         _ = try await vault.changeLocator()
         let newID = try await vault.name(MediaReference(fixture.url)).id
         let order = try #require(try vault.store.index.settings().resealOrder)

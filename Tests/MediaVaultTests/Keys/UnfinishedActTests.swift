@@ -9,17 +9,11 @@ import VaultModel
 @Suite("How far an act on the keys is that was broken off, is told by whoever looks", .timeLimit(.minutes(2)))
 struct UnfinishedActTests {
     private let length: Int64 = 20_000_000
-
-    private func filled() async throws -> (VaultFixture, Vault) {
-        let fixture = try await VaultFixture(ScriptedResource(seed: 17, length: length))
-        let vault = try await fixture.open()
-        #expect(try await fixture.read(vault) == 0..<length)
-        return (fixture, vault)
-    }
+    private var film: ScriptedResource { ScriptedResource(seed: 17, length: length) }
 
     @Test("A reseal: the titles and bytes that it has still to do, until it is done")
     func reseal() async throws {
-        let (fixture, vault) = try await filled()
+        let (fixture, vault) = try await VaultFixture.filled(film)
         for name in ["/second", "/third"] { for try await _ in vault.download(fixture.origin.url(name)) {} }
         #expect(try await vault.keyReport().reseal == nil)
         _ = try await vault.rotateKeys()
@@ -45,10 +39,10 @@ struct UnfinishedActTests {
 
     @Test("Shreds: how many titles, until the next owner has finished them")
     func shreds() async throws {
-        let (fixture, vault) = try await filled()
+        let (fixture, vault) = try await VaultFixture.filled(film)
         let id = try await vault.name(MediaReference(fixture.url)).id
         #expect(try await vault.keyReport().shreds == 0)
-        _ = try vault.store.shred(id, isQuick: true)
+        _ = try vault.store.shred(id, isQuick: true, noting: vault.auditLog)
         #expect(try await vault.keyReport().shreds == 1)
         await vault.close()
         let reader = try await fixture.open(.reader)

@@ -11,19 +11,16 @@ struct ConnectionTests {
         "A client that goes away while its answer waits for the origin cancels the transfer (L10)",
         arguments: [true, false])
     func lostClient(properly: Bool) async throws {
-        let gate = Gate()
-        let origin = try ScriptedOrigin(film, holdingAt: 500_000, gate)
-        defer { origin.stop() }
-        let url = origin.url()
-        try await RunningService.run(over: try await TestVault()) { service in
+        let film = try HeldFilm()
+        try await film.serve { service in
             let client = try service.client()
-            await client.request("GET", service.target(url), host: service.host, fields: ["Range": "bytes=0-"])
+            await client.request("GET", service.target(film.url), host: service.host, fields: ["Range": "bytes=0-"])
             #expect(await client.readHead()?.status == 206)
             // All that the origin has sent: from here on the answer waits.
             #expect(await client.read(500_000).count == 500_000)
             let wait = await ContinuousClock().measure {
                 if properly { await client.close() } else { await client.reset() }
-                await origin.wait { $0.last?.phase == .abandoned }
+                await film.waitUntilAbandoned()
             }
             // Promised is a second; a transfer that nobody cancels ends by itself, but only after thirty.
             #expect(wait < .seconds(10))
@@ -54,19 +51,16 @@ struct ConnectionTests {
 
     @Test("A lost client takes nobody else's answer with it (L18, X16)")
     func others() async throws {
-        let gate = Gate()
-        let origin = try ScriptedOrigin(film, holdingAt: 500_000, gate)
-        defer { origin.stop() }
-        let url = origin.url()
-        try await RunningService.run(over: try await TestVault()) { [film] service in
+        let film = try HeldFilm()
+        try await film.serve { service in
             let (leaving, staying) = (try service.client(), try service.client())
             for client in [leaving, staying] {
-                await client.request("GET", service.target(url), host: service.host)
+                await client.request("GET", service.target(film.url), host: service.host)
                 #expect(await client.readHead()?.status == 200)
                 #expect(await client.read(400_000).count == 400_000)
             }
             await leaving.close()
-            gate.open()
+            film.goOn()
             let rest = await staying.read(1_600_000)
             #expect(rest.count == 1_600_000 && film.media.matches(rest, at: 400_000))
         }
@@ -132,18 +126,15 @@ struct ConnectionTests {
 
     @Test("The service ends within its limit while answers run, and closes them")
     func shutdown() async throws {
-        let gate = Gate()
-        let origin = try ScriptedOrigin(film, holdingAt: 500_000, gate)
-        defer { origin.stop() }
-        let url = origin.url()
-        let clients = try await RunningService.run(over: try await TestVault()) { service in
+        let film = try HeldFilm()
+        let clients = try await film.serve { service in
             let (waiting, stalled, idle) = (
                 try service.client(), try service.client(receiveBuffer: 16 * 1024), try service.client()
             )
-            await waiting.request("GET", service.target(url), host: service.host)
+            await waiting.request("GET", service.target(film.url), host: service.host)
             #expect(await waiting.readHead()?.status == 200)
             #expect(await waiting.read(500_000).count == 500_000)
-            await stalled.request("GET", service.target(url), host: service.host)
+            await stalled.request("GET", service.target(film.url), host: service.host)
             #expect(await stalled.readHead()?.status == 200)
             _ = await idle.ask("GET", "/healthz", host: service.host)
             return [waiting, idle]

@@ -9,11 +9,9 @@ import VaultModel
 
 @Suite("Downloads by the control socket", .timeLimit(.minutes(5)))
 struct ControlDownloadTests {
-    private let film = ScriptedResource(seed: 5, length: 2_000_000)
-
     @Test("A download tells how it comes along, and ends with done")
     func download() async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(ScriptedResource(seed: 5, length: 2_000_000))
         defer { origin.stop() }
         let url = origin.url()
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
@@ -48,17 +46,14 @@ struct ControlDownloadTests {
 
     @Test("Two downloads and a player of one film make one transfer (C2, C7)")
     func shared() async throws {
-        let gate = Gate()
-        let origin = try ScriptedOrigin(film, holdingAt: 500_000, gate)
-        defer { origin.stop() }
-        let url = origin.url()
-        try await RunningService.run(over: try await TestVault(), hasControl: true) { [film] service in
-            let (one, other) = (try await service.download(url), try await service.download(url))
-            await origin.wait { $0.contains { $0.phase == .held } }
+        let film = try HeldFilm()
+        try await film.serve(hasControl: true) { service in
+            let (one, other) = (try await service.download(film.url), try await service.download(film.url))
+            await film.waitUntilHeld()
             let player = try service.client()
-            await player.request("GET", service.target(url), host: service.host)
+            await player.request("GET", service.target(film.url), host: service.host)
             #expect(await player.readHead()?.status == 200)
-            gate.open()
+            film.goOn()
             let played = await player.read(2_000_000)
             #expect(played.count == 2_000_000 && film.media.matches(played, at: 0))
             for client in [one, other] {
@@ -68,22 +63,19 @@ struct ControlDownloadTests {
                 }
             }
         }
-        #expect(origin.exchanges.filter { $0.request.method == "GET" }.reduce(0) { $0 + $1.bodyBytesSent } == 2_000_000)
+        #expect(film.bytesSent == 2_000_000)
     }
 
     @Test(
         "Who goes away takes the download along, and keeps its bytes; the service serves on (C11, L10)",
         arguments: [true, false])
     func lostClient(properly: Bool) async throws {
-        let gate = Gate()
-        let origin = try ScriptedOrigin(film, holdingAt: 500_000, gate)
-        defer { origin.stop() }
-        let url = origin.url()
-        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
-            let client = try await service.download(url)
-            await origin.wait { $0.contains { $0.phase == .held } }
+        let film = try HeldFilm()
+        try await film.serve(hasControl: true) { service in
+            let client = try await service.download(film.url)
+            await film.waitUntilHeld()
             if properly { await client.close() } else { await client.reset() }
-            await origin.wait { $0.last?.phase == .abandoned }
+            await film.waitUntilAbandoned()
             let answer = try await service.control("GET", "/api/v1/status")
             #expect(answer.head.status == 200)
         }
@@ -91,15 +83,12 @@ struct ControlDownloadTests {
 
     @Test("Who goes away leaves the download to others that wait for it (L18)")
     func lostOneOfTwo() async throws {
-        let gate = Gate()
-        let origin = try ScriptedOrigin(film, holdingAt: 500_000, gate)
-        defer { origin.stop() }
-        let url = origin.url()
-        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
-            let (leaving, staying) = (try await service.download(url), try await service.download(url))
-            await origin.wait { $0.contains { $0.phase == .held } }
+        let film = try HeldFilm()
+        try await film.serve(hasControl: true) { service in
+            let (leaving, staying) = (try await service.download(film.url), try await service.download(film.url))
+            await film.waitUntilHeld()
             await leaving.close()
-            gate.open()
+            film.goOn()
             guard case .done? = try await staying.lastEvent() else {
                 Issue.record("the other download did not end with done")
                 return
@@ -109,34 +98,26 @@ struct ControlDownloadTests {
 
     @Test("A detached download goes on without whoever asked for it")
     func detached() async throws {
-        let gate = Gate()
-        let origin = try ScriptedOrigin(film, holdingAt: 500_000, gate)
-        defer { origin.stop() }
-        let url = origin.url()
-        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+        let film = try HeldFilm()
+        try await film.serve(hasControl: true) { service in
             let answer = try await service.control(
-                "POST", "/api/v1/downloads", body: #"{"url":"\#(url.absoluteString)","detached":true}"#)
+                "POST", "/api/v1/downloads", body: #"{"url":"\#(film.url.absoluteString)","detached":true}"#)
             #expect(answer.head.status == 202)
-            await origin.wait { $0.contains { $0.phase == .held } }
-            gate.open()
+            await film.waitUntilHeld()
+            film.goOn()
             // A second one waits for what the first fetches.
-            for try await _ in service.vault.download(url) {}
-            #expect(try await service.vault.summary(of: url)?.isComplete == true)
+            for try await _ in service.vault.download(film.url) {}
+            #expect(try await service.vault.summary(of: film.url)?.isComplete == true)
         }
-        #expect(origin.exchanges.filter { $0.request.method == "GET" }.reduce(0) { $0 + $1.bodyBytesSent } == 2_000_000)
+        #expect(film.bytesSent == 2_000_000)
     }
 
     @Test("A service that ends says so to those whose downloads it ends, and does not wait for them")
     func shutdown() async throws {
-        let gate = Gate()
-        let origin = try ScriptedOrigin(film, holdingAt: 500_000, gate)
-        defer { origin.stop() }
-        let url = origin.url()
-        let client = try await RunningService.run(
-            over: try await TestVault(), hasControl: true, shutdownLimit: .seconds(9)
-        ) { service in
-            let client = try await service.download(url)
-            await origin.wait { $0.contains { $0.phase == .held } }
+        let film = try HeldFilm()
+        let client = try await film.serve(hasControl: true, shutdownLimit: .seconds(9)) { service in
+            let client = try await service.download(film.url)
+            await film.waitUntilHeld()
             return client
         }
         guard case .problem(let problem)? = try await client.lastEvent() else {

@@ -1,5 +1,4 @@
 import MediaVault
-import OriginTestSupport
 import Testing
 import VaultModel
 
@@ -7,8 +6,6 @@ import VaultModel
 
 @Suite("Downloads of a service", .timeLimit(.minutes(5)))
 struct DownloadBoardTests {
-    private let film = ScriptedResource(seed: 5, length: 2_000_000)
-
     private func downloads(_ service: RunningService) async throws -> [DownloadDocument] {
         let answer = try await service.control("GET", "/api/v1/downloads")
         return try JSONText.read(DownloadsDocument.self, from: answer.body).downloads
@@ -16,20 +13,17 @@ struct DownloadBoardTests {
 
     @Test("A download that was left to the service is told of by its id, and ended by it; its bytes are kept")
     func end() async throws {
-        let gate = Gate()
-        let origin = try ScriptedOrigin(film, holdingAt: 500_000, gate)
-        defer { origin.stop() }
-        let url = origin.url()
-        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
-            let order = #"{"url":"\#(url.absoluteString)","detached":true}"#
+        let film = try HeldFilm()
+        try await film.serve(hasControl: true) { service in
+            let order = #"{"url":"\#(film.url.absoluteString)","detached":true}"#
             let begun: DownloadBegun = try JSONText.read(
                 from: try await service.control("POST", "/api/v1/downloads", body: order).body)
-            await origin.wait { $0.contains { $0.phase == .held } }
+            await film.waitUntilHeld()
             let running = try #require(try await downloads(service).first)
-            #expect(running.id == begun.id && running.state == .running && running.url == url.absoluteString)
+            #expect(running.id == begun.id && running.state == .running && running.url == film.url.absoluteString)
             let ended = try await service.control("DELETE", "/api/v1/downloads?id=\(begun.id)")
             #expect(ended.head.status == 200)
-            await origin.wait { $0.last?.phase == .abandoned }
+            await film.waitUntilAbandoned()
             await service.server.api.downloads.wait { $0.first?.state == .ended }
             for target in ["downloads?id=\(begun.id)", "downloads?id=99"] {
                 #expect(try await service.control("DELETE", "/api/v1/\(target)").head.status == 404)
@@ -42,13 +36,10 @@ struct DownloadBoardTests {
 
     @Test("Who waits for a download that somebody else ends is told so")
     func endedByAnother() async throws {
-        let gate = Gate()
-        let origin = try ScriptedOrigin(film, holdingAt: 500_000, gate)
-        defer { origin.stop() }
-        let url = origin.url()
-        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
-            let client = try await service.download(url)
-            await origin.wait { $0.contains { $0.phase == .held } }
+        let film = try HeldFilm()
+        try await film.serve(hasControl: true) { service in
+            let client = try await service.download(film.url)
+            await film.waitUntilHeld()
             let id = try #require(try await downloads(service).first?.id)
             #expect(try await service.control("DELETE", "/api/v1/downloads?id=\(id)").head.status == 200)
             guard case .problem(let problem)? = try await client.lastEvent() else {

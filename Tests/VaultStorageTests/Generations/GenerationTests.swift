@@ -151,7 +151,7 @@ struct GenerationTests {
         try store.index.write { db in
             try db.execute(
                 sql: """
-                    CREATE TRIGGER refuse BEFORE INSERT ON generation BEGIN SELECT RAISE(ABORT, 'no'); END
+                    CREATE TRIGGER refuse BEFORE INSERT ON generation WHEN NEW.number > 1 BEGIN SELECT RAISE(ABORT, 'no'); END
                     """)
         }
         #expect(throws: (any Error).self) { try store.addGeneration(noting: log) }

@@ -1,0 +1,40 @@
+import Synchronization
+import VaultCrypto
+package import VaultModel
+
+// Receipts that are due: the index remembers them until they are written, and an owner may be killed in between.
+extension AuditLog {
+    /// The number of the last receipt: one that becomes due now will have a higher one.
+    ///
+    /// - Throws: ``VaultError`` where the log cannot be read.
+    package func lastSequence() throws -> Int64 {
+        let end = try Self.translating("audit.log cannot be read") { () throws(FileFailure) in try file.end() }
+        return max(Self.sequence(of: end), store.keyring.receiptSequence)
+    }
+
+    /// The receipts behind a number that this vault's own key has signed. The keyring counts them from now on, where their
+    /// writer was killed before it did.
+    ///
+    /// - Parameter sequence: nil where nobody has noted it: then there are none.
+    /// - Throws: ``VaultError`` where the log cannot be read, or the keyring not be written.
+    package func receipts(after sequence: Int64?) throws -> [Receipt] {
+        guard let sequence else { return [] }
+        let log = try Self.translating("audit.log cannot be read") { () throws(FileFailure) in try file.contents() }
+        let anchor = try store.keyring.auditAnchor()
+        var receipts: [Receipt] = []
+        for bytes in AuditCheck.lines(of: log).reversed() {
+            guard let line = ReceiptLine(bytes) else { continue }
+            guard line.receipt.sequence > sequence else { break }
+            guard line.isGenuine, line.publicKey == anchor.publicKey, line.vaultID == anchor.vaultID else { continue }
+            receipts.append(line.receipt)
+        }
+        if let last = receipts.map(\.sequence).max(), last > anchor.sequence {
+            try writing.withLock { _ in
+                try store.changeKeyring(at: place, isRemembered: false) { editing in
+                    editing.document.receiptSequence = max(editing.document.receiptSequence, last)
+                }
+            }
+        }
+        return receipts
+    }
+}

@@ -1,0 +1,44 @@
+import MediaVault
+import OriginTestSupport
+import VaultModel
+
+/// A film whose origin stops in the middle of it until it may go on, and a service that plays it.
+final class HeldFilm: Sendable {
+    private static let length: Int64 = 2_000_000
+    /// The byte at which the origin stops.
+    private static let heldAt: Int64 = 500_000
+
+    let origin: ScriptedOrigin
+    let media: PseudoRandomMedia
+    var url: MediaURL { origin.url() }
+    private let gate = Gate()
+
+    init() throws {
+        let film = ScriptedResource(seed: 5, length: Self.length)
+        media = film.media
+        origin = try ScriptedOrigin(film, holdingAt: Self.heldAt, gate)
+    }
+
+    /// Runs a service over an empty vault while `body` runs, and ends it.
+    func serve<Value: Sendable>(
+        hasControl: Bool = false, shutdownLimit: Duration = .milliseconds(200),
+        _ body: @escaping @Sendable (RunningService) async throws -> Value
+    ) async throws -> Value {
+        try await RunningService.run(
+            over: try await TestVault(), hasControl: hasControl, shutdownLimit: shutdownLimit, body)
+    }
+
+    /// Waits until the origin has stopped.
+    func waitUntilHeld() async { await origin.wait { $0.contains { $0.phase == .held } } }
+
+    /// Waits until whoever asked last has gone away.
+    func waitUntilAbandoned() async { await origin.wait { $0.last?.phase == .abandoned } }
+
+    /// Lets the origin go on.
+    func goOn() { gate.open() }
+
+    /// Body bytes that the origin has put on the wire.
+    var bytesSent: Int64 {
+        origin.exchanges.filter { $0.request.method == "GET" }.reduce(0) { $0 + $1.bodyBytesSent }
+    }
+}

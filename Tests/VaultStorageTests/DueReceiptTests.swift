@@ -1,0 +1,124 @@
+import Foundation
+import Testing
+import VaultCrypto
+import VaultModel
+import VaultTestSupport
+
+@testable import VaultStorage
+
+@Suite("A receipt that is due is written once, though its writer was killed before that was noted")
+struct DueReceiptTests {
+    private let vault: TemporaryVault
+    private let store: VaultStore
+    private let log: AuditLog
+    private let film: ResourceID
+
+    init() throws {
+        vault = try TemporaryVault()
+        store = try vault.open()
+        log = vault.log(of: store)
+        film = try store.addMedia("film", length: 9).id
+    }
+
+    private var path: String { vault.folder + "/audit.log" }
+
+    private func acts() throws -> [Receipt.Act] {
+        let report = try AuditLog.report(on: vault.folder, keyring: store.keyring)
+        #expect(report.isSound)
+        return report.receipts.map(\.act)
+    }
+
+    @Test("A shred: neither is it told twice nor the generation turned twice", arguments: [false, true])
+    func shred(isQuick: Bool) throws {
+        _ = try store.shred(film, isQuick: isQuick, noting: log)
+        let pending = try store.index.settings().pendingShreds
+        _ = try store.finishShreds(noting: log)
+        let before = try acts()
+        #expect(before == (isQuick ? [.shred] : [.rotate, .retire, .shred]))
+        try store.index.changeSettings { $0.pendingShreds = pending }
+        _ = try store.finishShreds(noting: log)
+        #expect(try acts() == before && store.index.settings().pendingShreds.isEmpty)
+        // The same title once more is another shred.
+        let again = try store.addMedia("film", length: 9).id
+        #expect(again == film)
+        _ = try store.shred(again, isQuick: true, noting: log)
+        _ = try store.finishShreds(noting: log)
+        #expect(try acts() == before + [.shred])
+        try store.close()
+    }
+
+    @Test("A reseal, of titles by name and of everything", arguments: [false, true])
+    func reseal(isOfAll: Bool) throws {
+        let other = try store.addMedia("other", length: 9).id
+        let order = try store.orderReseal(of: isOfAll ? nil : [film, other], bytesPerSecond: nil, noting: log)
+        try store.finishResealOrder(order, of: isOfAll ? [film, other] : [film], noting: log)
+        #expect(try acts() == [.reseal])
+        try store.index.changeSettings { $0.resealOrder = order }
+        try store.finishResealOrder(order, of: [film, other], noting: log)
+        // Of those that were named the one that had no receipt has one now.
+        #expect(try acts() == (isOfAll ? [.reseal] : [.reseal, .reseal]))
+        let next = try store.orderReseal(of: isOfAll ? nil : [film], bytesPerSecond: nil, noting: log)
+        try store.finishResealOrder(next, of: [film], noting: log)
+        #expect(try acts().count == (isOfAll ? 2 : 3))
+        try store.close()
+    }
+
+    @Test("One that the keyring does not count is counted then, so that a log without it is seen to be cut")
+    func uncounted() throws {
+        let keyring = try vault.keyringPlace().read()
+        try log.note(.shred, outcome: .removed, subject: film)
+        try store.close()
+        try vault.keyringPlace().write(keyring)
+        let opened = try VaultStore.open(
+            at: vault.folder, keyring: TemporaryVault.unlock(vault.keyringFile), access: .owner)
+        #expect(opened.keyring.receiptSequence == 0)
+        let log = vault.log(of: opened)
+        #expect(try log.lastSequence() == 1)
+        #expect(try log.receipts(after: nil).isEmpty && opened.keyring.receiptSequence == 0)
+        #expect(try log.receipts(after: 0).map(\.subject) == [log.subject(of: film)])
+        #expect(try TemporaryVault.unlock(vault.keyringFile).receiptSequence == 1)
+        #expect(try log.receipts(after: 1).isEmpty)
+        try opened.close()
+    }
+
+    @Test("A line that this vault's key has not signed spares nobody the work")
+    func forged() throws {
+        let other = try store.addMedia("other", length: 9).id
+        try log.note(.shred, outcome: .destroyed, subject: other)
+        let (name, wanted) = (try #require(log.subject(of: other)), try #require(log.subject(of: film)))
+        let text = try String(contentsOfFile: path, encoding: .utf8).replacing(name, with: wanted)
+        #expect(text.contains(wanted))
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        #expect(try log.receipts(after: 0).isEmpty)
+        try store.close()
+    }
+
+    @Test(
+        "Only a later receipt for the same resource is that of a shred",
+        arguments: [
+            (5, "shred", "aa", true), (4, "shred", "aa", false), (5, "reseal", "aa", false), (5, "shred", "bb", false),
+            (nil, "shred", "aa", false),
+        ] as [(Int64?, String, String, Bool)])
+    func noted(sequence: Int64?, act: String, subject: String, isNoted: Bool) {
+        let receipt = Receipt(
+            sequence: sequence ?? 5, time: 1, act: Receipt.Act(rawValue: act), outcome: .removed, generation: 1,
+            subject: subject, resources: nil)
+        let pending = PendingShred(subject: "aa", isQuick: false, after: sequence == nil ? nil : 4)
+        #expect(pending.isNoted(in: [receipt]) == isNoted)
+        #expect(PendingShred(pending.object) == pending)
+    }
+
+    @Test("A title that is shredded again before its receipt is written has one due, as thorough as either time asks")
+    func together() {
+        var settings = VaultSettings()
+        for (isQuick, after) in [(false, 3), (true, 7)] as [(Bool, Int64)] {
+            settings.add(PendingShred(subject: "aa", isQuick: isQuick, after: after))
+        }
+        settings.add(PendingShred(subject: "bb", isQuick: true, after: 7))
+        #expect(
+            settings.pendingShreds == [
+                PendingShred(subject: "aa", isQuick: false, after: 7),
+                PendingShred(subject: "bb", isQuick: true, after: 7),
+            ])
+    }
+}
