@@ -104,7 +104,7 @@ class WebPages(VaultCase):
         cls.addClassCleanup(cls.browser.close)
 
     def state(self):
-        return self.vault.result("list", "--json"), self.vault.bytes_fetched()
+        return json.loads(self.vault.result("list", "--json")), self.vault.bytes_fetched()
 
     def attack(self, page, name):
         title = self.origin.url(name)
@@ -131,10 +131,25 @@ class WebPages(VaultCase):
         """What is held, pinned or not, is as closed to a page of another site as what is not"""
         title = f"{NAME}?held"
         client.digest(self.vault.address(self.origin.url(title)))
+        # What was read last is sealed a moment later.
+        url = self.origin.url(title)
+        self.assert_eventually(lambda: [item["complete"] for item in self.state()[0] if item["url"] == url], [True])
         before = self.state()
         _, done = self.attack(self.pages.origin(EVIL) + "/", title)
         self.assert_nothing_came_of(done)
         self.assertEqual(self.state(), before, "the vault has changed")
+
+    def test_page_in_place_of_media(self):
+        """A page that an origin sent in place of media runs nothing in the name of the service (threat 8)"""
+        script = "fetch(location.pathname.replace('page.html', 'secret.mp4'))"
+        origin = PageServer(f"<!doctype html><title>page</title><body><script>{script}</script></body>")
+        self.addCleanup(origin.stop)
+        self.browser.visit(origin.origin("127.0.0.1") + "/page.html", "() => fetch('/after').then(() => 1)")
+        self.assertIn("/secret.mp4", origin.asked, "the page does nothing by itself")
+        del origin.asked[:]
+        address = self.vault.address(origin.origin("127.0.0.1") + "/page.html")
+        status, _ = self.browser.visit(address, "() => document.title")
+        self.assertEqual((status, origin.asked), (200, ["/page.html"]))
 
     def test_rebinding(self):
         """A page whose own name leads to this machine is misdirected before anything is looked up (threat 7)"""

@@ -29,6 +29,27 @@ struct PlaceTests {
         #expect(wrong?.code == .wrongKey)
     }
 
+    @Test("A folder in which others can write is no vault's, for whoever opens or makes one (threat 6)")
+    func sharedFolder() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 1))
+        let (folder, files) = (fixture.place.folder, FileManager.default)
+        func refusal(_ body: () async throws -> Void) async -> VaultError.Code? {
+            await #expect(throws: VaultError.self) { try await body() }?.code
+        }
+        for mode in [0o770, 0o702] {
+            try files.setAttributes([.posixPermissions: mode], ofItemAtPath: folder)
+            #expect(await refusal { _ = try await fixture.open() } == .storage)
+            #expect(await refusal { _ = try await fixture.open(.reader) } == .storage)
+        }
+        try files.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder)
+        await (try fixture.open()).close()
+        let other = VaultPlace(folder: folder + "/../other", keyring: fixture.place.keyring)
+        try files.createDirectory(
+            atPath: other.folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o777])
+        try files.setAttributes([.posixPermissions: 0o777], ofItemAtPath: other.folder)
+        #expect(await refusal { _ = try await Vault.initialize(other, unlock: fixture.unlock) } == .storage)
+    }
+
     @Test("Making a vault twice touches nothing that is there")
     func initializedTwice() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 70_000))

@@ -6,6 +6,8 @@ public struct MediaHead: Hashable, Sendable {
     public let entityTag: EntityTag
     /// Where its bytes lie.
     public let source: MediaReader.Source
+    /// Whether the vault knew what the resource is before it was asked for this head.
+    public let isKnown: Bool
     /// Whether ranges cannot be given yet: the origin cannot jump and not all is held, or its length is not known.
     public let isWholeAnswer: Bool
     /// Why bytes that would be fetched now are not stored; nil where they are.

@@ -44,7 +44,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
     /// The most bytes given at a time: two blocks.
     public static let chunkBytes = 64 << 10
 
-    private let loader: ResourceLoader
+    let loader: ResourceLoader
     private let lease: LoaderLease
     private let id: ReaderState.ID
     private let progress: Mutex<Progress>
@@ -92,7 +92,10 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
 
     /// Why the bytes that come from the origin are handed on without being stored; nil where they are stored, and where
     /// all is held. It is true for the moment: a store that refuses is asked again, and may take the next ones.
-    public var bypass: StoreRefusal? {
+    public var bypass: StoreRefusal? { bypass(of: source) }
+
+    /// The same of bytes that lie elsewhere than the reader's own.
+    package func bypass(of source: Source) -> StoreRefusal? {
         source == .held ? nil : loader.look { $0.refusesAll ? $0.bypass : $0.bypass(id) }
     }
 

@@ -150,7 +150,8 @@ extension ResourceLoader {
         return Opening(
             reader: id, information: information, entityTag: entityTag, range: given,
             isWholeAnswer: isWhole && requested != .whole, isShortened: given != range, isCutOff: isCut,
-            source: .of(range, present), inquiry: inquiry)
+            // Of what is cut off nothing is fetched.
+            source: isCut ? .held : .of(range, present), inquiry: inquiry)
     }
 
     /// Finds out how long the resource is: by a HEAD, or by its first byte where HEAD is refused.
@@ -163,12 +164,13 @@ extension ResourceLoader {
     func head() async throws -> MediaHead {
         try await ready()
         let inquiry = try await inquire(at: nil)
+        let isKnown = look { $0.information != nil }
         let information = try await learnInformation()
         guard let entityTag = record.entityTag else { throw MediaReader.changed(url, 0) }
         return MediaHead(
             information: information, entityTag: entityTag,
             source: .of(information.length.map { 0..<$0 }, look { $0.present }),
-            isWholeAnswer: answersWhole(.from(0), information), bypass: bypass(for: information.length),
+            isKnown: isKnown, isWholeAnswer: answersWhole(.from(0), information), bypass: bypass(for: information.length),
             staleness: inquiry.staleness, originStatus: inquiry.originStatus)
     }
 

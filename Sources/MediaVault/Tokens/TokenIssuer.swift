@@ -87,6 +87,32 @@ public struct TokenIssuer: Sendable {
     /// The same as ``reference(ofTarget:now:)``, to be kept: finding out costs more than asking ``isGood(_:now:)``.
     package func admission(ofTarget target: String, now: Int64) -> Admission? {
         let revision = keyring.revision
+        guard var opened = address(target), opened.expires > now else { return nil }
+        // An address that leads to another opens no more than that one does; each is shorter, so this ends.
+        while let inner = address(within: opened.reference) {
+            guard inner.expires > now else { return nil }
+            opened = opened.leading(to: inner)
+        }
+        return Admission(reference: opened.reference, expires: opened.expires, revision: revision)
+    }
+
+    /// What a reference means that was given this vault's own address for players in place of a URL: stored as it is, its
+    /// bytes would be stored twice. Whose address it is shows in its capability alone, expired or not.
+    func unwrapped(_ reference: MediaReference) -> MediaReference {
+        var outer = OwnAddress(reference: reference, expires: .max)
+        while let inner = address(within: outer.reference) { outer = outer.leading(to: inner) }
+        return outer.reference
+    }
+
+    private func address(within reference: MediaReference) -> OwnAddress? {
+        let url = reference.url
+        guard url.path.hasPrefix("/media/") else { return nil }
+        return address(url.path + (url.query.map { "?\($0)" } ?? ""))
+    }
+
+    /// What a target names, where its capability is this vault's and covers it, and until when; nil for every other target
+    /// alike.
+    private func address(_ target: String) -> OwnAddress? {
         // Byte by byte: as characters a slash may be part of something larger, and it takes longer.
         let parts = target.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 5, omittingEmptySubsequences: false)
             .map(Substring.init)
@@ -101,31 +127,11 @@ public struct TokenIssuer: Sendable {
         let right = mac(
             expiry: capability.expiry, depth: capability.depth, kind: capability.kind, url: url, prefix: prefix,
             name: capability.name)
-        guard ConstantTime.areEqual(right, capability.mac), capability.expiry > now else { return nil }
+        guard ConstantTime.areEqual(right, capability.mac) else { return nil }
         var reference = MediaReference(url, contentID: capability.name?.contentID)
         reference.principal = capability.name?.principal
         reference.isDerived = capability.kind == .derived
-        return Admission(reference: reference, expires: capability.expiry, revision: revision)
-    }
-
-    /// What a reference means that was given this vault's own address for players in place of a URL: stored as it is, its
-    /// bytes would be stored twice. Whose address it is shows in its capability alone, expired or not.
-    func unwrapped(_ reference: MediaReference) -> MediaReference {
-        var inner = reference
-        // An address of an address is somebody's mistake, and one more is enough.
-        for _ in 0..<4 {
-            let url = inner.url
-            guard url.path.hasPrefix("/media/"),
-                let found = self.reference(
-                    ofTarget: url.path + (url.query.map { "?\($0)" } ?? ""), now: .min)
-            else { break }
-            inner.url = found.url
-            inner.contentID = inner.contentID ?? found.contentID
-            inner.principal = inner.principal ?? found.principal
-            // Whoever gives the address anew has not named what it leads to.
-            inner.isDerived = inner.isDerived || found.isDerived
-        }
-        return inner
+        return OwnAddress(reference: reference, expires: capability.expiry)
     }
 
     /// Whether a text is the admin token, found out in a time that does not depend on how much of it is right.

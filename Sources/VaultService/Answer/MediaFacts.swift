@@ -54,7 +54,10 @@ extension MediaFacts {
             information: head.information, entityTag: head.entityTag,
             lastModified: .init(of: head.information, now: now), range: nil,
             isWholeAnswer: head.isWholeAnswer,
-            cacheStatus: CacheStatus(head.source, head.bypass, head.staleness, originStatus: head.originStatus),
+            // What was known is told without a byte that is missing.
+            cacheStatus: CacheStatus(
+                head.isKnown ? .held : head.source, head.isKnown ? nil : head.bypass, head.staleness,
+                originStatus: head.originStatus),
             originStatus: head.originStatus)
     }
 }

@@ -2,8 +2,7 @@ import HTTPTypes
 import NIOCore
 import VaultModel
 
-/// What a request has to pass before anything is looked up for it: the name it came by, who made it, and of what kind a
-/// change is that it brings.
+/// What a request has to pass before anything is looked up for it: the name it came by, and who made it.
 struct RequestGate: Sendable {
     enum Verdict {
         /// It is answered with this and nothing else.
@@ -45,8 +44,7 @@ struct RequestGate: Sendable {
             return asksFirst ? .preflight(grant) : .admitted(grant)
         case .allowed, .foreign: return .refused(ErrorAnswer.foreignPage)
         }
-        guard case .api = route, !request.isHarmless, request.hasBody, !request.isJSON else { return .admitted(nil) }
-        return .refused(ErrorAnswer.notJSON)
+        return .admitted(nil)
     }
 }
 
@@ -65,15 +63,15 @@ extension HTTPRequest {
         (authority.map { [$0] } ?? []) + headerFields.filter { $0.name.canonicalName == "host" }.map(\.value)
     }
 
-    /// Whether it can change nothing.
-    fileprivate var isHarmless: Bool { method == .get || method == .head || method == .options }
-
     var hasBody: Bool {
         headerFields[.contentLength].map { $0 != "0" } ?? (headerFields[.transferEncoding] != nil)
     }
 
-    /// A form of a page's, which its browser sends without asking, says something else.
-    fileprivate var isJSON: Bool {
-        (headerFields[.contentType] ?? "").prefix { $0 != ";" }.trimmingBlanks().isEqualIgnoringCase("application/json")
+    /// Whether what it brings may change something. A form of a page's, which its browser sends without asking, says that it
+    /// is something other than JSON.
+    var mayChange: Bool {
+        method == .get || method == .head || method == .options || !hasBody
+            || (headerFields[.contentType] ?? "").prefix { $0 != ";" }.trimmingBlanks()
+                .isEqualIgnoringCase("application/json")
     }
 }

@@ -81,16 +81,17 @@ struct MediaResponder: Sendable {
     }
 
     private func several(_ parts: [ByteRange], of judged: MediaFacts?) async throws -> Response? {
-        guard let (reader, facts) = try await open(parts[0].asRequested, of: judged) else { return nil }
-        var given = parts
-        if await vault.modeInForce(for: reference) == .offline {
-            let held = ByteRanges(try await held())
-            given = [parts[0]] + parts.dropFirst().compactMap { $0.held(in: held) }
-        }
-        guard reader.range == parts[0], given.count > 1, let total = facts.information.length else {
-            // The first part alone is there, or it ends before a hole: an answer may give less than was asked for.
+        guard let (reader, opened) = try await open(parts[0].asRequested, of: judged) else { return nil }
+        var facts = opened
+        guard reader.range == parts[0], let total = facts.information.length else {
+            // It ends before a hole: an answer may give less than was asked for.
             return media(reader, AnswerPlan(facts, isRanged: true))
         }
+        let (given, source) = try await watch.during { try await reader.obtainable(of: parts) }
+        // Of one part that is left, an answer with one range tells all.
+        guard given.count > 1, given[0] == parts[0] else { return media(reader, AnswerPlan(facts, isRanged: true)) }
+        facts.cacheStatus = CacheStatus(
+            source, reader.bypass(of: source), reader.staleness, originStatus: facts.originStatus)
         let multipart = Multipart(boundary: try vault.freshText(), type: facts.type, total: total, parts: given)
         let body = MultipartBody(multipart: multipart, first: reader, channel: context.channel, watch: watch) {
             [vault, reference] part in

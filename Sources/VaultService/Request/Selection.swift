@@ -46,7 +46,4 @@ enum Selection: Hashable, Sendable {
 extension ByteRange {
     /// The range as a request would name it; it is not empty.
     var asRequested: RequestedRange { .closed(first: lowerBound, last: upperBound - 1) }
-
-    /// The bytes from its first on that are held without a gap; nil where the first is not.
-    func held(in held: ByteRanges) -> ByteRange? { held.run(at: lowerBound)?.clamped(to: self) }
 }

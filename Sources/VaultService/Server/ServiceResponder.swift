@@ -54,6 +54,7 @@ struct ServiceResponder: HTTPResponder {
                 return short(ErrorAnswer.notFound)
             }
             guard case .api(let route) = route else { return try await api.showMetrics(to: request, context: context) }
+            guard request.head.mayChange else { return short(ErrorAnswer.notJSON) }
             return try await api.respond(to: request, about: route, context: context)
         case .readiness: return try await api.showReadiness(to: request, context: context)
         case .health, .media:

@@ -23,6 +23,13 @@ package protocol FileSystem: Sendable {
     func size(of path: String) throws(FileFailure) -> Int64
     /// Bytes that may still be written on the file system that a path lies on.
     func freeBytes(at path: String) throws(FileFailure) -> Int64
+    /// Whether a folder is another user's, or others may write in it. To root every folder is its own.
+    func isShared(_ folder: String) throws(FileFailure) -> Bool
+}
+
+extension FileSystem {
+    /// A file system of one user.
+    package func isShared(_ folder: String) throws(FileFailure) -> Bool { false }
 }
 
 /// An open file. Closed when the last reference goes.

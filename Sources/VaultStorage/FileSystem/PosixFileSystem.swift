@@ -84,6 +84,12 @@ package struct PosixFileSystem: FileSystem {
         return overflow ? .max : bytes
     }
 
+    package func isShared(_ folder: String) throws(FileFailure) -> Bool {
+        var status = stat()
+        guard unsafe stat(folder, &status) == 0 else { throw .last("stat") }
+        return status.st_mode & 0o022 != 0 || ![status.st_uid, 0].contains(geteuid())
+    }
+
     // Outside the method, where the name would mean the method.
     private static func systemRename(_ path: String, _ newPath: String) -> Int32 {
         #if canImport(Glibc)

@@ -42,6 +42,7 @@ package final class IndexRebuild: Sendable {
         now: @escaping @Sendable () -> Int64 = WallClock.now
     ) throws {
         guard fileSystem.exists(folder) else { throw VaultStore.absence(at: folder, fileSystem: fileSystem) }
+        try VaultStore.requireOwn(folder, fileSystem)
         let lock = try VaultLock(folder: folder)
         let backup = folder + "/catalog.backup"
         guard fileSystem.exists(backup) else {

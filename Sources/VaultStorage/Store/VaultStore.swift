@@ -93,12 +93,27 @@ package final class VaultStore: Sendable {
             .integrity, "the vault at \(folder) has lost its index.sqlite; make it anew with index rebuild")
     }
 
+    /// Refuses a folder in which somebody else could put another file in the place of one of the vault's.
+    ///
+    /// - Throws: ``VaultError`` with code `storage`.
+    static func requireOwn(_ folder: String, _ fileSystem: any FileSystem) throws {
+        do throws(FileFailure) {
+            guard try fileSystem.isShared(folder) else { return }
+        } catch {
+            throw error.vaultError("the vault's folder cannot be looked at")
+        }
+        throw VaultError(
+            .storage,
+            "the vault's folder \(folder) is another user's, or others can write in it; run this as its owner, and chmod 700 it")
+    }
+
     /// Makes the folder of a new vault: owner's eyes only, every folder there and synced, the index empty.
     package static func create(
         at folder: String, keyring: Keyring, fileSystem: any FileSystem = PosixFileSystem()
     ) throws {
         do {
             try fileSystem.createDirectory(folder)
+            try requireOwn(folder, fileSystem)
             let lock = try VaultLock(folder: folder)
             guard !exists(at: folder, fileSystem: fileSystem) else {
                 throw VaultError(
@@ -145,6 +160,7 @@ package final class VaultStore: Sendable {
         now: @escaping @Sendable () -> Int64 = WallClock.now
     ) throws -> VaultStore {
         guard exists(at: folder, fileSystem: fileSystem) else { throw absence(at: folder, fileSystem: fileSystem) }
+        try requireOwn(folder, fileSystem)
         let path = folder + "/index.sqlite"
         switch access {
         case .reader:

@@ -8,15 +8,19 @@ import threading
 
 
 class PageServer:
-    """An empty page at every path, whatever host name it is visited by."""
+    """A page at every path, whatever host name it is visited by: an empty one, unless another is given."""
 
-    def __init__(self):
+    def __init__(self, page="<!doctype html><title>page</title><body></body>"):
+        self.asked = []
+        server = self
+
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
+                server.asked.append(self.path)
                 self.send_response(200)
                 self.send_header("Content-Type", "text/html")
                 self.end_headers()
-                self.wfile.write(b"<!doctype html><title>page</title><body></body>")
+                self.wfile.write(page.encode())
 
             def log_message(self, *_):
                 pass

@@ -68,6 +68,11 @@ struct GuardTests {
             let (capability, rest) = (String(parts[2]), String(parts[3]))
             let expired = service.vault.tokens.playbackPath(for: url, expires: 1)
             let other = capability.last == "0" ? "1" : "0"
+            // One that covers every path of its host, the service's own addresses among them.
+            let root = service.vault.tokens.playbackPath(
+                for: try MediaURL("http://\(url.authority)/x.mp4"), expires: .max)
+            let within = String(root.dropLast("/x.mp4".count))
+            let hidden = [1, 2, 5].map { String(repeating: within, count: $0) + expired }
             let targets = [
                 "/", "/x", "/media", "/media/", "/media/x", "//media/\(capability)/\(rest)", "/media/" + rest,
                 "/media/\(capability.dropLast())/\(rest)", "/media/\(capability)\(other)/\(rest)",
@@ -75,7 +80,7 @@ struct GuardTests {
                 good.replacing("/http/", with: "/https/"), good.replacing("/a/", with: "/a/../b/"),
                 good.replacing("/film", with: "/..%2f\\film"), good.replacing("/http/", with: "/file/"),
                 "/api/v1/status", "/api/v1/other", "/metrics", "/media/" + String(repeating: "a", count: 60_000),
-            ]
+            ] + hidden
             let client = try service.client()
             var bodies: Set<[UInt8]> = []
             for target in targets {
@@ -83,9 +88,19 @@ struct GuardTests {
                 #expect(answer.head.status == 404, "\(target.prefix(60))")
                 bodies.insert(answer.body)
             }
+            // What is sent along is no question of its own to who may not ask.
+            for path in ["/api/v1/pins", "/api/v1/other"] {
+                let answer = try #require(await client.ask("POST", path, host: service.host, body: "url=x"))
+                #expect(answer.head.status == 404, "\(path)")
+                bodies.insert(answer.body)
+            }
             #expect(bodies.count == 1)
-            let answer = try #require(await client.ask("GET", good, host: service.host))
-            #expect(answer.head.status == 200)
+            for target in [good, within + good] {
+                let answer = try #require(await client.ask("GET", target, host: service.host))
+                #expect(answer.head.status == 200)
+            }
+            // What was held all along is no more open by it.
+            #expect(await client.ask("GET", within + expired, host: service.host)?.head.status == 404)
         }
     }
 

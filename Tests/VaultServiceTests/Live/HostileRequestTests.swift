@@ -93,7 +93,10 @@ struct HostileRequestTests {
         try await service { service, _ in
             let client = try service.client()
             await client.send(request.replacing("Host: h", with: "Host: \(service.host)"))
-            #expect(await client.readHead()?.status == 400)
+            let head = try #require(await client.readHead())
+            #expect(head.status == 400)
+            await client.send("GET /healthz HTTP/1.1\r\nHost: \(service.host)\r\n\r\n")
+            #expect(await client.readToEnd().count == Int(head.fields["content-length"] ?? "0"))
         }
     }
 

@@ -29,7 +29,7 @@ struct MultipartAnswerTests {
             let before = origin.exchanges.reduce(0) { $0 + $1.bodyBytesSent }
             let asked: [ByteRange] = [500_000..<500_100, 10..<90_000, 99_990..<100_010]
             let client = try service.client()
-            for status in ["MediaVault; fwd=miss; stored", "MediaVault; hit"] {
+            for status in ["MediaVault; fwd=partial; stored", "MediaVault; hit"] {
                 let (head, body) = try #require(
                     await client.ask("GET", service.target(url), host: service.host, fields: ["Range": ranges(asked)]))
                 #expect(head.status == 206 && head.fields["cache-status"] == status)
@@ -39,6 +39,27 @@ struct MultipartAnswerTests {
             }
             let fetched = origin.exchanges.reduce(0) { $0 + $1.bodyBytesSent } - before
             #expect(fetched == 100 + 10)
+            // The first part alone is held.
+            let mixed = try #require(try await service.ask("GET", url, ["Range": "bytes=0-9,700000-700009"]))
+            #expect(mixed.head.fields["cache-status"] == "MediaVault; fwd=partial; stored")
+        }
+    }
+
+    @Test("Where the origin is out of reach parts end where what is held ends, too")
+    func unreachable() async throws {
+        let origin = try ScriptedOrigin(film)
+        try await service(origin) { [film, ranges] service, url in
+            _ = try await service.ask("GET", url, ["Range": "bytes=0-199999"])
+            origin.stop()
+            // Until it has been found out, an origin that answered a moment ago counts as there.
+            #expect(try await service.ask("GET", url, ["Range": "bytes=500000-"])?.head.status == 504)
+            let asked: [ByteRange] = [0..<10, 199_000..<300_000, 500_000..<500_010]
+            let (head, body) = try #require(try await service.ask("GET", url, ["Range": ranges(asked)]))
+            #expect(head.status == 206 && head.fields["cache-status"] == "MediaVault; hit")
+            let parts = try #require(BodyPart.parts(of: body, type: head.fields["content-type"]))
+            #expect(parts.map(\.bytes) == [film.media.bytes(0..<10), film.media.bytes(199_000..<200_000)])
+            let alone = try #require(try await service.ask("GET", url, ["Range": "bytes=0-9,500000-500009"]))
+            #expect(alone.head.fields["content-range"] == "bytes 0-9/1000000" && alone.body == film.media.bytes(0..<10))
         }
     }
 

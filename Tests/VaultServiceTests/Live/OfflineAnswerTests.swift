@@ -62,6 +62,7 @@ struct OfflineAnswerTests {
             #expect(head.fields["content-range"] == "bytes 100-\(99 + body.count)/1000000")
             #expect(body.count >= 199_900 && body.count < 999_900)
             #expect(film.media.matches(body, at: 100))
+            #expect(head.fields["cache-status"] == "MediaVault; hit", "nobody was asked")
         }
     }
 

@@ -64,7 +64,8 @@ struct RangeAnswerTests {
             for (name, value) in [
                 ("content-type", "video/mp4"), ("accept-ranges", "bytes"), ("cache-control", "no-store"),
                 ("x-content-type-options", "nosniff"), ("referrer-policy", "no-referrer"),
-                ("cross-origin-resource-policy", "same-origin"), ("last-modified", "Sat, 21 Nov 2026 12:00:00 GMT"),
+                ("cross-origin-resource-policy", "same-origin"), ("content-security-policy", "sandbox"),
+                ("last-modified", "Sat, 21 Nov 2026 12:00:00 GMT"),
                 ("cache-status", "MediaVault; fwd=miss; stored"),
             ] {
                 #expect(head.fields[name] == value, "\(name)")
@@ -73,6 +74,8 @@ struct RangeAnswerTests {
             #expect(again.fields["cache-status"] == "MediaVault; hit")
             let (more, _) = try #require(try await service.ask("GET", url, ["Range": "bytes=0-99999"]))
             #expect(more.fields["cache-status"] == "MediaVault; fwd=partial; stored")
+            let told = try #require(try await service.ask("HEAD", url)).head
+            #expect(told.fields["cache-status"] == "MediaVault; hit", "all that it tells was known")
         }
     }
 

@@ -50,6 +50,7 @@ struct StatusTableTests {
             let (cut, held) = try #require(try await service.ask("GET", url, ["Range": "bytes=100-"]))
             #expect(cut.status == 206 && cut.fields["content-range"] == "bytes 100-199999/1000000")
             #expect(held.count == 199_900 && film.media.matches(held, at: 100))
+            #expect(cut.fields["cache-status"] == "MediaVault; hit", "nothing comes from the origin")
 
             let client = try service.client()
             await client.request("GET", service.target(url), host: service.host)

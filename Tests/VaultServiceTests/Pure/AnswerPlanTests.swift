@@ -77,7 +77,7 @@ struct AnswerPlanTests {
         let expected = [
             "ETag": "\"v1\"", "Accept-Ranges": "bytes", "Content-Type": "video/mp4", "Last-Modified": date,
             "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
-            "Cross-Origin-Resource-Policy": "same-origin",
+            "Cross-Origin-Resource-Policy": "same-origin", "Content-Security-Policy": "sandbox",
         ]
         for (name, value) in expected { #expect(fields.values(name) == [value], "\(name)") }
     }

@@ -44,12 +44,8 @@ struct SelectionTests {
         #expect(selection("bytes=0-0,2-2", of: facts(isWholeAnswer: true)) == .whole)
     }
 
-    @Test("A part ends where what is held ends")
-    func held() {
-        let held = ByteRanges([0..<10, 20..<30])
-        #expect((0..<5 as ByteRange).held(in: held) == 0..<5)
-        #expect((5..<25 as ByteRange).held(in: held) == 5..<10)
-        #expect((12..<25 as ByteRange).held(in: held) == nil)
+    @Test("A part is asked for by its first and its last byte")
+    func part() {
         #expect((5..<6 as ByteRange).asRequested == .closed(first: 5, last: 5))
     }
 }
