@@ -1,13 +1,17 @@
 """Wrong keys, damaged files, bad addresses: one clear sentence, the documented exit code, nothing held lost."""
 
 import os
+import pathlib
 import shutil
+import subprocess
+import unittest
 
 from harness import client
-from harness.case import VaultCase, each
+from harness.case import Settings, VaultCase, each
 from harness.nginx_origin import free_port
 
 NAME = "moov-first.mp4"
+NOBODY = 65_534
 FAILED, USAGE, LOCKED, DAMAGED, ORIGIN, NOT_HELD = range(1, 7)
 
 
@@ -58,6 +62,30 @@ class BadInput(VaultCase):
             loose = self.file("loose-key", file.read(), mode)
         self.assert_refused(LOCKED, "list", MEDIAVAULT_KEY_FILE=loose)
         self.vault.result("list", "--allow-loose-key-file", MEDIAVAULT_KEY_FILE=loose)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give a folder to another user")
+    def test_folder_of_another_user(self):
+        """A vault in another user's folder is refused, exit 1, though all of it can be read (threat 6)"""
+        away = os.path.join(self.scratch, "away")
+        shutil.copytree(self.vault.folder, away)
+        keyring, key = (self.file(os.path.basename(path), pathlib.Path(path).read_bytes())
+                        for path in (self.vault.keyring, self.vault.key))
+        os.chmod(self.scratch, 0o711)
+
+        def listed(owner):
+            for path in [away, *pathlib.Path(away).rglob("*")]:
+                os.chown(path, owner, owner)
+                os.chmod(path, 0o755 if os.path.isdir(path) else 0o644)
+            return subprocess.run(
+                ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", Settings.binary, "list",
+                 "--vault", away, "--keyring", keyring, "--key-file", key], capture_output=True, text=True, timeout=60)
+
+        for path in (keyring, key):
+            os.chown(path, NOBODY, NOBODY)
+        self.assertEqual(listed(NOBODY).returncode, 0)
+        refused = listed(0)
+        self.assertEqual(refused.returncode, FAILED)
+        self.assertIn("another user's", refused.stderr)
 
     def test_missing_key(self):
         """A key file that is not there is refused, exit 3, and not made"""
