@@ -17,6 +17,11 @@ SIZE = 5 << 20
 MOST_EXPOSURE = 2.0
 
 
+def lines_of(name):
+    with open(os.path.join(UNITS, name), encoding="utf-8") as file:
+        return file.read().splitlines()
+
+
 @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd is not installed")
 class Units(VaultCase):
     @classmethod
@@ -50,10 +55,24 @@ class Units(VaultCase):
     def test_memory(self):
         """Both services keep keys and media off the disk: no swap, no core file, a lock limit that lets keys be locked"""
         for name in NAMES[:2]:
-            with open(os.path.join(UNITS, name), encoding="utf-8") as file:
-                lines = file.read().splitlines()
+            lines = lines_of(name)
             for wanted in ("MemorySwapMax=0", "LimitMEMLOCK=8M", "LimitCORE=0"):
                 self.assertIn(wanted, lines)
+
+    def test_as_service(self):
+        """The command beside the service has its user, folders, credential and limits"""
+        words = re.sub(r"\s+", " ", " ".join(lines_of("as-service")).replace("\\", " ").replace('"', ""))
+        settings = [line for line in lines_of("mediavault.service")
+                    if re.match(r"(User|Group|UMask|StateDirectory|LoadCredential|MemorySwap|Limit|Environment=MEDIA)", line)]
+        self.assertEqual(len(settings), 12)
+        for setting in settings:
+            self.assertIn(setting.removeprefix("Environment="), words)
+
+    def test_failed_rotation(self):
+        """A rotation that keeps failing becomes a failed unit, before its tries are forgotten"""
+        settings = dict(line.split("=", 1) for line in lines_of("mediavault-rotate.service") if re.match(r"\w+=", line))
+        tries, pause = int(settings["StartLimitBurst"]), int(settings["RestartSec"].removesuffix("min"))
+        self.assertLess(tries * pause, 60 * int(settings["StartLimitIntervalSec"].removesuffix("h")))
 
 
 @unittest.skipIf(software_tpm.missing_tools(), "swtpm and systemd-creds are not installed")

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import subprocess
 
 from .nginx_origin import free_port
@@ -14,6 +15,18 @@ def missing_tools():
     return [tool for tool in TOOLS if not shutil.which(tool)]
 
 
+def free_pair():
+    """A free port, of which the next one is free, too."""
+    while True:
+        port = free_port()
+        with socket.socket() as following:
+            try:
+                following.bind(("127.0.0.1", port + 1))
+                return port
+            except OSError:
+                continue
+
+
 class SoftwareTPM:
     """What it has sealed it unseals after a restart, too; another one never does."""
 
@@ -23,7 +36,7 @@ class SoftwareTPM:
         subprocess.run(["swtpm_setup", "--tpm2", "--tpmstate", folder, "--overwrite"], check=True, capture_output=True)
 
     def start(self):
-        self.port = free_port()
+        self.port = free_pair()
         self._process = subprocess.Popen(
             ["swtpm", "socket", "--tpm2", "--tpmstate", f"dir={self.folder}", "--server", f"type=tcp,port={self.port}",
              # Whoever uses it looks for its control channel at the next port.
