@@ -170,7 +170,8 @@ extension ResourceLoader {
         return MediaHead(
             information: information, entityTag: entityTag,
             source: .of(information.length.map { 0..<$0 }, look { $0.present }),
-            isKnown: isKnown, isWholeAnswer: answersWhole(.from(0), information), bypass: bypass(for: information.length),
+            isKnown: isKnown, isWholeAnswer: answersWhole(.from(0), information),
+            bypass: bypass(for: information.length),
             staleness: inquiry.staleness, originStatus: inquiry.originStatus)
     }
 

@@ -104,7 +104,8 @@ package final class VaultStore: Sendable {
         }
         throw VaultError(
             .storage,
-            "the vault's folder \(folder) is another user's, or others can write in it; run this as its owner, and chmod 700 it")
+            "the vault's folder \(folder) is another user's, or others can write in it; run this as its owner, and chmod 700 it"
+        )
     }
 
     /// Makes the folder of a new vault: owner's eyes only, every folder there and synced, the index empty.

@@ -80,10 +80,10 @@ struct GuardTests {
                 good.replacing("/http/", with: "/https/"), good.replacing("/a/", with: "/a/../b/"),
                 good.replacing("/film", with: "/..%2f\\film"), good.replacing("/http/", with: "/file/"),
                 "/api/v1/status", "/api/v1/other", "/metrics", "/media/" + String(repeating: "a", count: 60_000),
-            ] + hidden
+            ]
             let client = try service.client()
             var bodies: Set<[UInt8]> = []
-            for target in targets {
+            for target in targets + hidden {
                 let answer = try #require(await client.ask("GET", target, host: service.host))
                 #expect(answer.head.status == 404, "\(target.prefix(60))")
                 bodies.insert(answer.body)
