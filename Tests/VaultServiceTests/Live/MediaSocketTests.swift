@@ -97,6 +97,7 @@ struct MediaSocketTests {
         let other = try await TestVault()
         let taken = other.place.folder + "/film.mp4"
         try Data("mine".utf8).write(to: URL(filePath: taken))
+        let before = try FileManager.default.contentsOfDirectory(atPath: other.place.folder).sorted()
         for path in [taken, other.place.folder + "/" + String(repeating: "x", count: 200)] {
             let test = try await TestVault()
             var configuration = ServiceConfiguration()
@@ -109,5 +110,6 @@ struct MediaSocketTests {
             #expect(error?.code == .storage)
         }
         #expect(try String(contentsOfFile: taken, encoding: .utf8) == "mine")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: other.place.folder).sorted() == before)
     }
 }
