@@ -86,6 +86,13 @@ import Glibc
         return result == CURLE_OK && error == Int(ECONNREFUSED)
     }
 
+    /// The port on this side of the connection that the transfer has; 0 before it has one.
+    var localPort: Int {
+        var port = 0
+        let result = unsafe ccurl_get_long(pointer, CURLINFO_LOCAL_PORT, &port)
+        return result == CURLE_OK ? port : 0
+    }
+
     /// The socket of the connection that the transfer had, where that is still open.
     var lastSocket: Int32? {
         var socket = -1

@@ -27,8 +27,9 @@ final class CurlTransfer {
     private var hasNews = false
     private var redirect: MediaURL?
     private var dropped = 0
-    /// The socket of a connection that was made for this hop.
-    private var newSocket: Int32?
+    /// The sockets on which a connection was tried for this hop. libcurl tries several addresses at a time, and closes all
+    /// but one: what it has closed may be anybody's by now.
+    private var tried: [Int32] = []
     /// Why a callback broke the transfer off.
     private var failure: OriginFailure?
     /// Since when nothing has come that counts: the head, or a byte of the body.
@@ -130,7 +131,7 @@ final class CurlTransfer {
         try handle.set(CURLOPT_SOCKOPTDATA, context: self)
         let observer: ccurl_socket_observer = { context, socket, _ in
             guard let context = unsafe context else { return CURL_SOCKOPT_OK }
-            unsafe Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().newSocket = socket
+            unsafe Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().tried.append(socket)
             return CURL_SOCKOPT_OK
         }
         try unsafe handle.set(CURLOPT_SOCKOPTFUNCTION, observer: observer)
@@ -155,7 +156,7 @@ final class CurlTransfer {
                 hasNews = true
                 silentSince = .now
                 // Now its round trip is known; a connection that is used again is narrow already.
-                newSocket.map { SocketWindow.narrow($0) }
+                SocketWindow.narrow(tried, at: handle.localPort)
                 transfer.receive(head: head)
             }
             return line.count

@@ -18,8 +18,13 @@ enum SocketWindow {
     }
 
     /// Narrows the window of a connection to what its round trip needs. A courtesy: where it fails nothing is wrong.
-    static func narrow(_ socket: Int32) {
+    ///
+    /// - Parameters:
+    ///   - sockets: those one of which may be the connection's; libcurl does not tell which while the transfer runs.
+    ///   - port: the connection's port on this side, by which its socket is known.
+    static func narrow(_ sockets: [Int32], at port: Int) {
         #if os(Linux)
+        guard let socket = sockets.last(where: { Self.port(of: $0) == port }) else { return }
         var facts = tcp_info()
         var size = socklen_t(MemoryLayout<tcp_info>.size)
         guard unsafe getsockopt(socket, Int32(IPPROTO_TCP), TCP_INFO, &facts, &size) == 0 else { return }
@@ -28,4 +33,17 @@ enum SocketWindow {
         _ = unsafe setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &window, socklen_t(MemoryLayout<Int32>.size))
         #endif
     }
+
+    #if os(Linux)
+    private static func port(of socket: Int32) -> Int? {
+        var address = sockaddr_storage()
+        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        return unsafe withUnsafeMutablePointer(to: &address) { address in
+            // The structure is made to be taken for an address of any family.
+            let plain = unsafe UnsafeMutableRawPointer(address).assumingMemoryBound(to: sockaddr.self)
+            guard unsafe getsockname(socket, plain, &size) == 0 else { return nil }
+            return unsafe NetworkAddress.read(plain)?.port
+        }
+    }
+    #endif
 }

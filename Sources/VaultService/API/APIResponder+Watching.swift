@@ -11,10 +11,15 @@ extension APIResponder {
             Answer(
                 status: 200, type: "text/plain; version=0.0.4; charset=utf-8",
                 body: try await metrics.text(of: vault.vault).utf8)
+        } failing: { error in
+            var document = APIProblem.document(error)
+            (document.status, document.title) = (503, "Service Unavailable")
+            return ErrorAnswer.answer(document)
         }
     }
 
-    /// Whether the service can answer with media: the index can be read, and the end has not begun.
+    /// Whether the service can answer with media: the index can be read, and the end has not begun. Why not is for those
+    /// who read its log: anybody may ask.
     func showReadiness(to request: Request, context: ServiceContext) async throws -> Response {
         try await watching(request, context) {
             guard !Task.isShuttingDownGracefully else {
@@ -22,11 +27,14 @@ extension APIResponder {
             }
             _ = try await vault.vault.limits()
             return .healthy
+        } failing: { _ in
+            ErrorAnswer.notReady
         }
     }
 
     private func watching(
-        _ request: Request, _ context: ServiceContext, _ answer: () async throws -> Answer
+        _ request: Request, _ context: ServiceContext, _ answer: () async throws -> Answer,
+        failing: (VaultError) -> Answer
     ) async throws -> Response {
         let isHead = request.method == .head
         guard isHead || request.method == .get else {
@@ -36,9 +44,7 @@ extension APIResponder {
             return Response(try await answer(), isHead: isHead, context: context)
         } catch let error as VaultError {
             context.failed(error)
-            var document = APIProblem.document(error)
-            (document.status, document.title) = (503, "Service Unavailable")
-            return Response(ErrorAnswer.answer(document), isHead: isHead, context: context)
+            return Response(failing(error), isHead: isHead, context: context)
         }
     }
 }

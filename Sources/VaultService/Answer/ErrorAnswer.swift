@@ -32,6 +32,9 @@ enum ErrorAnswer {
         ProblemDocument(
             status: 415, title: "Unsupported Media Type", detail: "the body must be application/json, and say so"))
 
+    /// Whoever asks without a token learns no more.
+    static let notReady = answer(ProblemDocument(status: 503, title: "Service Unavailable"))
+
     /// - Parameter methods: those that there are, as `Allow` names them.
     static func methodNotAllowed(_ methods: String = "GET, HEAD") -> Answer {
         answer(ProblemDocument(status: 405, title: "Method Not Allowed"), fields: HeaderFields(["Allow": methods]))

@@ -17,7 +17,6 @@ struct ControlListener: Service {
         guard let address = ControlAddress(folder: folder) else {
             return try await goWithout("the path of the vault's folder is too long for a socket")
         }
-        // This process owns the vault, so that nobody else's socket can be there.
         let listener = SocketListener(
             path: address.path, responder: ControlResponder(api: api), configuration: configuration, logger: logger,
             onListening: onSettled)

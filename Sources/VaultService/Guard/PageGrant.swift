@@ -21,7 +21,8 @@ struct PageGrant: Hashable, Sendable {
     }
 
     /// The answer to the question that a browser asks before it sends fields of a page's.
-    func preflight(of request: Request) -> Response {
+    func preflight(of request: Request, context: ServiceContext) -> Response {
+        context.log(status: 204, bytes: 0)
         var response = Response(status: .noContent)
         mark(&response.headers)
         set("Access-Control-Allow-Methods", "GET, HEAD", in: &response.headers)

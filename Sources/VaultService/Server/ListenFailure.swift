@@ -12,15 +12,16 @@ package struct ListenFailure: Error, Hashable, Sendable, CustomStringConvertible
         self.reason = reason
     }
 
-    init(address: ListenAddress, errno: Int32) {
-        let reason =
-            switch errno {
-            case EADDRINUSE: "it is in use"
-            case EADDRNOTAVAIL: "it is no address of this machine"
-            case EACCES: "it takes rights that this process has not"
-            default: "error \(errno)"
-            }
-        self.init(address: address, reason: reason)
+    init(address: ListenAddress, errno: Int32) { self.init(address: address, reason: Self.reason(errno)) }
+
+    /// What the system's error says, in a few words.
+    static func reason(_ errno: Int32) -> String {
+        switch errno {
+        case EADDRINUSE, EEXIST: "it is in use"
+        case EADDRNOTAVAIL: "it is no address of this machine"
+        case EACCES: "it takes rights that this process has not"
+        default: "error \(errno)"
+        }
     }
 
     /// One sentence without a full stop.

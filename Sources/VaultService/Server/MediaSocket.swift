@@ -21,8 +21,8 @@ struct MediaSocket: Service {
         } catch let error where !(error is CancellationError) {
             throw VaultError(
                 .storage,
-                "the media socket \(path) cannot be made (\(SocketListener<ServiceResponder>.reason(error))); name a short "
-                    + "path in a folder of your own")
+                "the media socket \(path) cannot be made (\(SocketListener<ServiceResponder>.reason(error))); end what "
+                    + "listens there, or name a short path in a folder of your own")
         }
     }
 }

@@ -31,7 +31,7 @@ struct ServiceResponder: HTTPResponder {
         context.request?.concerns(route.word)
         switch gate.verdict(on: request.head, about: route, at: context.channel.localAddress) {
         case .refused(let answer): return Response(answer, isHead: request.method == .head, context: context)
-        case .preflight(let grant): return grant.preflight(of: request)
+        case .preflight(let grant): return grant.preflight(of: request, context: context)
         case .admitted(let grant):
             var response = try await answer(to: request, about: route, target, context)
             grant?.mark(&response.headers)

@@ -18,27 +18,26 @@ struct SocketListener<Responder: HTTPResponder>: Service where Responder.Context
     /// Players and commands of few users, a few at a time each.
     private static var mostConnections: Int { 128 }
 
-    /// - Throws: what the system says where it cannot listen.
+    /// - Throws: what the system says where it cannot listen, such as that a program does already.
     func run() async throws {
+        try SocketFile.removeLeft(at: path)
+        let draft = SocketName.draft(beside: path)
+        let (bound, binds) = AsyncStream.makeStream(of: Never.self)
         let connections = OpenConnections(
             most: Self.mostConnections, limits: configuration.connectionLimits, afterCrowd: configuration.afterCrowd)
         let application = Application(
             responder: responder, server: connections.server(held),
             configuration: ApplicationConfiguration(
-                address: .unixDomainSocket(path: path),
+                address: .unixDomainSocket(path: draft),
                 availableConnectionsDelegate: OpenConnections.Admission(connections: connections)),
-            // Whoever shall ask as well is let in by the operator.
-            onServerRunning: { [path, onListening] _ in
-                SocketFile.restrict(path)
-                onListening()
-            },
+            onServerRunning: { _ in binds.finish() },
             logger: logger)
-        defer { SocketFile.remove(path) }
-        try await Listeners(all: [application, connections]).run()
+        let name = SocketName(path: path, draft: draft, bound: bound, onListening: onListening)
+        try await Listeners(all: [application, connections, name]).run()
     }
 
     /// Why it could not listen, in a word or two.
     static func reason(_ error: any Error) -> String {
-        (error as? IOError).map { "error \($0.errnoCode)" } ?? "\(type(of: error))"
+        (error as? IOError).map { ListenFailure.reason($0.errnoCode) } ?? "\(type(of: error))"
     }
 }

@@ -147,7 +147,7 @@ struct APITests {
         }
     }
 
-    @Test("Ready is who can read the index; it needs no token, and answers GET and HEAD alone")
+    @Test("Ready is who can read the index; it needs no token, answers GET and HEAD alone, and does not tell why not")
     func readiness() async throws {
         try await serving { service, _ in
             let client = try service.client()
@@ -161,6 +161,8 @@ struct APITests {
             await service.vault.close()
             let late = try #require(await client.ask("GET", "/readyz", host: service.host))
             #expect(late.head.status == 503 && late.head.fields["content-type"] == "application/problem+json")
+            // Anybody may ask: why not is nobody's business.
+            #expect(String(decoding: late.body, as: UTF8.self) == #"{"status":503,"title":"Service Unavailable"}"#)
         }
     }
 }

@@ -66,6 +66,20 @@ struct ControlSocketTests {
         #expect(log.lines.count { $0.level == .notice && $0.text.contains("control.sock") } == 1)
     }
 
+    @Test("A socket by which somebody else listens stays, and the service serves without, and says so once")
+    func occupied() async throws {
+        let log = LogRecorder()
+        let (test, other) = (try await TestVault(), try await TestVault())
+        let path = test.place.folder + "/control.sock"
+        try await RunningService.run(over: other, hasControl: true) { service in
+            try FileManager.default.linkItem(atPath: service.folder + "/control.sock", toPath: path)
+            try await RunningService.run(over: test, hasControl: true, logger: log.logger) { _ in }
+            let answer = try await RawClient(path: path).ask("GET", "/api/v1/status", host: "localhost")
+            #expect(answer?.head.status == 200)
+        }
+        #expect(log.lines.count { $0.level == .notice && $0.text.contains("it is in use") } == 1)
+    }
+
     // MARK: Who is answered
 
     @Test("It takes no token, gives no media, and shows the same 404 for all that is unknown")

@@ -30,6 +30,10 @@ struct CrowdTests {
                 #expect(await client.ask("GET", "/healthz", host: service.host)?.head.status == 200)
                 held.append(client)
             }
+            // Whoever has yielded was gone before the one that came in its place was answered.
+            var ended = 0
+            for client in held { ended += await client.isEnded() ? 1 : 0 }
+            #expect(ended >= 8)
         }
     }
 

@@ -2,6 +2,7 @@ import Logging
 import OriginTestSupport
 import Testing
 import VaultModel
+import VaultService
 
 @Suite("What the service logs", .timeLimit(.minutes(5)))
 struct LogTests {
@@ -13,12 +14,18 @@ struct LogTests {
         defer { origin.stop() }
         let url = origin.url("/secret-folder/film.mp4?token=secret-query")
         let recorder = LogRecorder()
-        let capability = try await RunningService.run(over: try await TestVault(), logger: recorder.logger) { service in
+        var configuration = ServiceConfiguration()
+        configuration.allowedOrigins = ["https://secret-page.example"]
+        let asking: KeyValuePairs = ["Origin": "https://secret-page.example", "Access-Control-Request-Method": "GET"]
+        let capability = try await RunningService.run(
+            over: try await TestVault(), configuration: configuration, logger: recorder.logger
+        ) { service in
             let target = service.target(url)
             for (method, target, fields) in [
                 ("GET", target, ["Range": "bytes=0-99"]), ("HEAD", target, [:]), ("GET", target + "x", [:]),
                 ("GET", target, ["Range": "bytes=5000-"]), ("POST", target, ["Content-Length": "0"]),
                 ("GET", "/api/v1/status", ["Authorization": "Bearer secret-token"]),
+                ("OPTIONS", target, asking),
             ] as [(String, String, KeyValuePairs<String, String>)] {
                 _ = try await service.client().ask(method, target, host: service.host, fields: fields)
             }
@@ -26,14 +33,14 @@ struct LogTests {
             return String(target.split(separator: "/")[1])
         }
         let lines = recorder.lines
-        for (method, status, bytes) in [("GET", 206, 100), ("HEAD", 200, 0)] {
+        for (method, status, bytes) in [("GET", 206, 100), ("HEAD", 200, 0), ("OPTIONS", 204, 0)] {
             let expected = ["\"method\": \(method)", "\"status\": \(status)", "\"bytes\": \(bytes)"]
             #expect(lines.contains { line in expected.allSatisfy { line.text.contains($0) } }, "\(expected)")
         }
         #expect(!lines.contains { $0.text.contains("secret") || $0.text.contains(capability) })
         let answers = lines.filter { $0.text.hasPrefix("answered") }
-        #expect(answers.count == 7 && answers.allSatisfy { $0.text.contains(#""request": "#) })
-        #expect(answers.count { $0.text.contains(#""route": media"#) } == 5)
+        #expect(answers.count == 8 && answers.allSatisfy { $0.text.contains(#""request": "#) })
+        #expect(answers.count { $0.text.contains(#""route": media"#) } == 6)
         #expect(answers.contains { $0.text.contains(#""cache": MediaVault; fwd=miss; stored"#) })
         #expect(lines.allSatisfy { !$0.text.contains("hb.request.id") })
         let loud = lines.filter { $0.level > .info }.map(\.text)

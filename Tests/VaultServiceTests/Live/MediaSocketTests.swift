@@ -33,11 +33,71 @@ struct MediaSocketTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
+    private func configuration(_ path: String) -> ServiceConfiguration {
+        var configuration = ServiceConfiguration()
+        configuration.mediaSocket = path
+        return configuration
+    }
+
+    private func status(_ path: String) async throws -> Int? {
+        try await RawClient(path: path).ask("GET", "/healthz", host: "anything")?.head.status
+    }
+
+    @Test("A socket by which another program listens ends the service with a clear error, and stays that program's")
+    func occupied() async throws {
+        let (test, other) = (try await TestVault(), try await TestVault())
+        let path = other.place.folder + "/media.sock"
+        try await RunningService.run(over: other, configuration: configuration(path)) { _ in
+            let error = await #expect(throws: VaultError.self) {
+                try await RunningService.run(over: test, configuration: configuration(path)) { _ in
+                    // The port may listen before the socket has failed: then the service ends by itself.
+                }
+            }
+            #expect(error?.code == .storage && error?.message.contains("it is in use") == true)
+            let answered = try await status(path)
+            #expect(answered == 200)
+        }
+    }
+
+    @Test("A socket that a killed service left is replaced")
+    func stale() async throws {
+        let test = try await TestVault()
+        let path = test.place.folder + "/media.sock"
+        try await RunningService.run(over: test, configuration: configuration(path)) { _ in
+            // Another name for the socket outlives the service.
+            try FileManager.default.linkItem(atPath: path, toPath: path + ".left")
+        }
+        try FileManager.default.moveItem(atPath: path + ".left", toPath: path)
+        try await RunningService.run(over: test, configuration: configuration(path)) { _ in
+            let answered = try await status(path)
+            #expect(answered == 200)
+        }
+    }
+
+    @Test("What another program has put in the socket's place stays there when the service ends")
+    func supplanted() async throws {
+        let (test, other) = (try await TestVault(), try await TestVault())
+        let path = other.place.folder + "/media.sock"
+        try await RunningService.run(over: other, configuration: configuration(path)) { _ in
+            try FileManager.default.moveItem(atPath: path, toPath: path + ".aside")
+            try await RunningService.run(over: test, configuration: configuration(path)) { _ in
+                let answered = try await status(path)
+                #expect(answered == 200)
+                try FileManager.default.removeItem(atPath: path)
+                try FileManager.default.moveItem(atPath: path + ".aside", toPath: path)
+            }
+            let answered = try await status(path)
+            #expect(answered == 200)
+        }
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
     @Test("A path that is too long, or taken by a file, ends the service with a clear error and touches nothing")
     func impossible() async throws {
         let other = try await TestVault()
         let taken = other.place.folder + "/film.mp4"
         try Data("mine".utf8).write(to: URL(filePath: taken))
+        let before = try FileManager.default.contentsOfDirectory(atPath: other.place.folder).sorted()
         for path in [taken, other.place.folder + "/" + String(repeating: "x", count: 200)] {
             let test = try await TestVault()
             var configuration = ServiceConfiguration()
@@ -50,5 +110,6 @@ struct MediaSocketTests {
             #expect(error?.code == .storage)
         }
         #expect(try String(contentsOfFile: taken, encoding: .utf8) == "mine")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: other.place.folder).sorted() == before)
     }
 }

@@ -4,7 +4,8 @@ import Testing
 
 @Suite(
     "Connections from another address than loopback (threat 18)", .timeLimit(.minutes(5)),
-    .enabled(if: OwnAddress.beyondLoopback != nil, "this machine has an address beside loopback"))
+    .disabled(
+        if: OwnAddress.beyondLoopback == nil, "no IPv4 address but loopback: Scripts/test as root gives one"))
 struct PeerTests {
     /// Two connections are a peer's share.
     private func run(

@@ -1,0 +1,71 @@
+import OriginTestSupport
+import Testing
+
+@testable import VaultFetch
+
+#if os(Linux)
+import Glibc
+
+@Suite("Receive windows", .soon)
+struct SocketWindowTests {
+    @Test(
+        "A window covers a gigabit a second within the round trip, and 64 KiB at least",
+        arguments: [(0, 65_536), (524, 65_536), (1000, 125_000), (100_000, 12_500_000), (UInt32.max, .max >> 1)])
+    func bytes(microseconds: UInt32, window: UInt32) {
+        #expect(SocketWindow.bytes(roundTrip: microseconds) == window)
+    }
+
+    @Test("Of the sockets that were tried the connection's is narrowed, last or not; others stay as they are")
+    func narrow() async throws {
+        let server = try ScriptedOrigin(ScriptedResource(length: 10))
+        let (connection, taken) = (try Connection(port: server.port), try Connection(port: server.port))
+        let (wide, closed) = (connection.window, dup(0))
+        close(closed)
+        SocketWindow.narrow([connection.socket, taken.socket, closed], at: 0)
+        #expect(connection.window == wide && taken.window == wide)
+        SocketWindow.narrow([connection.socket, taken.socket, closed], at: connection.port)
+        #expect(connection.window < wide && taken.window == wide)
+    }
+}
+
+/// A connection to a port of this machine whose window is wider than one so near needs.
+private final class Connection {
+    let socket: Int32
+
+    init(port: Int) throws {
+        socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var size: Int32 = 200_000
+        _ = unsafe setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
+        let result = unsafe withUnsafeBytes(of: address) { bytes in
+            let plain = unsafe bytes.assumingMemoryBound(to: sockaddr.self).baseAddress
+            return unsafe connect(socket, plain, socklen_t(bytes.count))
+        }
+        try #require(result == 0)
+    }
+
+    deinit { close(socket) }
+
+    /// Its port on this side.
+    var port: Int {
+        var address = sockaddr_in()
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = unsafe withUnsafeMutableBytes(of: &address) { bytes in
+            let plain = unsafe bytes.assumingMemoryBound(to: sockaddr.self).baseAddress
+            return unsafe plain.map { unsafe getsockname(socket, $0, &size) }
+        }
+        return Int(in_port_t(bigEndian: address.sin_port))
+    }
+
+    /// The bytes that the system lets wait for its reader.
+    var window: Int32 {
+        var window: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        _ = unsafe getsockopt(socket, SOL_SOCKET, SO_RCVBUF, &window, &size)
+        return window
+    }
+}
+#endif
