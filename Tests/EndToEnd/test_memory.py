@@ -146,6 +146,26 @@ class TypedPassphrase(MemoryCase):
         self.assertEqual(terminal.end(), 0)
 
 
+class MediaInMemory(MemoryCase):
+    def test_wiped(self):
+        """What verify and keys reseal have opened of a title stands nowhere in the service's memory when they are done; of
+        what a player is given some does"""
+        vault = self.vault_of_user("wiped", LIMITS["8 MiB"])
+        url = self.origin.add("wiped", size=SIZE)
+        vault.result("fetch", url)
+        content = self.origin.film("wiped").content
+        # Where a segment ends, what was opened last is not written over by what follows.
+        places = [end - back for end in (8 << 20, 16 << 20, SIZE) for back in (700 << 10, 200 << 10, 100 << 10, 10 << 10)]
+        media = {f"bytes at {place}": content[place:place + 32] for place in places + list(range(0, SIZE, 2 << 20))}
+        vault.serve("--offline")
+        for act in (["verify"], ["keys", "reseal"]):
+            vault.result(*act)
+            self.assert_none_found(vault, media)
+        with client.Stream(vault.address(url)) as player:
+            player.read(SIZE)
+            self.assertTrue(any(self.finds(vault, media).values()), "the search finds no media where there are some")
+
+
 class LockLimits(MemoryCase):
     @each(*LIMITS)
     def test_limit(self, limit):
