@@ -13,6 +13,7 @@ import unittest
 from harness import client, key_needles, process_memory, unprivileged
 from harness.case import Settings, VaultCase, each
 from harness.waiting import eventually
+from test_terminal import Terminal
 
 SIZE = 20 << 20
 REMEDY = "LimitMEMLOCK="
@@ -114,6 +115,55 @@ class KeysInMemory(MemoryCase):
         """Where no service runs, keys lock says that there is nothing to lock"""
         done = self.new_vault().run("keys", "lock")
         self.assertEqual((done.returncode, b"nothing to lock" in done.stderr), (0, True), done.stderr)
+
+
+class TypedPassphrase(MemoryCase):
+    TEXT = b"Quendel, Wermut, Beifuss, Liebstoeckel"
+
+    def test_forgotten(self):
+        """A passphrase that was typed, and the key made of it, stand nowhere in memory once the service has begun; after
+        keys lock no other key does"""
+        vault = self.vault_of_user("typed", LIMITS["8 MiB"])
+        path = os.path.join(vault.base, "phrase")
+        with open(path, "wb") as file:
+            file.write(self.TEXT)
+        os.chmod(path, 0o600)
+        shutil.chown(path, unprivileged.USER)
+        vault.result("keys", "slot", "add", "--new-passphrase-file", path)
+        environment = {name: value for name, value in vault.environment.items() if name != "MEDIAVAULT_KEY_FILE"}
+        terminal = Terminal([vault.binary, "serve"], environment)
+        terminal.wait_for(b"assphrase: ")
+        terminal.type(self.TEXT + b"\n")
+        terminal.wait_for(b"serving")
+        used, (in_use, _) = key_needles.of_passphrase(vault, self.TEXT), key_needles.of_keyring(vault)
+        self.assertEqual(len(used), 2)
+        found = process_memory.search(terminal.pid, {**used, **in_use})
+        self.assertEqual({name for name, finds in found.items() if finds}, set(in_use))
+        vault.result("keys", "lock", MEDIAVAULT_KEY_FILE=None)
+        found = process_memory.search(terminal.pid, {**used, **in_use})
+        self.assertEqual({name for name, finds in found.items() if finds}, set())
+        os.kill(terminal.pid, signal.SIGTERM)
+        self.assertEqual(terminal.end(), 0)
+
+
+class MediaInMemory(MemoryCase):
+    def test_wiped(self):
+        """What verify and keys reseal have opened of a title stands nowhere in the service's memory when they are done; of
+        what a player is given some does"""
+        vault = self.vault_of_user("wiped", LIMITS["8 MiB"])
+        url = self.origin.add("wiped", size=SIZE)
+        vault.result("fetch", url)
+        content = self.origin.film("wiped").content
+        # Where a segment ends, what was opened last is not written over by what follows.
+        places = [end - back for end in (8 << 20, 16 << 20, SIZE) for back in (700 << 10, 200 << 10, 100 << 10, 10 << 10)]
+        media = {f"bytes at {place}": content[place:place + 32] for place in places + list(range(0, SIZE, 2 << 20))}
+        vault.serve("--offline")
+        for act in (["verify"], ["keys", "reseal"]):
+            vault.result(*act)
+            self.assert_none_found(vault, media)
+        with client.Stream(vault.address(url)) as player:
+            player.read(SIZE)
+            self.assertTrue(any(self.finds(vault, media).values()), "the search finds no media where there are some")
 
 
 class LockLimits(MemoryCase):

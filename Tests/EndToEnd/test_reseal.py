@@ -67,11 +67,12 @@ class Resealing(VaultCase):
         vault, seed = self.filled(), random.Random(SEED)
         origin_bytes = sum(exchange.sent for exchange in self.origin.exchanges)
         self.assert_independently_readable(vault, 2)
-        interrupted = 0
+        interrupted, played = 0, 0
         for kill in range(KILLS):
             act = self.start(vault, "keys", "reseal", "--limit-rate", RATE)
-            wrong, ends = [], threading.Event()
-            player = threading.Thread(target=self.play, args=(vault.address(self.urls[kill % 2]), kill, wrong, ends))
+            right, wrong, ends = [], [], threading.Event()
+            player = threading.Thread(
+                target=self.play, args=(vault.address(self.urls[kill % 2]), kill, right, wrong, ends))
             player.start()
             time.sleep(seed.uniform(0.02, 2.0))
             interrupted += self.rows(vault, "SELECT count(*) FROM resourceKey")[0][0] > 2
@@ -81,9 +82,11 @@ class Resealing(VaultCase):
             player.join()
             act.wait(30)
             self.assertEqual(wrong, [], f"kill {kill}, seed {SEED}")
+            played += sum(right)
             vault.serve()
             self.assert_plays(vault, f"after kill {kill}, seed {SEED}")
         self.assertGreater(interrupted, 0, "no kill came in the middle of a reseal")
+        self.assertGreater(played, 0, "the players got nothing")
         # What the last kill left goes on by itself; then another one, from the beginning, is done at once.
         eventually(lambda: vault.run("keys", "reseal").returncode == 0, within=60)
         self.assert_plays(vault)
@@ -94,18 +97,20 @@ class Resealing(VaultCase):
         audit = self.receipts(vault)
         self.assertTrue(audit["sound"] and audit["anchored"])
         self.assertEqual({item["act"] for item in audit["receipts"]}, {"reseal"})
-        self.figure("kills during a reseal", KILLS, "0 unreadable, 0 wrong bytes")
+        self.figure(f"{KILLS} kills: of them during a reseal", interrupted, "> 0, 0 unreadable")
+        self.figure("MB that players got meanwhile", played / 1e6, "> 0, 0 wrong")
 
-    def play(self, address, kill, wrong, ends):
-        """Plays a film over and over until the service is killed; notes bytes that are not the film's."""
+    def play(self, address, kill, right, wrong, ends):
+        """Plays a film over and over until the service is killed; notes how much it got, and bytes that are not the
+        film's."""
         content = self.origin.film(f"film-{kill % 2 + 1}").content
         while not ends.is_set():
             try:
                 with client.Stream(address) as stream:
                     position = 0
                     while part := stream.read(1 << 20):
-                        if part != content[position:position + len(part)]:
-                            wrong.append(position)
+                        is_right = part == content[position:position + len(part)]
+                        (right if is_right else wrong).append(len(part))
                         position += len(part)
             except OSError:
                 return

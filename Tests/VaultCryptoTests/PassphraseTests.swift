@@ -77,4 +77,13 @@ struct PassphraseTests {
         #expect(Set(keys).count == 5)
         #expect(try key("word", salt, 1, 8 << 20) == keys[0])
     }
+
+    @Test("No half of a key that was made of a passphrase is left on the stack")
+    func stack() throws {
+        let passphrase = try SecretBytes(Array("word".utf8))
+        let cost = Argon2id.Cost(salt: Array(repeating: 1, count: 16), opsLimit: 1, memLimit: 8 << 20)
+        var key: [UInt8] = []
+        let left = try StackBelow.copied { key = try Argon2id.key(from: passphrase, cost).exposed }
+        for half in [key[..<16], key[16...]] { #expect(left.firstRange(of: half) == nil) }
+    }
 }

@@ -27,6 +27,11 @@ public enum Unlock: Sendable {
         }
     }
 
+    /// Wipes a passphrase that somebody typed: what it has opened stays open. The other ways hold no secret.
+    public func forget() {
+        if case .passphrase(let passphrase) = self { passphrase.forget() }
+    }
+
     /// How the slot for it is named in the keyring.
     var method: UnlockMethod {
         switch self {

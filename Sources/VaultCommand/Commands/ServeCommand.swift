@@ -82,6 +82,8 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.afterCrowd = { FreedMemory.giveBack() }
         let isSecure = configuration.tls != nil
         try await opener.owning(offline ? .offline : mode?.mode, limits: limits) { vault in
+            // It is not needed again, and keys lock is to leave nothing.
+            opener.unlock.forget()
             let server = try VaultServer(vault: vault, configuration: configuration, logger: log.logger) { address in
                 await Self.announce(ServiceRecord(address.reachable, pid: getpid(), isSecure: isSecure), of: folder)
             }

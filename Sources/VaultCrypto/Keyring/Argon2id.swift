@@ -38,8 +38,12 @@ package enum Argon2id {
         }
     }
 
+    /// Its blocks of 1 KiB and the hash that makes keys of the last one, several times over.
+    private static let stackByteCount = 16 << 10
+
     static func key(from passphrase: borrowing SecretBytes, _ cost: Cost) throws -> SecretKey {
         try Sodium.start()
+        defer { Remains.wipeStack(stackByteCount) }
         return try unsafe passphrase.withBytes { bytes in
             try unsafe SecretKey { output in
                 guard let address = output.baseAddress, let characters = bytes.baseAddress else { return }

@@ -28,7 +28,7 @@ package enum UnlockSecret: ~Copyable, Sendable {
             }
             var composed = Array(text.precomposedStringWithCanonicalMapping.utf8)
             // The strings themselves cannot be wiped.
-            defer { unsafe composed.withUnsafeMutableBytes { unsafe Remains.wipe($0) } }
+            defer { Remains.wipe(&composed) }
             return try unsafe SecretBytes(capacity: composed.count) { output in
                 unsafe output.copyBytes(from: composed)
                 return composed.count

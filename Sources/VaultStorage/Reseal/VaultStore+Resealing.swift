@@ -67,7 +67,9 @@ extension VaultStore {
         var position = run.lowerBound
         while position < run.upperBound {
             let end = min(position + Self.resealChunk, run.upperBound)
-            try writer.append(try reader.bytes(position..<end, of: old)[...])
+            var plain = try reader.bytes(position..<end, of: old)
+            defer { Remains.wipe(&plain) }
+            try writer.append(plain[...])
             position = end
         }
         writer.finish()

@@ -99,6 +99,8 @@ package final class SegmentReader: Sendable {
                     mayWait: mayWait)
                 count = isThere ? Int(range.length) : 0
             } catch {
+                // What was opened before the block that fails is let go of with the array.
+                unsafe Remains.wipe(UnsafeMutableRawBufferPointer(buffer))
                 failure = error
             }
         }

@@ -97,7 +97,7 @@ package struct SegmentWriter: ~Copyable {
         var block: [UInt8] = []
         swap(&block, &filling)
         defer {
-            unsafe block.withUnsafeMutableBytes { unsafe Remains.wipe($0) }
+            Remains.wipe(&block)
             block.removeAll(keepingCapacity: true)
             swap(&block, &filling)
         }

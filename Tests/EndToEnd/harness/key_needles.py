@@ -8,7 +8,7 @@ from .case import ROOT
 
 sys.path.insert(0, os.path.join(ROOT, "Tests", "IndependentReader"))
 
-from vaultformat import database, derivation, keyring, sealed  # noqa: E402
+from vaultformat import database, derivation, keyring, sealed, unlock as unlocking  # noqa: E402
 from vaultformat.contents import Contents  # noqa: E402
 
 
@@ -28,6 +28,13 @@ def of_keyring(vault):
     in_use |= {f"locator key {number}": key for number, key in keys.locators.items()}
     in_use |= {f"generation key {number}": key for number, key in keys.generations.items()}
     return in_use, {"key of the key file": unlock}
+
+
+def of_passphrase(vault, text):
+    """A passphrase of 32 bytes or more, and the unlock keys that the keyring's slots make of it."""
+    slots = [slot for slot in keyring.read(_file(vault.keyring))["slots"] if slot.get("salt")]
+    made = {f"unlock key of slot {slot['number']}": unlocking.Passphrase(text).key(slot) for slot in slots}
+    return {"passphrase": text[:32], **made}
 
 
 def of_resources(vault):

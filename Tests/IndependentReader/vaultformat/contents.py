@@ -45,6 +45,9 @@ class Contents:
         self.faults = list(rows.faults)
         self.settings = None
         self.resources = []
+        self._key_rows = {}
+        for row in rows.resourceKey:
+            self._key_rows.setdefault(row["resource"], []).append(row)
         self._read_vault()
         self._read_generations()
         for row in rows.resource:
@@ -87,9 +90,7 @@ class Contents:
 
     def _resource_keys(self, resource):
         keys, generations, name = {}, {}, resource.hex()
-        for row in self.rows.resourceKey:
-            if row["resource"] != resource:
-                continue
+        for row in self._key_rows.get(resource, ()):
             number, generation = row["number"], row["generation"]
             generations[number] = generation
             if generation not in self.keys.generations:

@@ -67,6 +67,20 @@ struct SlotTests {
         #expect(try await trouble(.credential(path: folder.path + "/none")) == .wrongKey)
     }
 
+    @Test("A passphrase that is forgotten opens nothing any more; what it has opened stays open")
+    func forgotten() async throws {
+        let vault = try await filled()
+        let typed = try passphrase("pass")
+        try await vault.addSlot(SlotWay(typed))
+        await vault.close()
+        let opened = try await Vault.open(fixture.place, unlock: typed, options: VaultOptions(access: .reader))
+        typed.forget()
+        #expect(try await fixture.held(opened) == [0..<90_000])
+        await opened.close()
+        #expect(try await trouble(typed) == .wrongKey)
+        #expect(try await trouble(passphrase("pass")) == nil)
+    }
+
     @Test("A vault made with a sensitive passphrase says so")
     func sensitive() async throws {
         let place = VaultPlace(folder: folder.path + "/vault", keyring: folder.path + "/keyring.json")

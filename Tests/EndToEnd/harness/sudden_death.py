@@ -1,0 +1,14 @@
+"""When kills come, so that they show something."""
+
+
+class Edge:
+    """Draws delays around the moment from which on an act is done: what each kill has met tells more of it."""
+
+    def __init__(self, dice, guess):
+        self._dice, self._moment = dice, guess
+
+    def delay(self):
+        return self._dice.uniform(0.4, 1.6) * self._moment
+
+    def note(self, was_done):
+        self._moment *= 0.85 if was_done else 1 / 0.85
