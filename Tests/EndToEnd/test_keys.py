@@ -153,11 +153,24 @@ class Keys(VaultCase):
         self.assertEqual(vault.bytes_fetched(), self.media.size(FILM) + self.media.size("tone.mp3"))
 
     def test_rebuild(self):
-        """index.sqlite deleted after each act: index rebuild brings back everything that was held"""
+        """index.sqlite deleted after each act: index rebuild brings back everything that was held, and an independent
+        reader opens the vault"""
         vault = self.filled()
         vault.stop()
-        for act in (["rotate"], ["rewrap"], ["retire", "1"], ["rotate", "--root"], ["rotate", "--locator"]):
+        phrase, other, backup = (os.path.join(vault.base, name) for name in ("phrase", "other-key", "backup.json"))
+        with open(os.open(phrase, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
+            file.write("in the drawer\n")
+        acts = (
+            ["rotate"], ["rewrap"], ["retire", "1"], ["rotate", "--root"], ["rotate", "--locator"], ["reseal"],
+            ["revoke-links"], ["slot", "add", "--new-key-file", other],
+            ["change-passphrase", "--slot", "2", "--new-passphrase-file", phrase], ["slot", "remove", "2"],
+            ["change-passphrase", "--new-key-file", other], ["backup", backup, "--backup-passphrase-file", phrase],
+            ["restore", backup, "--backup-passphrase-file", phrase, "--new-key-file", other])
+        for act in acts:
             vault.result("keys", *act)
+            if act == ["change-passphrase", "--new-key-file", other]:
+                vault.key = vault.environment["MEDIAVAULT_KEY_FILE"] = other
+            self.assert_read(vault, FILM, "tone.mp3")
             for suffix in ("", "-wal", "-shm"):
                 with contextlib.suppress(FileNotFoundError):
                     os.remove(os.path.join(vault.folder, "index.sqlite" + suffix))

@@ -122,6 +122,16 @@ class RotationScripts(VaultCase):
         self.assert_done(self.script("respond-to-leak", "--yes", "--resume", "--no-reseal"))
         self.assertEqual(self.states(), {1: "retired", 2: "current"})
 
+    def test_nothing_to_resume(self):
+        """On a vault that was never rotated --resume does nothing and says why: exit code 2, whatever other receipts there are"""
+        self.fetch()
+        for _ in range(2):
+            done = self.script("respond-to-leak", "--yes", "--resume", "--no-reseal")
+            self.assertEqual((done.returncode, self.states()), (2, {1: "current"}), done.stdout + done.stderr)
+            self.assertIn("nothing to resume", done.stderr)
+            self.assertNotIn("done before", done.stdout)
+            self.vault.result("keys", "revoke-links")
+
     def test_nobody_to_ask(self):
         """Where nobody can be asked, respond-to-leak does nothing without --yes"""
         self.assertEqual(self.script("respond-to-leak").returncode, 2)

@@ -60,8 +60,8 @@ class SlotCase(VaultCase):
 
 
 class Methods(SlotCase):
-    def add(self, option, value, **environment):
-        self.vault.result("keys", "slot", "add", option, value, **environment)
+    def add(self, *options, **environment):
+        self.vault.result("keys", "slot", "add", *options, **environment)
 
     def test_every_method(self):
         """A key file, a passphrase, a key command and a credential each open the vault, for both readers of the format"""
@@ -83,6 +83,17 @@ class Methods(SlotCase):
         self.read_independently(self.vault.keyring, "--credential", credential)
         self.assertEqual([slot["method"] for slot in self.slots()],
                          ["key-file", "key-file", "passphrase", "command", "credential"])
+
+    def test_sensitive(self):
+        """A passphrase of the sensitive profile opens the vault, for both readers of the format"""
+        phrase = self.file("sensitive", b"at any cost\n")
+        self.add("--new-passphrase-file", phrase, "--sensitive")
+        with open(self.vault.keyring, "rb") as file:
+            slot = json.load(file)["slots"][-1]
+        self.assertEqual((slot["opsLimit"], slot["memLimit"]), (4, 1 << 30))
+        self.assertTrue(self.opens(MEDIAVAULT_PASSPHRASE_FILE=phrase))
+        self.read_independently(self.vault.keyring, "--passphrase-file", phrase)
+        self.vault.result("keys", "slot", "remove", str(slot["number"]))
 
     def test_backup(self):
         """A backup opens the vault by its own passphrase and by nothing else, for both readers of the format"""

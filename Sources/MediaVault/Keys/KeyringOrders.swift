@@ -87,25 +87,44 @@ package struct KeyringOrders: Sendable {
         }
     }
 
-    /// Orders that a backup is counted, which is written once that is durable: ``writeBackup(to:for:)``.
+    /// Has a backup counted, then writes it: the keyring as it was counted, opened by one passphrase alone. The file is
+    /// 0600, whole or not there.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` where there is such a file.
-    package func countingBackup(to file: String) async throws -> KeyringOrder {
+    /// Counted first: a count too many is harmless, a backup that nobody knows of is not.
+    ///
+    /// - Parameter count: has the vault's owner carry out an order; called again where the keyring was changed behind it.
+    /// - Throws: ``VaultError`` with code `invalidArgument` where the way is no passphrase, or there is such a file; what
+    ///   `count` throws.
+    package func backUp(
+        to file: String, for way: SlotWay, counting count: (KeyringOrder) async throws -> Void
+    ) async throws {
+        var isWritten = false
+        while !isWritten {
+            let order = try await countingBackup(to: file)
+            try await count(order)
+            isWritten = try await writeBackup(to: file, for: way, countedBy: order)
+        }
+    }
+
+    private func countingBackup(to file: String) async throws -> KeyringOrder {
         try await pool.run {
             guard !fileSystem.exists(file) else { throw KeyringFile.taken(file) }
             return try keyring.orderBackup(of: self.file())
         }
     }
 
-    /// Writes a backup: the keyring as it is, opened by one passphrase alone. The file is 0600, whole or not there.
-    ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` where the way is no passphrase, or there is such a file.
-    package func writeBackup(to file: String, for way: SlotWay) async throws {
+    /// - Returns: false where the keyring is not the one that was counted: a generation that is new in it counts no backup.
+    private func writeBackup(
+        to file: String, for way: SlotWay, countedBy order: KeyringOrder
+    ) async throws -> Bool {
         try await pool.run {
+            let current = try self.file()
+            guard try keyring.document(of: current).revision == order.revision + 1 else { return false }
             let secret = try way.unlock.secret()
             let bytes = try keyring.backup(
-                of: try self.file(), label: way.label ?? "backup", secret: secret, cost: way.strength.cost())
+                of: current, label: way.label ?? "backup", secret: secret, cost: way.strength.cost())
             try KeyringFile.writeNew(bytes, to: file, fileSystem: fileSystem)
+            return true
         }
     }
 

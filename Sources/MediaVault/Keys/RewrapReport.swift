@@ -6,4 +6,6 @@ public struct RewrapReport: Hashable, Sendable {
     public let keys: Int
     /// How many do not open, and stay as they are: what they seal is damaged.
     public let unopened: Int
+    /// The other generations that the keyring still has.
+    public let older: [Int]
 }

@@ -75,13 +75,15 @@ extension Vault {
                 }
                 tell(RewrapProgress(keys: rewrap.done, total: rewrap.total, report: nil))
             }
-            let keys = Int64(rewrap.done)
+            let (outcome, resources) = (rewrap.outcome, Int64(rewrap.resources))
             try await pool.run {
                 try store.finishRewrap()
-                try log.note(.rewrap, resources: keys)
+                try log.note(.rewrap, outcome: outcome, resources: resources)
             }
+            let current = store.keyring.currentGeneration
             let report = RewrapReport(
-                generation: store.keyring.currentGeneration, keys: rewrap.done, unopened: rewrap.unopened)
+                generation: current, keys: rewrap.done, unopened: rewrap.unopened,
+                older: store.keyring.activeGenerations.filter { $0 != current })
             tell(RewrapProgress(keys: rewrap.done, total: rewrap.total, report: report))
         }
     }

@@ -45,9 +45,7 @@ extension Vault {
     ///   no passphrase.
     public func backUpKeyring(to file: String, for way: SlotWay) async throws {
         try Self.checkBackup(way)
-        // Counted first: a count too many is harmless, a backup that nobody knows of is not.
-        try await carryOut(keyringOrders.countingBackup(to: file))
-        try await keyringOrders.writeBackup(to: file, for: way)
+        try await keyringOrders.backUp(to: file, for: way) { try await carryOut($0) }
     }
 
     /// Does what an order says that somebody made who has unlocked the keyring.
@@ -68,7 +66,7 @@ extension Vault {
         }
     }
 
-    private var keyringOrders: KeyringOrders {
+    var keyringOrders: KeyringOrders {
         KeyringOrders(keyring: store.keyring, path: auditLog.place.path, fileSystem: store.fileSystem, pool: pool)
     }
 }

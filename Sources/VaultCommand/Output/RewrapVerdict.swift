@@ -8,7 +8,11 @@ struct RewrapVerdict: Hashable, Sendable {
     let status: ExitStatus
 
     init(_ document: RewrapDocument) {
-        let done = "\(document.keys) keys are wrapped by generation \(document.generation)"
+        let isNothing = document.keys == 0 && document.unopened == 0
+        let done =
+            isNothing
+            ? "generation \(document.generation) wraps every key already"
+            : "\(document.keys) keys are wrapped by generation \(document.generation)"
         // Nobody is shut out while a row is left that an older generation opens.
         guard document.unopened == 0 else {
             remarks = [
@@ -19,7 +23,10 @@ struct RewrapVerdict: Hashable, Sendable {
             return
         }
         let act = Receipt.Act.rewrap
-        remarks = [done, [act.cutsOff, act.leaves].compactMap(\.self).joined(separator: "; ")]
+        let cutsOff = document.keys > 0 ? act.cutsOff : nil
+        let leaves = document.older.isEmpty ? nil : act.leaves
+        let effect = [cutsOff, leaves].compactMap(\.self).joined(separator: "; ")
+        remarks = effect.isEmpty ? [done] : [done, effect]
         status = .done
     }
 }

@@ -12,9 +12,9 @@ public struct Receipt: Hashable, Codable, Sendable {
         public static let rotate = Act(rawValue: "rotate")
         /// Root key, token key and generation became others.
         public static let rotateRoot = Act(rawValue: "rotate-root")
-        /// Every resource has another id.
+        /// Every resource has another id; with ``Outcome/partly`` those that open.
         public static let changeLocator = Act(rawValue: "change-locator")
-        /// Every resource key was wrapped under the current generation.
+        /// Every resource key was wrapped under the current generation; with ``Outcome/partly`` those that open.
         public static let rewrap = Act(rawValue: "rewrap")
         /// Resources have new keys, and their segments were sealed anew.
         public static let reseal = Act(rawValue: "reseal")
@@ -48,6 +48,8 @@ public struct Receipt: Hashable, Codable, Sendable {
 
         /// It is done.
         public static let done = Outcome(rawValue: "done")
+        /// It is done but for resources that do not open, and stay as they were.
+        public static let partly = Outcome(rawValue: "partly")
         /// The keys are deleted; a copy of the disk's blocks and of the keyring made before could still give them.
         public static let removed = Outcome(rawValue: "removed")
         /// The keys are deleted, and what wrapped them is, too.

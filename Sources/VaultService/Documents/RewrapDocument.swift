@@ -8,10 +8,13 @@ package struct RewrapDocument: Codable, Hashable, Sendable {
     package let keys: Int
     /// How many do not open, and stay as they are.
     package let unopened: Int
+    /// The other generations that the keyring still has.
+    package let older: [Int]
 
     package init(_ report: RewrapReport) {
         generation = report.generation
         keys = report.keys
         unopened = report.unopened
+        older = report.older
     }
 }

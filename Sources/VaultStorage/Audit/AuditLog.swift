@@ -98,14 +98,15 @@ package final class AuditLog: Sendable {
     /// - Throws: as ``VaultStore/changeKeyring(at:isRemembered:leading:_:)``; ``VaultError`` where the log cannot be
     ///   written, or the index takes no write, for which it is asked first: then nothing has changed.
     package func change<Result: Sendable>(
-        _ act: Receipt.Act, generation: Int? = nil, _ edit: (inout KeyringEdit) throws -> Result
+        _ act: Receipt.Act, outcome: Receipt.Outcome = .done, generation: Int? = nil,
+        _ edit: (inout KeyringEdit) throws -> Result
     ) throws -> Result {
         try writing.withLock { _ in
             let end = try Self.translating("audit.log cannot be read") { () throws(FileFailure) in try file.end() }
             try store.withDiskRoom { try store.index.prepareForKeyring() }
             do {
                 return try write(
-                    Content(act: act, generation: generation), at: end,
+                    Content(act: act, outcome: outcome, generation: generation), at: end,
                     or: "the receipt cannot be written to audit.log, and so nothing was done", isRemembered: true, edit
                 ).result
             } catch {

@@ -1,5 +1,5 @@
 import VaultCrypto
-import VaultModel
+package import VaultModel
 
 /// Wraps every resource key of a vault anew under the current generation, some at a time. No media is read or written.
 ///
@@ -11,7 +11,14 @@ package struct Rewrap: Sendable {
     package private(set) var done = 0
     /// How many do not open: they stay as they are, and their generation is still needed for them.
     package private(set) var unopened = 0
+    /// How many resources have all that they had under other generations wrapped anew. One may have several keys.
+    package var resources: Int { resourcesTotal - stuck.count }
+    /// How far it went once it is at its end: what a receipt says.
+    package var outcome: Receipt.Outcome { unopened == 0 ? .done : .partly }
 
+    private let resourcesTotal: Int
+    /// Resources with a key that does not open.
+    private var stuck: Set<ResourceID> = []
     private let store: VaultStore
     private let current: Int
     private var waiting: [Int]
@@ -23,7 +30,7 @@ package struct Rewrap: Sendable {
     init(_ store: VaultStore) throws {
         self.store = store
         current = store.keyring.currentGeneration
-        total = try store.index.keyCount(notWrappedBy: current)
+        (total, resourcesTotal) = try store.index.keyCount(notWrappedBy: current)
         waiting = try store.index.generations().all.filter { $0 != store.keyring.currentGeneration }
     }
 
@@ -38,8 +45,15 @@ package struct Rewrap: Sendable {
             waiting.removeFirst()
             last = nil
         }
-        let wrapped = try page.compactMap(anew)
-        unopened += page.count - wrapped.count
+        var wrapped: [WrappedKey] = []
+        for old in page {
+            if let new = try anew(old) {
+                wrapped.append(new)
+            } else {
+                unopened += 1
+                stuck.insert(old.resource)
+            }
+        }
         if !wrapped.isEmpty {
             store.noteChange()
             try store.withDiskRoom { try store.index.replace(wrapped, generation: current) }

@@ -38,11 +38,16 @@ extension VaultIndex {
         }
     }
 
-    /// How many resource keys are not wrapped by a generation.
-    func keyCount(notWrappedBy generation: Int) throws -> Int {
+    /// How many resource keys are not wrapped by a generation, and of how many resources.
+    func keyCount(notWrappedBy generation: Int) throws -> (keys: Int, resources: Int) {
         try read { db in
-            try Int.fetchOne(
-                db, sql: "SELECT count(*) FROM resourceKey WHERE generation <> ?", arguments: [generation]) ?? 0
+            let row = try Row.fetchOne(
+                db,
+                sql: """
+                    SELECT count(*) AS keys, count(DISTINCT resource) AS resources FROM resourceKey WHERE generation <> ?
+                    """, arguments: [generation])
+            guard let row else { throw IndexError.damaged }
+            return (try row.column("keys"), try row.column("resources"))
         }
     }
 }

@@ -75,7 +75,7 @@ extension VaultStore {
         var rewrap = try rewrap()
         while try rewrap.step() {}
         try finishRewrap()
-        if rewrap.done > 0 { try log.note(.rewrap, resources: Int64(rewrap.done)) }
+        if rewrap.done > 0 { try log.note(.rewrap, outcome: rewrap.outcome, resources: Int64(rewrap.resources)) }
         return try retiringGenerations().filter { number in
             do {
                 try retire(number, noting: log)

@@ -26,7 +26,7 @@ extension VaultStore {
         }
         try eraseKeyCopies(after: "every resource has another id, but the old ones")
         let hasPrincipals = try !index.settings().principals.isEmpty
-        try log.change(.changeLocator) { edit in
+        try log.change(.changeLocator, outcome: unopened == 0 ? .done : .partly) { edit in
             edit.dropLocators(except: new)
             // An address that carries a principal would name a resource that nobody has stored.
             if hasPrincipals { edit.document.tokenEpoch += 1 }

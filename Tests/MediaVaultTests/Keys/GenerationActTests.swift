@@ -1,7 +1,9 @@
 import Foundation
+import GRDB
 import OriginTestSupport
 import Testing
 import VaultModel
+import VaultTestSupport
 
 @testable import MediaVault
 @testable import VaultStorage
@@ -30,7 +32,7 @@ struct GenerationActTests {
         #expect(needed?.code == .inUse && needed?.message.contains("generation 1") == true)
         #expect(needed?.message.contains(fixture.url.description) == true)
         let last = try #require(try await rewrap(vault).last)
-        #expect(last.report == RewrapReport(generation: 2, keys: 1, unopened: 0))
+        #expect(last.report == RewrapReport(generation: 2, keys: 1, unopened: 0, older: [1]))
         report = try await vault.retireGeneration(1)
         #expect(report.generations.map(\.state) == [.retired, .current])
         #expect(report.generations.map(\.resources) == [0, 1] && report.older == [])
@@ -182,6 +184,37 @@ struct GenerationActTests {
         #expect(
             audit.receipts.map(\.act) == [.rotate, .rewrap, .retire, .rotateRoot, .changeLocator, .revokeLinks])
         #expect(audit.receipts.map(\.generation) == [2, 2, 1, 3, 3, 3])
+        await vault.close()
+    }
+
+    @Test("The receipt of a rewrap counts titles: one with two keys, as an unfinished reseal leaves it, is one")
+    func countsTitles() async throws {
+        let (fixture, vault) = try await VaultFixture.filled(film)
+        let id = try await vault.name(MediaReference(fixture.url)).id
+        var resource = try #require(try vault.store.index.resource(id))
+        #expect(try vault.store.beginReseal(&resource, run: 1) == true)
+        _ = try await vault.rotateKeys()
+        let last = try #require(try await rewrap(vault).last)
+        #expect(last.report?.keys == 2)
+        #expect(try await vault.audit().receipts.map(\.resources) == [nil, 1])
+        await vault.close()
+    }
+
+    @Test("A rewrap that leaves a key which does not open has a receipt that says so, and one after it is done")
+    func partly() async throws {
+        let (fixture, vault) = try await VaultFixture.filled(film)
+        let broken = try vault.store.addMedia("broken", length: 1).id
+        try vault.store.index.write { db in
+            try db.execute(
+                sql: "UPDATE resourceKey SET wrapped = zeroblob(60) WHERE resource = ?", arguments: [broken.data])
+        }
+        _ = try await vault.rotateKeys()
+        #expect(try await rewrap(vault).last?.report?.unopened == 1)
+        _ = try vault.store.remove(broken)
+        #expect(try await rewrap(vault).last?.report?.unopened == 0)
+        let receipts = try await vault.audit().receipts.filter { $0.act == .rewrap }
+        #expect(receipts.map(\.outcome) == [.partly, .done] && receipts.map(\.resources) == [1, 0])
+        #expect(try await fixture.read(vault) == 0..<length)
         await vault.close()
     }
 

@@ -49,6 +49,22 @@ struct KeyringRestoreTests {
         await vault.close()
     }
 
+    @Test("A generation that is made between the count of a backup and its writing counts the backup that holds it")
+    func rotatedBehindCount() async throws {
+        let vault = try await fixture.open()
+        var counts = 0
+        try await vault.keyringOrders.backUp(to: backup, for: SlotWay(drawer)) { order in
+            try await vault.carryOut(order)
+            counts += 1
+            if counts == 1 { _ = try await vault.rotateKeys() }
+        }
+        await vault.close()
+        #expect(counts == 2)
+        let held = try KeyringReader.unauthenticated(KeyringFile.read(backup)).generations
+        let counted = try KeyringReader.unauthenticated(KeyringFile.read(keyring)).generations
+        #expect(held.map(\.number) == [1, 2] && held.map(\.backups) == [2, 1] && counted.map(\.backups) == [2, 1])
+    }
+
     @Test("A backup is 0600, opened by its passphrase alone, and counted; a file that is there stays")
     func made() async throws {
         try await backedUp { vault in

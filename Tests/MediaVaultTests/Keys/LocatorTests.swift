@@ -77,6 +77,7 @@ struct LocatorTests {
         let error = await #expect(throws: VaultError.self) { try await vault.changeLocator() }
         #expect(error?.code == .integrity && error?.message.contains("1 titles") == true)
         #expect(vault.store.index.locator == 2 && vault.store.keyring.locators == [2])
+        #expect(try await vault.audit().receipts.map(\.outcome) == [.partly])
         await vault.close()
     }
 

@@ -108,7 +108,7 @@ struct GenerationTests {
         #expect(second.total == 2500 - first.done && second.total > 0)
         while try second.step() {}
         #expect(second.done == second.total && second.unopened == 0)
-        #expect(try store.index.keyCount(notWrappedBy: 2) == 0)
+        #expect(try store.index.keyCount(notWrappedBy: 2).keys == 0)
     }
 
     @Test("A key that does not open stays, and keeps its generation")
@@ -124,6 +124,8 @@ struct GenerationTests {
         #expect(try store.turnGeneration(noting: vault.log(of: store)) == [1])
         #expect(store.keyring.activeGenerations == [1, 2])
         #expect(try store.retiringGenerations() == [1])
+        let receipt = try AuditLog.report(on: vault.folder, keyring: store.keyring).receipts.last
+        #expect(receipt?.act == .rewrap && receipt?.outcome == .partly && receipt?.resources == 2)
         _ = try store.remove(broken)
         #expect(try store.finishTurn(noting: vault.log(of: store)) == [])
         #expect(store.keyring.activeGenerations == [2])

@@ -24,9 +24,7 @@ struct KeysBackupCommand: AsyncParsableCommand {
         let way = SlotWay(
             try await backup.unlock(isNew: true, allowLoose: access.unlocking.allowLooseKeyFile),
             strength: PassphraseStrength(isSensitive: sensitive))
-        // Counted first: a count too many is harmless, a backup that nobody knows of is not.
-        try await changer.carryOut(try await changer.orders.countingBackup(to: file))
-        try await changer.orders.writeBackup(to: file, for: way)
+        try await changer.orders.backUp(to: file, for: way) { try await changer.carryOut($0) }
         await Terminal.shared.say("the keyring is backed up in \(file); keep it apart from the vault")
     }
 }
