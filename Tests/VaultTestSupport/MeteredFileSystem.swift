@@ -110,4 +110,5 @@ private final class MeteredFile: StoredFile {
     }
 
     func size() throws(FileFailure) -> Int64 { try below.size() }
+    func hasName() throws(FileFailure) -> Bool { try below.hasName() }
 }
