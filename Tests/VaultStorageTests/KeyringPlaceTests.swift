@@ -1,3 +1,5 @@
+import Foundation
+import Synchronization
 import Testing
 import VaultCrypto
 import VaultModel
@@ -29,6 +31,87 @@ struct KeyringPlaceTests {
             #expect(bytes.count > 500 && bytes.allSatisfy { $0 == 0 })
         }
         #expect(throws: VaultError.self) { try KeyringFile.destroy(path) }
+    }
+
+    @Test("The file that a keyring takes the place of is zeros then, and so is one that was half written before")
+    func replaced() throws {
+        let disk = PosixFileSystem()
+        let (old, new) = (try TestKeyring.file(), try TestKeyring.file())
+        for name in ["keyring.json", "keyring.json.new"] { try write(old, name) }
+        let open = try ["", ".new"].map { try disk.open(path + $0, writable: false) }
+        try KeyringFile.write(new, to: path)
+        for file in open { #expect(try file.contents() == [UInt8](repeating: 0, count: old.count)) }
+        #expect(try disk.names(in: folder.path) == ["keyring.json"] && KeyringFile.read(path) == new)
+    }
+
+    @Test("A file that has another name too stays what it is: that is somebody's copy")
+    func linked() throws {
+        let old = try TestKeyring.file()
+        try write(old, "keyring.json")
+        let copy = folder.path + "/copy"
+        try FileManager.default.linkItem(atPath: path, toPath: copy)
+        try KeyringFile.write(try TestKeyring.file(), to: path)
+        #expect(try PosixFileSystem().contents(of: copy) == old)
+    }
+
+    @Test("A power loss at any moment of a replacement leaves the old keyring or the new one, whole")
+    func powerLoss() throws {
+        let disk = SimulatedFileSystem(root: folder.path)
+        let (old, new) = (try TestKeyring.file(), try TestKeyring.file())
+        try write(old, "keyring.json")
+        let copies = try TemporaryFolder()
+        let points = Mutex(0)
+        @Sendable func check(_ expected: [[UInt8]]) throws {
+            let point = points.withLock {
+                $0 += 1
+                return $0
+            }
+            for seed in UInt64(0)..<16 {
+                let copy = copies.path + "/\(point)-\(seed)"
+                try disk.loseEverythingUnsynced(tearing: seed, into: copy)
+                let found = try KeyringFile.read(copy + "/keyring.json")
+                #expect(expected.contains(found), "point \(point), seed \(seed)")
+            }
+        }
+        disk.observe { call in
+            #expect(throws: Never.self, "\(call)") { try check([old, new]) }
+        }
+        try KeyringFile.write(new, to: path, fileSystem: disk)
+        disk.observe(nil)
+        try check([new])
+        #expect(disk.count(.synchronizeDirectory) == 1 && disk.count(.write) == 2 && disk.count(.synchronize) == 2)
+    }
+
+    @Test("A keyring that is durable is written, whatever comes of the one before it", arguments: [1, 2])
+    func unwiped(call: Int) throws {
+        let disk = SimulatedFileSystem(root: folder.path)
+        let new = try TestKeyring.file()
+        try write(try TestKeyring.file(), "keyring.json")
+        let operation: FileOperation = call == 1 ? .write : .synchronize
+        disk.fail(operation, number: 2, with: FileFailure(.other(5), "pwrite: Input/output error"))
+        try KeyringFile.write(new, to: path, fileSystem: disk)
+        #expect(try KeyringFile.read(path) == new && disk.count(.synchronizeDirectory) == 1)
+    }
+
+    @Test("Who reads while others take the keyring's place gets one of them whole, and no zeros")
+    func readWhileReplaced() throws {
+        let files = try [TestKeyring.file(), TestKeyring.file()]
+        try write(files[0], "keyring.json")
+        let path = path
+        let isDone = Atomic(false)
+        DispatchQueue.concurrentPerform(iterations: 2) { part in
+            if part == 0 {
+                for turn in 1...200 {
+                    #expect(throws: Never.self) { try KeyringFile.write(files[turn % 2], to: path) }
+                }
+                isDone.store(true, ordering: .relaxed)
+            } else {
+                while !isDone.load(ordering: .relaxed) {
+                    let found = try? KeyringFile.read(path)
+                    #expect(found.map(files.contains) == true)
+                }
+            }
+        }
     }
 
     @Test("Copies that were kept are destroyed, those whose writing was killed too, and nothing else")

@@ -2,7 +2,7 @@ import Synchronization
 package import VaultStorage
 
 /// A file system that knows at each moment how many bytes of segment files lie in their folders, and the most that ever
-/// did.
+/// did, and that can have room for no more than so many.
 package final class MeteredFileSystem: FileSystem {
     private let below: any FileSystem
     private let meter = Mutex(Meter())
@@ -11,11 +11,25 @@ package final class MeteredFileSystem: FileSystem {
         var sizes: [String: Int64] = [:]
         var total: Int64 = 0
         var most: Int64 = 0
+        var limit = Int64.max
+        var refusals = 0
 
         mutating func set(_ path: String, _ size: Int64?) {
             total += (size ?? 0) - (sizes[path] ?? 0)
             sizes[path] = size
             most = max(most, total)
+        }
+
+        /// Whether a file may become so large.
+        mutating func admit(_ path: String, _ size: Int64) -> Bool {
+            // A file that was removed while somebody has it open lies in no folder.
+            guard let known = sizes[path], size > known else { return true }
+            guard total + size - known <= limit else {
+                refusals += 1
+                return false
+            }
+            set(path, size)
+            return true
         }
     }
 
@@ -25,6 +39,12 @@ package final class MeteredFileSystem: FileSystem {
     package var total: Int64 { meter.withLock { $0.total } }
     /// The most that ever lay there at a time.
     package var most: Int64 { meter.withLock { $0.most } }
+
+    /// How often a write was refused because there was no room for it.
+    package var refusals: Int { meter.withLock { $0.refusals } }
+
+    /// Has room for so many bytes of segment files from now on, as a disk of that size; nil for any number.
+    package func limit(to bytes: Int64?) { meter.withLock { $0.limit = bytes ?? .max } }
 
     private static func counts(_ path: String) -> Bool { path.contains("/segments/") }
 
@@ -65,11 +85,9 @@ package final class MeteredFileSystem: FileSystem {
     package func size(of path: String) throws(FileFailure) -> Int64 { try below.size(of: path) }
     package func freeBytes(at path: String) throws(FileFailure) -> Int64 { try below.freeBytes(at: path) }
 
-    fileprivate func grew(_ path: String, to size: Int64) {
-        meter.withLock { meter in
-            // A file that was removed while somebody has it open lies in no folder.
-            guard let known = meter.sizes[path] else { return }
-            meter.set(path, max(known, size))
+    fileprivate func grow(_ path: String, to size: Int64) throws(FileFailure) {
+        guard meter.withLock({ $0.admit(path, size) }) else {
+            throw FileFailure(.noSpace, "pwrite: No space left on device")
         }
     }
 
@@ -98,7 +116,7 @@ private final class MeteredFile: StoredFile {
     }
 
     func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(FileFailure) {
-        fileSystem.grew(path, to: offset + Int64(buffer.count))
+        try fileSystem.grow(path, to: offset + Int64(buffer.count))
         try unsafe below.write(buffer, at: offset)
     }
 
@@ -110,4 +128,5 @@ private final class MeteredFile: StoredFile {
     }
 
     func size() throws(FileFailure) -> Int64 { try below.size() }
+    func hasName() throws(FileFailure) -> Bool { try below.hasName() }
 }

@@ -47,6 +47,8 @@ package protocol StoredFile: AnyObject, Sendable {
     func synchronize() throws(FileFailure)
     func truncate(to size: Int64) throws(FileFailure)
     func size() throws(FileFailure) -> Int64
+    /// Whether a name in some folder still leads to it.
+    func hasName() throws(FileFailure) -> Bool
 }
 
 extension StoredFile {
@@ -71,6 +73,13 @@ extension StoredFile {
         return bytes
     }
 
+    /// Reads a whole small file.
+    package func contents(atMost limit: Int = 1 << 20) throws(FileFailure) -> [UInt8] {
+        let size = try size()
+        guard size <= limit else { throw FileFailure(.other(27), "it is larger than \(limit) bytes") }
+        return try read(count: Int(size), at: 0)
+    }
+
     /// Writes bytes at `offset`.
     package func write(_ bytes: some Collection<UInt8>, at offset: Int64) throws(FileFailure) {
         var failure: FileFailure?
@@ -90,10 +99,7 @@ extension StoredFile {
 extension FileSystem {
     /// Reads a whole small file.
     package func contents(of path: String, atMost limit: Int = 1 << 20) throws(FileFailure) -> [UInt8] {
-        let file = try open(path, writable: false)
-        let size = try file.size()
-        guard size <= limit else { throw FileFailure(.other(27), "it is larger than \(limit) bytes") }
-        return try file.read(count: Int(size), at: 0)
+        try open(path, writable: false).contents(atMost: limit)
     }
 
     /// Puts `bytes` in place of a file so that either the old content or all of the new is there, whatever happens:

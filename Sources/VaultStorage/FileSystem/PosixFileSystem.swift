@@ -164,4 +164,10 @@ final class PosixFile: StoredFile {
         guard unsafe fstat(descriptor.number, &status) == 0 else { throw .last("fstat") }
         return Int64(status.st_size)
     }
+
+    func hasName() throws(FileFailure) -> Bool {
+        var status = stat()
+        guard unsafe fstat(descriptor.number, &status) == 0 else { throw .last("fstat") }
+        return status.st_nlink > 0
+    }
 }

@@ -24,14 +24,14 @@ extension VaultStore {
     ///
     /// - Throws: ``VaultError`` where one may: it is tried again every minute.
     package func finishRewrap() throws {
-        try eraseKeyCopies(after: "every key is wrapped anew, but old ones")
+        try eraseKeyCopies(.keys, after: "every key is wrapped anew, but old ones")
     }
 
     /// Destroys a generation: the index lets go of it, then its key leaves the keyring. One that is gone stays gone; one
     /// that was broken off is finished.
     ///
     /// - Throws: ``VaultError`` with code `inUse` where something needs it, `invalidArgument` where there is none of this
-    ///   number, `storage` or `owned` where the index's log cannot be emptied: then the key is still there.
+    ///   number, `storage` or `owned` where an old key may still stand in the index or its log: then the key is still there.
     package func retire(_ number: Int, noting log: AuditLog) throws {
         guard number != keyring.currentGeneration else { throw KeyringEdit.currentGeneration(number) }
         guard let record = keyring.generationRecords.first(where: { $0.number == number }) else {
@@ -40,7 +40,7 @@ extension VaultStore {
         guard !record.isRetired else { return }
         noteChange()
         try withDiskRoom { try index.removeGeneration(number) }
-        try eraseKeyCopies(after: "nothing needs generation \(number) any more, but keys that it wrapped")
+        try eraseKeyCopies(.keys, after: "nothing needs generation \(number) any more, but keys that it wrapped")
         try log.place.destroyCopies(of: keyring.vaultID)
         try log.change(.retire, generation: number) { try $0.retireGeneration(number) }
     }

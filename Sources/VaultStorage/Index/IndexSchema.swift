@@ -50,6 +50,11 @@ enum IndexSchema {
         segment, segmentByPlace, badBlock, doomed,
     ]
 
+    /// What makes a table of the catalog: the table itself, then its indices.
+    static func statements(making table: String) -> [String] {
+        catalog.filter { $0.hasPrefix("CREATE TABLE \(table) (") || $0.contains(" ON \(table) (") }
+    }
+
     static let catalog = [
         vault, generation, resource, resourceKey, resourceKeyByGeneration, representation, representationByResource,
     ]

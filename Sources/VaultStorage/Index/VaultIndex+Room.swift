@@ -158,19 +158,4 @@ extension VaultIndex {
             return try Bool.fetchOne(db, sql: "SELECT 1 FROM resource WHERE id = ?", arguments: [id.data]) ?? false
         }
     }
-
-    /// Empties the log into the file, so that what was deleted stands in neither.
-    ///
-    /// - Throws: ``VaultError`` with code `owned` where somebody reads just then.
-    func truncateLog() throws {
-        try checkOpen()
-        try IndexError.translating {
-            let isBusy = try database.writeWithoutTransaction { db in
-                try Bool.fetchOne(db, sql: "PRAGMA wal_checkpoint(TRUNCATE)") ?? true
-            }
-            guard !isBusy else {
-                throw VaultError(.owned, "the index's log cannot be emptied while another program reads it")
-            }
-        }
-    }
 }

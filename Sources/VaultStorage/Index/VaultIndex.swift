@@ -98,7 +98,7 @@ package final class VaultIndex: Sendable {
             try db.execute(
                 sql: """
                     PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;
-                    PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON
+                    PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON; PRAGMA temp_store = MEMORY
                     """)
         }
     }

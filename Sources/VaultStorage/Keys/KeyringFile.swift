@@ -7,7 +7,12 @@ package enum KeyringFile {
     /// - Throws: ``VaultError`` with code `noVault` where there is none.
     package static func read(_ path: String, fileSystem: any FileSystem = PosixFileSystem()) throws -> [UInt8] {
         do throws(FileFailure) {
-            return try fileSystem.contents(of: path)
+            while true {
+                let file = try fileSystem.open(path, writable: false)
+                let bytes = try file.contents()
+                // What has no name any more is overwritten, perhaps while it was read: another has taken its place.
+                if try file.hasName() { return bytes }
+            }
         } catch {
             if error.kind == .notFound {
                 throw VaultError(.noVault, "there is no keyring at \(path); make one with init, or name its file")
@@ -16,15 +21,28 @@ package enum KeyringFile {
         }
     }
 
-    /// Writes the file anew: temporary name, synced, renamed, folder synced.
+    /// Writes the file anew: temporary name, synced, renamed, folder synced. Then the one that was there, which may hold
+    /// keys that are gone now, is overwritten with zeros as far as it can be.
+    ///
+    /// - Throws: ``VaultError`` with code `storage` or `diskFull`: then the one that was there is whole.
     package static func write(
         _ bytes: [UInt8], to path: String, fileSystem: any FileSystem = PosixFileSystem()
     ) throws {
+        // Held open: without a name nothing else leads to their blocks.
+        let former = [path, path + ".new"].compactMap { try? fileSystem.open($0, writable: true) }
         do throws(FileFailure) {
             try fileSystem.replace(path, with: bytes)
         } catch {
             throw error.vaultError("the keyring at \(path) cannot be written")
         }
+        // The new one is durable, and no failure here takes that back. One that has another name is somebody's copy.
+        for file in former where (try? file.hasName()) == false { try? overwrite(file) }
+    }
+
+    /// Writes zeros over a file's bytes, synced.
+    private static func overwrite(_ file: any StoredFile) throws(FileFailure) {
+        try file.write([UInt8](repeating: 0, count: Int(try file.size())), at: 0)
+        try file.synchronize()
     }
 
     /// Makes the file's keys unreadable, and those of one that was half written to take its place: zeros over the bytes,
@@ -38,9 +56,7 @@ package enum KeyringFile {
             var names = [path, path + ".new"].filter { fileSystem.exists($0) }
             if names.isEmpty { names = [path] }
             for name in names {
-                let file = try fileSystem.open(name, writable: true)
-                try file.write([UInt8](repeating: 0, count: Int(try file.size())), at: 0)
-                try file.synchronize()
+                try overwrite(try fileSystem.open(name, writable: true))
             }
             for name in names { try fileSystem.remove(name) }
             try fileSystem.synchronizeDirectory(PosixFileSystem.folder(of: path))

@@ -6,7 +6,7 @@ package import VaultModel
 extension VaultStore {
     /// Deletes a resource with its keys, and remembers in the same transaction that its receipt is due.
     ///
-    /// Log and `catalog.backup` still hold what they held: ``eraseKeyCopies(after:)`` comes next.
+    /// Log and `catalog.backup` still hold what they held: ``eraseKeyCopies(_:after:)`` comes next.
     ///
     /// - Parameter log: where its receipt will stand.
     /// - Returns: the bytes of its files; nil where there is no such resource.
@@ -20,7 +20,7 @@ extension VaultStore {
         guard let removed else { return nil }
         noteChange()
         changes.note(id)
-        counters.withLock { $0.mustTruncateLog = true }
+        counters.withLock { $0.owe(.titles) }
         // Files that cannot be removed now stay on the list; nothing opens them any more.
         _ = try? removeFiles(of: removed.map(\.id))
         return removed.reduce(0) { $0 + $1.fileSize }
@@ -44,7 +44,7 @@ extension VaultStore {
         guard !pending.isEmpty else { return kept }
         let receipts = try log.receipts(after: pending.compactMap(\.after).min())
         let due = pending.filter { !$0.isNoted(in: receipts) }
-        if !due.isEmpty { try eraseKeyCopies() }
+        if !due.isEmpty { try eraseKeyCopies(.titles) }
         if due.contains(where: { !$0.isQuick }) { kept = try turnGeneration(noting: log) }
         for shred in due {
             let isDestroyed = !shred.isQuick && kept.isEmpty

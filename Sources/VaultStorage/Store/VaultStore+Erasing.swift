@@ -1,35 +1,38 @@
 import Synchronization
 import VaultModel
 
-// Sealed keys that were deleted, or put in another's place, stand in the index's log, in `catalog.backup` and in copies of the
-// index until they are erased there.
+// Sealed keys that were deleted, or put in another's place, stand in pages of the index, in its log, in `catalog.backup` and in
+// copies of the index until they are erased there.
 extension VaultStore {
-    /// Renews the backup and empties the log, where something was removed since.
+    /// Makes tables of the index anew, renews the backup and empties the log, where something was removed since.
     package func eraseTraces() throws {
         // One at a time, and the mark is taken before: what is removed meanwhile sets it again.
         try erasing.withLock { _ in
-            let isDue = counters.withLock { counters in
-                defer { counters.mustTruncateLog = false }
-                return counters.mustTruncateLog
+            let owed = counters.withLock { counters in
+                defer { counters.erasure = nil }
+                return counters.erasure
             }
-            guard isDue else { return }
+            guard let owed else { return }
             do {
+                try withDiskRoom { try index.renew(owed.tables) }
                 try backUpCatalog()
                 try index.truncateLog()
             } catch {
-                counters.withLock { $0.mustTruncateLog = true }
+                counters.withLock { $0.owe(owed) }
                 throw error
             }
         }
     }
 
-    /// Renews the backup, empties the log and removes copies of the index that were put aside, whoever wrote there: an owner
-    /// that was killed, too.
+    /// Does the same and removes copies of the index that were put aside, whoever wrote there: an owner that was killed,
+    /// too.
     ///
-    /// - Parameter what: what is done by then, for the words of the error; nil leaves the error as it is.
-    /// - Throws: ``VaultError`` where a sealed key may still stand there: renewing and emptying is tried again every minute.
-    func eraseKeyCopies(after what: String? = nil) throws {
-        counters.withLock { $0.mustTruncateLog = true }
+    /// - Parameters:
+    ///   - erasure: what may stand there.
+    ///   - what: what is done by then, for the words of the error; nil leaves the error as it is.
+    /// - Throws: ``VaultError`` where a sealed key may still stand there: it is tried again every minute.
+    func eraseKeyCopies(_ erasure: Erasure, after what: String? = nil) throws {
+        counters.withLock { $0.owe(erasure) }
         do {
             try eraseTraces()
             try removeCopies(Self.copies)
@@ -37,13 +40,14 @@ extension VaultStore {
             guard let what else { throw error }
             throw VaultError(
                 error.code,
-                "\(what) may still stand in the index's log or in catalog.backup; run it again to finish it: \(error)")
+                "\(what) may still stand in the index, its log or catalog.backup; run it again to finish it: \(error)")
         }
     }
 
     /// The same where nothing stays that a backup could hold.
     func eraseAllKeyCopies() throws {
         counters.withLock { $0.changesSinceBackup = 0 }
+        try withDiskRoom { try index.renew(Erasure.titles.tables) }
         try index.truncateLog()
         try removeCopies(Self.copies + ["catalog.backup"])
     }

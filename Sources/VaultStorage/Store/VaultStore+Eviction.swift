@@ -119,7 +119,7 @@ extension VaultStore {
         guard let segments = try withDiskRoom({ try index.remove(id) }) else { return nil }
         noteChange()
         changes.note(id)
-        counters.withLock { $0.mustTruncateLog = true }
+        counters.withLock { $0.owe(.titles) }
         // Files that cannot be removed now stay on the list.
         _ = try? removeFiles(of: segments.map(\.id))
         do {
@@ -127,7 +127,7 @@ extension VaultStore {
         } catch {
             throw VaultError(
                 .storage,
-                "it is removed, but its sealed key still stands in the index's log or in catalog.backup; "
+                "it is removed, but its sealed key may still stand in the index, its log or catalog.backup; "
                     + "it is tried again every minute: \(error)")
         }
         return segments.reduce(0) { $0 + $1.fileSize }

@@ -48,8 +48,10 @@ package final class VaultStore: Sendable {
         var passedThrough: Int64 = 0
         /// Bytes of files that were evicted since then.
         var evicted: Int64 = 0
-        /// Whether the log still has to be emptied of keys that were deleted.
-        var mustTruncateLog = false
+        /// What has still to be erased in the index, its log and `catalog.backup`.
+        var erasure: Erasure?
+
+        mutating func owe(_ erasure: Erasure) { self.erasure = max(self.erasure ?? erasure, erasure) }
     }
 
     /// The plaintext bytes of a block in new segments. With half of it a random 64 KiB were 3 % sooner opened, and 256 KiB
@@ -183,8 +185,11 @@ package final class VaultStore: Sendable {
             try store.finishDoomed()
             try store.recoverOpenSegments()
             try store.beginCounting()
-            // How far behind an owner that was killed left the backup nobody knows.
-            if wasKilled { store.noteChange() }
+            // How far behind an owner that was killed left the backup nobody knows, nor what it had still to erase.
+            if wasKilled {
+                store.noteChange()
+                store.counters.withLock { $0.owe(.titles) }
+            }
             return store
         }
     }
@@ -207,6 +212,8 @@ package final class VaultStore: Sendable {
 
     private func finishCounting() throws {
         try flushCounters()
+        // What cannot be erased now either was told when it was deleted.
+        try? eraseTraces()
         if counters.withLock({ $0.changesSinceBackup }) > 0 { try backUpCatalog() }
     }
 

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import SeededRandom
 import Testing
@@ -68,29 +67,11 @@ struct GenerationTests {
         try store.backUpCatalog()
         let old = try store.index.keys(wrappedBy: 1, after: nil, limit: 5000).map(\.wrapped)
         #expect(old.count == 1500)
-        #expect(try Self.found(old, below: vault.folder) > 1000, "the search finds what is there")
+        #expect(try Traces.count(of: old, below: vault.folder) > 1000, "the search finds what is there")
         #expect(try store.turnGeneration(noting: vault.log(of: store)) == [])
-        #expect(try Self.found(old, below: vault.folder) == 0)
+        #expect(try Traces.count(of: old, below: vault.folder) == 0)
         try store.close()
-        #expect(try Self.found(old, below: vault.folder) == 0)
-    }
-
-    /// How many of these sealed keys stand in a file below a folder.
-    private static func found(_ keys: [[UInt8]], below folder: String) throws -> Int {
-        let wanted = Set(keys.map { Array($0.prefix(28)) })
-        var found: Set<[UInt8]> = []
-        let starts = Set(wanted.map { UInt32($0[0]) << 16 | UInt32($0[1]) << 8 | UInt32($0[2]) })
-        for file in try TemporaryFolder.files(below: folder) {
-            let bytes = Array(try Data(contentsOf: URL(filePath: file)))
-            guard bytes.count >= 28 else { continue }
-            for place in 0...(bytes.count - 28) {
-                let start = UInt32(bytes[place]) << 16 | UInt32(bytes[place + 1]) << 8 | UInt32(bytes[place + 2])
-                guard starts.contains(start) else { continue }
-                let candidate = Array(bytes[place..<(place + 28)])
-                if wanted.contains(candidate) { found.insert(candidate) }
-            }
-        }
-        return found.count
+        #expect(try Traces.count(of: old, below: vault.folder) == 0)
     }
 
     @Test("A rewrap that was broken off goes on with what is left")
