@@ -134,7 +134,7 @@ class Resealing(VaultCase):
         vault = self.filled()
         wrapped = [bytes(row[0]) for row in self.rows(vault, "SELECT wrapped FROM resourceKey")]
         self.assertTrue(all(self.holding(vault, key) for key in wrapped), "the search finds what is there")
-        vault.result("shred", self.urls[0])
+        said = vault.result("shred", self.urls[0]).decode()
         self.assertEqual([self.holding(vault, key) for key in wrapped], [[], []], "every key was wrapped anew")
         self.assertEqual(client.digest(vault.address(self.urls[1])), (200, SIZE, self.digests[1]))
         self.assert_independently_readable(vault, 1)
@@ -142,6 +142,10 @@ class Resealing(VaultCase):
         self.assertEqual([self.holding(vault, key) for key in wrapped], [[], []])
         receipt = self.receipts(vault)["receipts"][-1]
         self.assertEqual((receipt["act"], receipt["outcome"]), ("shred", "destroyed"))
+        self.assertIn(f"title {receipt['subject']} in receipts", said)
+        for url, found in zip(self.urls, ([receipt], []), strict=True):
+            self.assertEqual(json.loads(vault.result("keys", "audit", url, "--json"))["receipts"], found)
+        self.assertEqual(vault.run("keys", "audit", self.urls[0], "--without-keys").returncode, 2)
         os.remove(os.path.join(vault.folder, "index.sqlite"))
         vault.result("index", "rebuild")
         self.assertEqual([item["url"] for item in json.loads(vault.result("list", "--json"))], [self.urls[1]])

@@ -2,6 +2,7 @@ import Foundation
 import MediaVault
 import OriginTestSupport
 import Testing
+import VaultModel
 
 @Suite("The audit log of a vault", .timeLimit(.minutes(2)))
 struct AuditTests {
@@ -15,6 +16,32 @@ struct AuditTests {
             let report = try await Vault.audit(fixture.place, unlock: unlock)
             #expect(report.isSound && report.isAnchored == (unlock != nil))
         }
+    }
+
+    @Test("The receipts about a title are found by its URL, also for whom it was stored, until the locator is another")
+    func aboutTitles() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 90_000))
+        let vault = try await fixture.open()
+        let (shared, other) = (MediaReference(fixture.url), MediaReference(fixture.origin.url("/other.mp4")))
+        let mine = MediaReference(other.url, fields: HeaderFields(["Authorization": "Bearer one"]))
+        for reference in [shared, mine] { #expect(try await fixture.bytes(vault, reference) == 90_000) }
+        var last: ResealProgress?
+        for try await step in vault.reseal([shared]) { last = step }
+        let shredded = try await vault.shred([shared, mine], quick: true).titles.map(\.subject)
+        #expect(last?.report?.subjects.first == shredded[0] && Set(shredded).count == 2)
+        let receipts = try await vault.audit().receipts
+        #expect(receipts.map(\.subject) == [shredded[0], shredded[0], shredded[1]])
+        #expect(try await vault.audit(about: [shared]).receipts == Array(receipts.prefix(2)))
+        // It is not held any more, and the one that it was stored for need not be named.
+        for reference in [mine, other] {
+            #expect(try await vault.audit(about: [reference]).receipts == Array(receipts.suffix(1)))
+        }
+        #expect(try await vault.audit(about: [shared, mine]).receipts == receipts)
+        let unknown = MediaReference(fixture.origin.url("/unknown.mp4"))
+        #expect(try await vault.audit(about: [unknown]).receipts == [])
+        _ = try await vault.changeLocator()
+        #expect(try await vault.audit(about: [shared, mine]).receipts == [])
+        await vault.close()
     }
 
     @Test("Who has the wrong key is told so")

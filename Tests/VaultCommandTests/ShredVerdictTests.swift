@@ -6,9 +6,9 @@ import VaultService
 @Suite("What is said of a shred")
 struct ShredVerdictTests {
     private func document(_ outcome: String, shredded: Int, failed: Int) throws -> ShredDocument {
-        let done = #"{"url":"http://a.example/1","bytes":5,"problem":null}"#
+        let done = #"{"url":"http://a.example/1","bytes":5,"subject":null,"problem":null}"#
         let problem = #"{"status":404,"title":"not held","code":"notHeld"}"#
-        let refused = #"{"url":"http://a.example/2","bytes":null,"problem":\#(problem)}"#
+        let refused = #"{"url":"http://a.example/2","bytes":null,"subject":null,"problem":\#(problem)}"#
         let titles = Array(repeating: done, count: shredded) + Array(repeating: refused, count: failed)
         let text = #"{"resources":[\#(titles.joined(separator: ","))],"outcome":"\#(outcome)","generation":2}"#
         return try JSONText.read(from: Array(text.utf8))

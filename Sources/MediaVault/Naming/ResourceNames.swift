@@ -48,6 +48,13 @@ final class ResourceNames: Sendable {
         return (try key.id(keyring: store.keyring, locator: store.index.locator), key)
     }
 
+    /// Every key that a reference, which has been settled, may have been stored under, whether it is held or not.
+    func allKeys(of reference: MediaReference) throws -> [CacheKey] {
+        let plain = try key(of: reference)
+        guard plain.principal == nil else { return [plain] }
+        return [plain] + known.withLock { $0.principals }.map { CacheKey(name: plain.name, principal: $0) }
+    }
+
     private func key(of reference: MediaReference) throws -> CacheKey {
         try CacheKey(
             reference, policy: known.withLock { $0.policy }, keyring: store.keyring, locator: store.index.locator)

@@ -11,6 +11,9 @@ public struct ResealReport: Hashable, Codable, Sendable {
     /// Resources that keep an older key, because their rows or a file cannot be read.
     public internal(set) var problems = 0
 
+    /// What receipts call the resources that were named (``Receipt/subject``), in that order; none where all were meant.
+    public let subjects: [String]
+
     /// Nothing yet.
-    init() {}
+    init(subjects: [String]) { self.subjects = subjects }
 }

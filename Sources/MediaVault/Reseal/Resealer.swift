@@ -8,7 +8,7 @@ struct Resealer {
     let order: ResealOrder
     private let tell: (ResealProgress) -> Void
 
-    private var report = ResealReport()
+    private var report: ResealReport
     private var pace: RateLimit?
     private var bytesTotal: Int64 = 0
     private var resourcesTotal = 0
@@ -32,7 +32,9 @@ struct Resealer {
     private static let patience: Duration = .seconds(1)
     private static let interval: Duration = .milliseconds(100)
 
-    init(vault: Vault, order: ResealOrder, tell: @escaping (ResealProgress) -> Void) {
+    /// - Parameter subjects: what receipts call the resources that were named.
+    init(vault: Vault, order: ResealOrder, subjects: [String] = [], tell: @escaping (ResealProgress) -> Void) {
+        report = ResealReport(subjects: subjects)
         self.vault = vault
         self.order = order
         self.tell = tell

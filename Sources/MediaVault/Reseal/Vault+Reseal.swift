@@ -24,19 +24,20 @@ extension Vault {
         guard bytesPerSecond ?? 1 > 0 else {
             throw VaultError(.invalidArgument, "a rate is at least one byte in a second")
         }
-        var resources: Set<ResourceID> = []
+        var resources: [ResourceID] = []
         for reference in references {
             let (store, id) = (store, try await name(reference).id)
             guard try await pool.run({ try store.index.hasResource(id) }) else { throw Self.unknown(reference) }
-            resources.insert(id)
+            resources.append(id)
         }
-        let wanted = references.isEmpty ? nil : resources
+        let (named, wanted) = (resources, references.isEmpty ? nil : Set(resources))
         try await keyWork.exclusively(.reseal) {
             let (store, log) = (store, auditLog)
             let order = try await pool.run {
                 try store.orderReseal(of: wanted, bytesPerSecond: bytesPerSecond, noting: log)
             }
-            var resealer = Resealer(vault: self, order: order, tell: tell)
+            let subjects = named.compactMap { log.subject(of: $0) }
+            var resealer = Resealer(vault: self, order: order, subjects: subjects, tell: tell)
             try await resealer.run()
         }
     }

@@ -36,12 +36,13 @@ extension Vault {
     private func shredOne(_ reference: MediaReference, quick: Bool) async throws -> ShreddedTitle {
         do {
             let log = auditLog
+            let subject = log.subject(of: try await name(reference).id)
             let bytes = try await takeAway(reference) { store, id in
                 try store.shred(id, isQuick: quick, noting: log)
             }
-            return ShreddedTitle(url: "\(reference.url)", bytes: bytes, error: nil)
+            return ShreddedTitle(url: "\(reference.url)", bytes: bytes, subject: subject, error: nil)
         } catch let error as VaultError where [.notHeld, .removed, .invalidURL, .invalidArgument].contains(error.code) {
-            return ShreddedTitle(url: "\(reference.url)", bytes: nil, error: error)
+            return ShreddedTitle(url: "\(reference.url)", bytes: nil, subject: nil, error: error)
         }
     }
 

@@ -44,6 +44,12 @@ struct ResealCommand: AsyncParsableCommand {
         }
         let verdict = ResealVerdict(report)
         for remark in verdict.remarks { await Terminal.shared.say(remark) }
+        if !json {
+            for (reference, subject) in zip(references, report.subjects) {
+                let line = "\(reference.url): title \(subject) in receipts"
+                try await StandardOutput.shared.write(Terminal.printable(line) + "\n")
+            }
+        }
         if json { try await StandardOutput.shared.write(try JSONText.of(report) + "\n") }
         guard verdict.status == .done else { throw Reported(status: verdict.status) }
     }

@@ -10,7 +10,7 @@ struct ShredCommand: AsyncParsableCommand {
             What plays ends. The titles' keys are deleted; then a new generation is made, every other key moves to it, and \
             the generations that had wrapped the deleted keys are destroyed: nothing in the vault or on its drive opens \
             them again. With --quick that is left to the next rotation, and the receipt says removed, not destroyed. \
-            Copies of vault and keyring that were made before stay what they are. Each leaves a receipt: see keys audit. \
+            Copies of vault and keyring that were made before stay what they are. Each leaves a receipt: see keys audit URL. \
             Exit code 4 where a generation had to stay, because it wraps another title's key that does not open.
             """)
 
@@ -39,7 +39,8 @@ struct ShredCommand: AsyncParsableCommand {
         for title in document.resources {
             guard let problem = title.problem.value else {
                 if !json {
-                    let line = "\(title.url): \(document.outcome), \(ByteCount.text(title.bytes.value ?? 0)) freed"
+                    var line = "\(title.url): \(document.outcome), \(ByteCount.text(title.bytes.value ?? 0)) freed"
+                    if let subject = title.subject.value { line += ", title \(subject) in receipts" }
                     try await StandardOutput.shared.write(Terminal.printable(line) + "\n")
                 }
                 continue

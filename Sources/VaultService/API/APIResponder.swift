@@ -65,7 +65,9 @@ struct APIResponder: Sendable {
         case .shreds:
             let order: ShredOrder = try await asked.body()
             return try json(try await vault.shred(order.references(), quick: order.quick ?? false))
-        case .audit: return try json(try await vault.audit())
+        case .audit:
+            guard asked["url"] != nil else { return try json(try await vault.audit()) }
+            return try json(AuditDocument(try await vault.vault.audit(about: [await asked.reference()])))
         case .destructions:
             let order: DestructionOrder = try await asked.body()
             return try json(try await vault.destroy(vaultID: order.vault))

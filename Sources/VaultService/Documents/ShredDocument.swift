@@ -6,6 +6,8 @@ package struct ShredDocument: Codable, Sendable {
         package let url: String
         /// The bytes of its files, which are gone.
         package let bytes: OrNull<Int64>
+        /// What its receipt calls it.
+        package let subject: OrNull<String>
         package let problem: OrNull<ProblemDocument>
     }
 
@@ -18,7 +20,7 @@ package struct ShredDocument: Codable, Sendable {
     package init(_ report: ShredReport) {
         resources = report.titles.map { title in
             Title(
-                url: title.url, bytes: OrNull(title.bytes),
+                url: title.url, bytes: OrNull(title.bytes), subject: OrNull(title.subject),
                 problem: OrNull(title.error.map { APIProblem.document($0) }))
         }
         outcome = report.outcome.rawValue

@@ -52,7 +52,12 @@ extension APIRoute {
                     "Forgets resources for good: their keys, and what wrapped them.", body: "ShredOrder",
                     answers: [.json("Shred", "What became of each."), .badRequest, .conflict, .storageFailed])
             ]
-        case .audit: [.get("The audit log, read and checked.", answers: [.json("Audit", "Receipts and faults.")])]
+        case .audit:
+            [
+                .get(
+                    "The audit log, read and checked.", parameters: ["AuditURL", "ContentID"],
+                    answers: [.json("Audit", "Receipts and faults."), .badRequest])
+            ]
         case .destructions:
             [
                 .post(

@@ -94,7 +94,10 @@ enum APISchemas {
         "Shred": object([
             "resources": [
                 "type": "array",
-                "items": object(["url": text, "bytes": orNull(ref("Bytes")), "problem": orNull(ref("Problem"))]),
+                "items": object([
+                    "url": text, "bytes": orNull(ref("Bytes")), "subject": orNull(subject),
+                    "problem": orNull(ref("Problem")),
+                ]),
             ],
             "outcome": ["enum": ["destroyed", "removed"]], "generation": count,
         ]),
@@ -228,8 +231,9 @@ enum APISchemas {
     private static let receipt = object(
         [
             "sequence": count, "time": ["type": "integer"], "act": text, "outcome": text, "generation": count,
-            "subject": ["type": "string", "pattern": "^[0-9a-f]{64}$"], "resources": count,
+            "subject": subject, "resources": count,
         ], optional: ["subject", "resources"])
+    private static let subject: JSONTree = ["type": "string", "pattern": "^[0-9a-f]{64}$"]
 
     private static func list(of schema: String) -> JSONTree {
         ["type": "array", "items": ref(schema), "minItems": 1]

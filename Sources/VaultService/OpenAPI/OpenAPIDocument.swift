@@ -36,6 +36,7 @@ enum OpenAPIDocument {
     private static let parameters: JSONTree = [
         "URL": query("url", "The resource's URL, with its query.", "#/components/schemas/URL", isRequired: true),
         "OneURL": query("url", "Only changes of this resource are told.", "#/components/schemas/URL"),
+        "AuditURL": query("url", "Only receipts about this resource are told.", "#/components/schemas/URL"),
         "ContentID": query("contentID", "The caller's own name for the resource.", "#/components/schemas/ContentID"),
         "After": query("after", "The end of the page before.", "#/components/schemas/PageEnd"),
         "Limit": [

@@ -47,7 +47,7 @@ package final class AuditLog: Sendable {
     }
 
     /// What receipts call a resource; nil where the keyring cannot name it.
-    func subject(of resource: ResourceID) -> String? {
+    package func subject(of resource: ResourceID) -> String? {
         store.keyring.auditSubject(of: resource, locator: store.index.locator).map { Hex.encode($0) }
     }
 

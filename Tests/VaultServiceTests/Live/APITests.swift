@@ -75,6 +75,12 @@ struct APITests {
             let audit: AuditDocument = try JSONText.read(
                 from: try await service.control("GET", "/api/v1/audit").body)
             #expect(audit.sound && audit.anchored && audit.receipts.map(\.act) == [.reseal, .rotate, .retire, .shred])
+            let about = try await service.control("GET", "/api/v1/audit?url=\(url.absoluteString)")
+            try fits(about, "Audit")
+            let title: AuditDocument = try JSONText.read(from: about.body)
+            #expect(title.receipts.map(\.act) == [.reseal, .shred])
+            #expect(title.receipts.map(\.subject) == [report.subjects.first, report.subjects.first])
+            try fits(try await service.control("GET", "/api/v1/audit?url=none"), "Problem", status: 400)
             for (target, body) in [
                 ("shreds", #"{"resources":[]}"#), ("reseals", #"{"resources":[]}"#), ("reseals", #"{"limitRate":0}"#),
                 ("destructions", #"{"vault":"00000000000000000000000000000000"}"#),
