@@ -66,8 +66,8 @@ struct APIResponder: Sendable {
             let order: ShredOrder = try await asked.body()
             return try json(try await vault.shred(order.references(), quick: order.quick ?? false))
         case .audit:
-            guard asked["url"] != nil else { return try json(try await vault.audit()) }
-            return try json(AuditDocument(try await vault.vault.audit(about: [await asked.reference()])))
+            guard let url = asked["url"] else { return try json(try await vault.audit()) }
+            return try json(AuditDocument(try await vault.vault.audit(about: [MediaReference(MediaURL(url))])))
         case .destructions:
             let order: DestructionOrder = try await asked.body()
             return try json(try await vault.destroy(vaultID: order.vault))

@@ -55,7 +55,7 @@ extension APIRoute {
         case .audit:
             [
                 .get(
-                    "The audit log, read and checked.", parameters: ["AuditURL", "ContentID"],
+                    "The audit log, read and checked.", parameters: ["AuditURL"],
                     answers: [.json("Audit", "Receipts and faults."), .badRequest])
             ]
         case .destructions:
