@@ -101,7 +101,7 @@ let package = Package(
             path: "Tests/Benchmarks/Reseal", swiftSettings: settings),
         .executableTarget(
             name: "rewrap-keys",
-            dependencies: ["MediaVault", "VaultCrypto", "VaultModel", "VaultStorage"],
+            dependencies: ["MediaVault", "VaultCrypto", "VaultModel", "VaultStorage", "VaultTestSupport"],
             path: "Tests/Benchmarks/RewrapKeys", swiftSettings: settings),
         .testTarget(name: "VaultModelTests", dependencies: ["SeededRandom", "VaultModel"], swiftSettings: settings),
         .testTarget(

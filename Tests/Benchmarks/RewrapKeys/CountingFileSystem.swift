@@ -1,27 +1,24 @@
-import Synchronization
 import VaultStorage
 
-/// The real file system, which counts how many segment files are opened.
+/// The real file system, which counts what is done to segment files.
 final class CountingFileSystem: FileSystem {
+    let traffic = MediaTraffic()
     private let real = PosixFileSystem()
-    private let count = Atomic(0)
 
-    var segmentsOpened: Int { count.load(ordering: .relaxed) }
-
-    private func note(_ path: String) {
-        if path.contains("/segments/") { count.add(1, ordering: .relaxed) }
+    private func counting(_ file: any StoredFile, _ path: String) -> any StoredFile {
+        guard path.contains("/segments/") else { return file }
+        traffic.noteOpening()
+        return CountingFile(file, traffic)
     }
 
     func createDirectory(_ path: String) throws(FileFailure) { try real.createDirectory(path) }
 
     func create(_ path: String) throws(FileFailure) -> any StoredFile {
-        note(path)
-        return try real.create(path)
+        counting(try real.create(path), path)
     }
 
     func open(_ path: String, writable: Bool) throws(FileFailure) -> any StoredFile {
-        note(path)
-        return try real.open(path, writable: writable)
+        counting(try real.open(path, writable: writable), path)
     }
 
     func exists(_ path: String) -> Bool { real.exists(path) }

@@ -3,13 +3,21 @@ import MediaVault
 import VaultCrypto
 import VaultModel
 import VaultStorage
+import VaultTestSupport
 
-/// Wrapping the keys of very many resources anew, and what of the media is read and written meanwhile.
+/// Wrapping the keys of very many resources anew, and what of the media is read and written meanwhile. Ends with 1 where
+/// a bound is missed.
 ///
 ///     swift run -c release rewrap-keys [resources]
 @main
 struct RewrapKeys {
-    static func main() async throws {
+    /// One resource in so many holds a segment.
+    private static let holding = 500
+    private static let segmentBytes = 100_000
+
+    static func main() async throws { exit(try await measured().areMet ? 0 : 1) }
+
+    private static func measured() async throws -> BoundedFigures {
         let count = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 100_000
         let folder = FileManager.default.temporaryDirectory.path + "/rewrap-keys-\(getpid())"
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -18,7 +26,8 @@ struct RewrapKeys {
         _ = try await Vault.initialize(place, unlock: unlock)
         try fill(place.folder, keyring(place, folder), count)
 
-        var options = VaultOptions()
+        var figures = BoundedFigures()
+        var options = VaultOptions(mode: .offline)
         let files = CountingFileSystem()
         options.fileSystem = files
         let vault = try await Vault.open(place, unlock: unlock, options: options)
@@ -28,20 +37,42 @@ struct RewrapKeys {
         var report: RewrapReport?
         for try await step in vault.rewrapKeys() { report = step.report ?? report }
         let rewrapTime = (clock.now - start) / .seconds(1)
+        let traffic = (files: files.traffic.filesOpened, bytes: files.traffic.bytesMoved)
         let retireTime = try await clock.measure { _ = try await vault.retireGeneration(1) } / .seconds(1)
-        await vault.close()
         precondition(report?.keys == count, "every key was wrapped anew")
-        print("figure: rewrap of \(count) resources = \(String(format: "%.2f", rewrapTime)) s (<= 2 s for 100000)")
-        print("figure: media files opened meanwhile = \(files.segmentsOpened) (= 0)")
-        print("figure: retire after it = \(String(format: "%.2f", retireTime)) s")
+        figures.tell("rewrap of \(count) resources", rewrapTime, atMost: 2, unit: " s")
+        figures.tell("media files opened meanwhile", Double(traffic.files), atMost: 0)
+        figures.tell("media bytes read and written meanwhile", Double(traffic.bytes), atMost: 0)
+        print("retire after it: \(String(format: "%.2f", retireTime)) s")
+        try await play(vault)
+        precondition(files.traffic.bytesMoved >= segmentBytes, "what is read of the media is counted")
+        await vault.close()
+        try await list(place, folder, count, &figures)
+        return figures
+    }
+
+    /// Reads the first title whole.
+    private static func play(_ vault: Vault) async throws {
+        var read = 0
+        for try await chunk in try await vault.read(MediaReference(MediaURL("http://origin.example/0"))) {
+            read += chunk.count
+        }
+        precondition(read == segmentBytes, "the segments are held, and open")
+    }
+
+    /// What telling how the keys stand costs while everything is to be sealed anew.
+    private static func list(
+        _ place: VaultPlace, _ folder: String, _ count: Int, _ figures: inout BoundedFigures
+    ) async throws {
         try order(place, keyring(place, folder))
+        let unlock = Unlock.keyFile(path: folder + "/key")
         let reader = try await Vault.open(place, unlock: unlock, options: VaultOptions(access: .reader))
-        let began = clock.now
+        let start = ContinuousClock.now
         let left = try await reader.keyReport().reseal?.resources
-        let listTime = (clock.now - began) / .seconds(1)
+        let time = (ContinuousClock.now - start) / .seconds(1)
         await reader.close()
         precondition(left == count, "every resource is still to be sealed anew")
-        print("figure: keys list while a reseal of all is ordered = \(String(format: "%.2f", listTime)) s (<= 1 s)")
+        figures.tell("keys list while a reseal of all is ordered", time, atMost: 1, unit: " s")
     }
 
     private static func keyring(_ place: VaultPlace, _ folder: String) throws -> Keyring {
@@ -57,10 +88,16 @@ struct RewrapKeys {
         try store.close()
     }
 
-    /// Adds resources that hold a segment each, as far as the index knows: their files are not needed here.
+    /// Adds resources, some of which hold a segment each.
     private static func fill(_ folder: String, _ keyring: Keyring, _ count: Int) throws {
         let store = try VaultStore.open(at: folder, keyring: keyring, access: .owner)
+        let segment = [UInt8](repeating: 0x5A, count: segmentBytes)
         for number in 0..<count {
+            if number % holding == 0 {
+                let film = try store.addMedia("\(number)", length: Int64(segmentBytes), resourceClass: .download)
+                _ = try store.store(segment, at: 0, of: film)
+                continue
+            }
             let url = "http://origin.example/\(number)"
             guard let id = keyring.resourceID(cacheKey: Array(url.utf8), locator: store.index.locator) else { return }
             _ = try store.addResource(id, url: url, cacheKey: Array(url.utf8), resourceClass: .download)

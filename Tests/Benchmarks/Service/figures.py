@@ -9,6 +9,7 @@ from harness.vault import Vault
 from harness.waiting import eventually, settled
 
 import measuring
+from programs import Program
 from servers import BOUND
 
 READERS, IDLE = 50, 1000
@@ -23,10 +24,12 @@ class Sizes:
     starts: int = 100
     ranges: int = 5
     range_seconds: int = 5
+    keys: int = 100_000
+    reseals: tuple = (256, 5)  # MiB of a title, and how often it is sealed anew
 
     @classmethod
     def quick(cls):
-        return cls(film=128 * MIB, fills=3, starts=30, ranges=3, range_seconds=2)
+        return cls(film=128 * MIB, fills=3, starts=30, ranges=3, range_seconds=2, keys=20_000, reseals=(64, 3))
 
 
 class BoundVault(Vault):
@@ -41,6 +44,8 @@ class Bench:
     def __init__(self, binary, folder, servers, sizes):
         self.binary, self.folder, self.servers, self.sizes = binary, folder, servers, sizes
         self._queries, self._places, self._vaults = 0, 0, []
+        self._rewrap = Program("rewrap-keys", str(sizes.keys))
+        self._reseal = Program("reseal-held-title", *map(str, sizes.reseals))
 
     def make_films(self):
         for name, size in ((self.FILM, self.sizes.film), (self.CLIP, self.CLIP_BYTES)):
@@ -200,8 +205,29 @@ class Bench:
         shown = [f"{size / 1e6:.0f} MB" for size in (paused, before, most)]
         return *shown, "<= 120 MB", most <= 120e6
 
+    def rewrap(self):
+        """keys rewrap of 100 000 titles (20 000 with --quick)"""
+        return self._rewrap.figure("rewrap of", self.folder)
+
+    def rewrap_traffic(self):
+        """media bytes read and written by it"""
+        return self._rewrap.figure("media bytes", self.folder)
+
+    def list_keys(self):
+        """keys list while a reseal of all of them is ordered"""
+        return self._rewrap.figure("keys list", self.folder)
+
+    def reseal(self):
+        """keys reseal of a held title: libsodium's open and seal ÷ reseal"""
+        return self._reseal.figure("libsodium", self.folder)
+
+    def warm_reader(self):
+        """warm reader beside a reseal of 50 MB/s ÷ alone"""
+        return self._reseal.figure("warm reader", self.folder)
+
 
 FIGURES = {
     "a": Bench.shaped_fill, "b": Bench.unshaped_fill, "c": Bench.first_byte, "d": Bench.warm_ranges,
     "e": Bench.paused_readers, "f": Bench.warm_ranges_of_rclone, "g": Bench.short_range, "h": Bench.idle_clients,
+    "i": Bench.rewrap, "j": Bench.rewrap_traffic, "k": Bench.list_keys, "l": Bench.reseal, "m": Bench.warm_reader,
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Measures the service beside what a person would use instead of it, in one run, against bounds.
+"""Measures the service beside what a person would use instead of it, and acts on keys, in one run, against bounds.
 
-    run.py [--quick] [--binary PATH] [a] [b] [c] [d] [e] [f] [g] [h]
+    run.py [--quick] [--binary PATH] [a] [b] … [m]
 
 Exit code 0 when all bounds are met, 1 when one is not, 2 when something could not be measured. Called by
 Scripts/bench with what it needs installed, in a mount namespace of its own.
