@@ -1,5 +1,6 @@
 import OriginTestSupport
 import Testing
+import VaultModel
 
 @testable import VaultFetch
 
@@ -26,6 +27,19 @@ struct SocketWindowTests {
         SocketWindow.narrow([connection.socket, taken.socket, closed], at: connection.port)
         #expect(connection.window < wide && taken.window == wide)
     }
+
+    @Test("The connection that an answer has come by is narrowed")
+    func answer() async throws {
+        let server = try ScriptedOrigin(ScriptedResource(length: 1 << 40))
+        let response = try await CurlOrigin.make().send(OriginRequest(url: server.url()))
+        let socket = try #require((0..<4096).first { unsafe Connection.port(of: $0, getpeername) == server.port })
+        // SO_BUF_LOCK, which Linux has since 5.14: 2 stands for a receive buffer that was given its size.
+        var locked: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        let isTold = unsafe getsockopt(socket, SOL_SOCKET, 72, &locked, &size) == 0
+        #expect(!isTold || locked & 2 != 0)
+        response.cancel()
+    }
 }
 
 /// A connection to a port of this machine whose window is wider than one so near needs.
@@ -50,14 +64,19 @@ private final class Connection {
     deinit { close(socket) }
 
     /// Its port on this side.
-    var port: Int {
+    var port: Int { unsafe Self.port(of: socket, getsockname) }
+
+    /// The port on this side of a socket, or on the other; 0 where it is none of IPv4.
+    static func port(
+        of socket: Int32, _ name: (Int32, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
+    ) -> Int {
         var address = sockaddr_in()
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        _ = unsafe withUnsafeMutableBytes(of: &address) { bytes in
+        let result = unsafe withUnsafeMutableBytes(of: &address) { bytes in
             let plain = unsafe bytes.assumingMemoryBound(to: sockaddr.self).baseAddress
-            return unsafe plain.map { unsafe getsockname(socket, $0, &size) }
+            return unsafe plain.map { unsafe name(socket, $0, &size) }
         }
-        return Int(in_port_t(bigEndian: address.sin_port))
+        return result == 0 && address.sin_family == AF_INET ? Int(in_port_t(bigEndian: address.sin_port)) : 0
     }
 
     /// The bytes that the system lets wait for its reader.
