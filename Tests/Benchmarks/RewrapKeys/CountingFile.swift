@@ -37,4 +37,6 @@ final class CountingFile: StoredFile {
     func truncate(to size: Int64) throws(FileFailure) { try below.truncate(to: size) }
 
     func size() throws(FileFailure) -> Int64 { try below.size() }
+
+    func hasName() throws(FileFailure) -> Bool { try below.hasName() }
 }
