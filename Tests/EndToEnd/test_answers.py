@@ -82,7 +82,7 @@ class Answers(VaultCase):
             expected = {
                 "accept-ranges": "bytes", "content-type": "video/mp4", "cache-control": "no-store",
                 "x-content-type-options": "nosniff", "referrer-policy": "no-referrer",
-                "cross-origin-resource-policy": "same-origin", "content-security-policy": "sandbox"}
+                "cross-origin-resource-policy": "same-origin"}
             self.assertEqual({name: fields.get(name) for name in expected}, expected)
 
     def test_cache_status(self):

@@ -68,7 +68,7 @@ struct AnswerPlan: Hashable, Sendable {
         fields.append(name: "ETag", value: facts.entityTag.description)
         if let date = facts.lastModified { fields.append(name: "Last-Modified", value: date.description) }
         fields.append(name: "Cache-Status", value: facts.cacheStatus.value)
-        fields.append(ProtectiveFields.all)
+        fields.append(ProtectiveFields.ofMedia(type: facts.type))
         return fields
     }
 }

@@ -1,15 +1,27 @@
 import VaultModel
 
-/// What every answer says to keep media from a browser's disk and from other sites' pages, and a page that an origin sent in
-/// place of media from acting as one of the service's own.
+/// What answers say to keep media from a browser's disk and from other sites' pages, and a page that an origin sent in place
+/// of media from acting as one of the service's own.
 enum ProtectiveFields {
+    /// Those of every answer.
     static let all = HeaderFields([
         "Cache-Control": "no-store",
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "no-referrer",
         "Cross-Origin-Resource-Policy": "same-origin",
-        "Content-Security-Policy": "sandbox",
     ])
+
+    /// Those of an answer with a body that an origin sent.
+    ///
+    /// - Parameter type: the origin's word for it. What is no sound and no picture may be shown as a page, and then runs
+    ///   nothing. A film must not be shut in so: opened by itself, it asks for its ranges from within.
+    static func ofMedia(type: String) -> HeaderFields {
+        var fields = all
+        if !["audio/", "video/"].contains(where: type.lowercased().hasPrefix) {
+            fields.append(name: "Content-Security-Policy", value: "sandbox")
+        }
+        return fields
+    }
 }
 
 extension HeaderFields {

@@ -77,9 +77,20 @@ struct AnswerPlanTests {
         let expected = [
             "ETag": "\"v1\"", "Accept-Ranges": "bytes", "Content-Type": "video/mp4", "Last-Modified": date,
             "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
-            "Cross-Origin-Resource-Policy": "same-origin", "Content-Security-Policy": "sandbox",
+            "Cross-Origin-Resource-Policy": "same-origin",
         ]
         for (name, value) in expected { #expect(fields.values(name) == [value], "\(name)") }
+    }
+
+    @Test(
+        "What may be shown as a page runs nothing; what plays is not shut in (threat 8)",
+        arguments: [
+            ("video/mp4", false), ("Audio/MPEG", false), ("text/html", true), ("image/svg+xml", true),
+            ("application/octet-stream", true), (" video/mp4", true),
+        ])
+    func pages(type: String, isSandboxed: Bool) {
+        let plan = AnswerPlan(facts(range: 0..<10, type: type), isRanged: true)
+        #expect(plan.fields.values("Content-Security-Policy") == (isSandboxed ? ["sandbox"] : []))
     }
 
     @Test(
