@@ -75,9 +75,19 @@ final class ResourceLoader: Sendable {
         do {
             serving = try await loading.value
         } catch {
-            guarded.withLock { $0.isBroken = true }
+            noteBroken()
             throw error
         }
+        takeOver(serving)
+    }
+
+    // Swift 6.3 for Linux, where it puts the taking of a lock into an async function, may take it in the name of the thread
+    // that the function was on before: then it cannot be given back.
+    @inline(never)
+    private func noteBroken() { guarded.withLock { $0.isBroken = true } }
+
+    @inline(never)
+    private func takeOver(_ serving: StoredRepresentation?) {
         guarded.withLock { guarded in
             guard !guarded.isLoaded else { return }
             guarded.isLoaded = true
