@@ -1,4 +1,3 @@
-import Synchronization
 import VaultModel
 
 /// Where the bytes of one resource can be asked for, shared by all who ask.
@@ -6,12 +5,12 @@ final class AddressBook: Sendable {
     /// An address, and the fields that were given for its origin or another.
     typealias Source = (url: MediaURL, fields: OriginFields?)
 
-    private let addresses: Mutex<OriginAddresses>
+    private let addresses: Locked<OriginAddresses>
     private let first: MediaURL
 
     init(_ reference: MediaReference) {
         first = reference.url
-        addresses = Mutex(
+        addresses = Locked(
             OriginAddresses(
                 reference.url, fields: OriginFields(reference.fields, for: reference.url), reach: reference.reach))
     }

@@ -1,4 +1,3 @@
-import Synchronization
 import VaultManifest
 import VaultModel
 
@@ -7,7 +6,7 @@ final class Filling: Sendable {
     private let loader: ResourceLoader
     private let options: DownloadOptions
     private let tell: @Sendable (DownloadProgress) -> Void
-    private let work = Mutex(Work())
+    private let work = Locked(Work())
 
     private struct Work {
         /// What no lane has taken yet, in ascending order.

@@ -1,8 +1,8 @@
-import Synchronization
+import VaultModel
 
 /// Lets downloads stand back while a player waits for bytes from an origin: one for a vault.
 final class PlayerPrecedence: Sendable {
-    private let players = Mutex(WaitingPlayers())
+    private let players = Locked(WaitingPlayers())
 
     /// Waits for bytes on behalf of a player.
     func waiting(_ wait: () async throws -> Void) async throws {

@@ -1,7 +1,7 @@
 import DequeModule
 import Dispatch
 import Foundation
-import Synchronization
+import VaultModel
 
 /// A few threads for calls that block: files, the index, a passphrase's key.
 ///
@@ -12,9 +12,9 @@ package final class BlockingPool: TaskExecutor, Sendable {
         case call(@Sendable () -> Void)
     }
 
-    private let queue = Mutex(Deque<Work>())
+    private let queue = Locked(Deque<Work>())
     private let available = DispatchSemaphore(value: 0)
-    private let threads = Mutex(Set<ThreadName>())
+    private let threads = Locked(Set<ThreadName>())
 
     /// Starts the threads; they live as long as the process.
     package init(threads count: Int) {

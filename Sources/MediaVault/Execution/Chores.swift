@@ -1,4 +1,4 @@
-import Synchronization
+import VaultModel
 
 /// Work that goes on beside those who asked for it, and must be over before its vault closes.
 final class Chores: Sendable {
@@ -8,7 +8,7 @@ final class Chores: Sendable {
         var isEnded = false
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Begins a piece of work; it should end soon after it is cancelled. After ``end()`` it begins cancelled.
     func begin(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {

@@ -1,4 +1,4 @@
-import Synchronization
+import VaultModel
 
 /// Lets one at a time through, in the order they came, without blocking a thread.
 final class Turnstile: Sendable {
@@ -7,7 +7,7 @@ final class Turnstile: Sendable {
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Runs `body` when nobody else does.
     func exclusively<Result: Sendable>(_ body: () async throws -> Result) async rethrows -> Result {

@@ -1,9 +1,8 @@
-import Synchronization
 import VaultModel
 
 /// The last answers of the resources that were read last: a bounded memory, gone with the process.
 final class AnswerLog: Sendable {
-    private let answers = Mutex<[ResourceID: [AnswerTrace]]>([:])
+    private let answers = Locked<[ResourceID: [AnswerTrace]]>([:])
 
     /// How many answers of a resource are remembered, and of how many resources.
     static let mostAnswers = 16

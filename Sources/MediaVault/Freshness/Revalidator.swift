@@ -1,4 +1,4 @@
-import Synchronization
+import VaultModel
 
 /// Asks one origin's question for all who wait for it, for as long as each of them can wait.
 final class Revalidator: Sendable {
@@ -9,7 +9,7 @@ final class Revalidator: Sendable {
         var isEnded = false
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Whether the origin is being asked.
     var isRunning: Bool { state.withLock { $0.revalidation.isRunning } }

@@ -1,4 +1,3 @@
-import Synchronization
 import VaultModel
 
 /// Lets one act at a time work on the keys of a vault. What goes on with an act that was broken off gives way to one that
@@ -12,7 +11,7 @@ package final class KeyWork: Sendable {
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// The act that works now; nil where none does.
     package var act: Receipt.Act? { state.withLock { $0.act } }

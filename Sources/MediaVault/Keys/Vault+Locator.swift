@@ -1,4 +1,3 @@
-import Synchronization
 import VaultCrypto
 import VaultModel
 import VaultStorage

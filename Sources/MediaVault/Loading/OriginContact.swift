@@ -1,4 +1,4 @@
-import Synchronization
+import VaultModel
 
 /// When an origin was last heard of: what is known for a while need not be asked again.
 final class OriginContact: Sendable {
@@ -7,7 +7,7 @@ final class OriginContact: Sendable {
         let time: ContinuousClock.Instant
     }
 
-    private let last = Mutex<Last?>(nil)
+    private let last = Locked<Last?>(nil)
 
     /// How long an answer, and a silence, is believed.
     private static let believed: Duration = .seconds(60)

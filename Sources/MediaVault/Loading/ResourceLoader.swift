@@ -1,4 +1,3 @@
-import Synchronization
 import VaultFetch
 import VaultModel
 import VaultStorage
@@ -22,7 +21,7 @@ final class ResourceLoader: Sendable {
     let answers = Turnstile()
     let contact = OriginContact()
     let revalidator = Revalidator()
-    private let guarded: Mutex<Guarded>
+    private let guarded: Locked<Guarded>
     private let loading: Task<StoredRepresentation?, any Error>
 
     private struct Guarded {
@@ -59,7 +58,7 @@ final class ResourceLoader: Sendable {
         self.precedence = precedence
         let record = ResourceRecord(id: id, key: key, store: store)
         self.record = record
-        guarded = Mutex(Guarded(state: LoaderState(mode: mode, retry: retry)))
+        guarded = Locked(Guarded(state: LoaderState(mode: mode, retry: retry)))
         loading = Task {
             try await pool.run {
                 let serving = try record.load()

@@ -1,4 +1,3 @@
-import Synchronization
 import VaultCrypto
 import VaultModel
 import VaultStorage
@@ -9,10 +8,10 @@ final class ResourceRecord: Sendable {
     let key: CacheKey
     let store: VaultStore
     /// Held while the store works.
-    let stored = Mutex<StoredResource?>(nil)
+    let stored = Locked<StoredResource?>(nil)
     /// The name of the representation that is read, the store's or one that it refused. Apart, so that asking never waits.
-    private let name = Mutex<RepresentationID?>(nil)
-    let isRetired = Mutex(false)
+    private let name = Locked<RepresentationID?>(nil)
+    let isRetired = Locked(false)
 
     init(id: ResourceID, key: CacheKey, store: VaultStore) {
         self.id = id

@@ -1,4 +1,3 @@
-import Synchronization
 import VaultCrypto
 import VaultModel
 import VaultStorage
@@ -7,7 +6,7 @@ import VaultStorage
 final class ResourceNames: Sendable {
     private let store: VaultStore
     private let pool: BlockingPool
-    private let known: Mutex<Known>
+    private let known: Locked<Known>
 
     private struct Known {
         var policy = KeyPolicy()
@@ -26,7 +25,7 @@ final class ResourceNames: Sendable {
             known.policy = (try? settings.keyPolicy()) ?? KeyPolicy()
             known.principals = settings.principals
         }
-        self.known = Mutex(known)
+        self.known = Locked(known)
     }
 
     /// The id of a reference, which has been settled, and what it is the hash of.

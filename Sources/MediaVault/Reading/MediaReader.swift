@@ -1,4 +1,4 @@
-import Synchronization
+import VaultModel
 import VaultStorage
 
 /// One reader of one resource: its bytes in order, opened where they are held, fetched where they are not.
@@ -47,7 +47,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
     let loader: ResourceLoader
     private let lease: LoaderLease
     private let id: ReaderState.ID
-    private let progress: Mutex<Progress>
+    private let progress: Locked<Progress>
 
     private struct Progress {
         var position: Int64
@@ -66,7 +66,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
         source = opening.source
         staleness = opening.inquiry.staleness
         originStatus = opening.inquiry.originStatus
-        progress = Mutex(Progress(position: opening.range?.lowerBound ?? 0))
+        progress = Locked(Progress(position: opening.range?.lowerBound ?? 0))
         if !opening.isCutOff { loader.change { $0.begin(opening.reader, isDownload: false) } }
     }
 

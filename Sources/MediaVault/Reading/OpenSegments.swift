@@ -11,7 +11,7 @@ final class OpenSegments: Sendable {
     }
 
     /// Nil once it was closed.
-    private let entries = Mutex<[SegmentID: Entry]?>([:])
+    private let entries = Locked<[SegmentID: Entry]?>([:])
 
     /// How many are kept open in the process, all resources together.
     private static let count = Atomic(0)

@@ -1,11 +1,10 @@
-import Synchronization
 import VaultCrypto
 import VaultModel
 
 /// A passphrase in locked memory, wiped when it is forgotten, and at the latest when the last reference goes.
 public final class Passphrase: Sendable {
     /// Nil once it is forgotten.
-    private let bytes: Mutex<SecretBytes?>
+    private let bytes: Locked<SecretBytes?>
 
     /// Lets `fill` write the passphrase, UTF-8, straight into locked memory of `capacity` bytes, and keeps as many
     /// bytes as it says. One line end at the end is dropped when it is used.
@@ -13,7 +12,7 @@ public final class Passphrase: Sendable {
     /// - Throws: what `fill` throws; ``VaultError`` with code `storage` where there is no memory.
     public init(capacity: Int = 1024, filledBy fill: (UnsafeMutableRawBufferPointer) throws -> Int) throws {
         // The buffer is lent for the call.
-        bytes = Mutex(try unsafe SecretBytes(capacity: capacity, filledBy: fill))
+        bytes = Locked(try unsafe SecretBytes(capacity: capacity, filledBy: fill))
     }
 
     /// Takes bytes that are in ordinary memory already.

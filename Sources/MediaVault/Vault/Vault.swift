@@ -1,4 +1,3 @@
-import Synchronization
 import VaultCrypto
 import VaultFetch
 import VaultModel
@@ -18,13 +17,13 @@ public final class Vault: Sendable {
     private let ownOrigin: CurlOrigin?
     let modeOfRun: VaultMode?
     /// What the settings say.
-    let modeOfSettings = Mutex<VaultMode?>(nil)
+    let modeOfSettings = Locked<VaultMode?>(nil)
     let pool: BlockingPool
     private let precedence = PlayerPrecedence()
     let limitsOfRun: RoomLimits?
     /// What passes through unstored, and who is told.
-    let passage = Mutex(Passage())
-    let roomPace = Mutex(RoomPace())
+    let passage = Locked(Passage())
+    let roomPace = Locked(RoomPace())
     private let retry: RetryPolicy
     let names: ResourceNames
     let unlockRestsWithVault: Bool
@@ -35,13 +34,13 @@ public final class Vault: Sendable {
     /// One act on the keys at a time.
     package let keyWork = KeyWork()
     /// Acts on the keys that an owner before this one broke off.
-    let resumption = Mutex(Resumption())
+    let resumption = Locked(Resumption())
     /// Why nobody gets a loader for the time being; nil where everybody does.
-    let refusal = Mutex<VaultError?>(nil)
-    let loaders = Mutex<[ResourceID: LoaderEntry]>([:])
-    private let upkeep = Mutex<Task<Void, Never>?>(nil)
-    private let isClosed = Mutex(false)
-    let visits = Mutex(Visits())
+    let refusal = Locked<VaultError?>(nil)
+    let loaders = Locked<[ResourceID: LoaderEntry]>([:])
+    private let upkeep = Locked<Task<Void, Never>?>(nil)
+    private let isClosed = Locked(false)
+    let visits = Locked(Visits())
     let answers = AnswerLog()
     /// Work that must be over before the store closes.
     let chores = Chores()

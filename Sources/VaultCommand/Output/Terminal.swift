@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import VaultModel
 
 /// The person at the terminal, if there is one. All that depends on a terminal stands in this file.
 ///
@@ -14,7 +14,7 @@ final class Terminal: Sendable {
     let canRedraw: Bool
     private let queue = BlockingQueue("mediavault.terminal")
     /// Whether a line stands there that the next one replaces.
-    private let isDrawn = Mutex(false)
+    private let isDrawn = Locked(false)
 
     private init() {
         let kind = Surroundings.current["TERM"]

@@ -1,5 +1,5 @@
 import Dispatch
-import Synchronization
+import VaultModel
 
 /// A thread for calls that block, one after another, so that none blocks a thread of the cooperative pool.
 final class BlockingQueue: Sendable {
@@ -32,7 +32,7 @@ final class BlockingQueue: Sendable {
             case running(CheckedContinuation<Value, any Error>)
         }
 
-        private let state = Mutex(State.new)
+        private let state = Locked(State.new)
 
         /// - Returns: false where the call was cancelled before it began.
         func begin(_ continuation: CheckedContinuation<Value, any Error>) -> Bool {

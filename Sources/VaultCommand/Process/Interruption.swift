@@ -1,5 +1,5 @@
 import Dispatch
-import Synchronization
+import VaultModel
 
 #if canImport(Glibc)
 import Glibc
@@ -17,7 +17,7 @@ enum Interruption {
         _ outcome: String = "what was received is kept", _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         let task = Task { try await work() }
-        let received = Mutex<Int32?>(nil)
+        let received = Locked<Int32?>(nil)
         let watch = SignalWatch([SIGINT, SIGTERM]) { number in
             let isSecond = received.withLock { first in
                 defer { first = first ?? number }

@@ -1,4 +1,3 @@
-import Synchronization
 package import VaultModel
 
 /// An unlocked keyring: every key of a vault that is not the unlock key itself.
@@ -9,11 +8,11 @@ package final class Keyring: Sendable {
     /// The number of that slot.
     package let unlockedSlot: Int64
 
-    private let opened: Mutex<KeyringKeys>
+    private let opened: Locked<KeyringKeys>
     /// Reads the file again, where another process may write it.
-    private let followed = Mutex<(@Sendable () throws -> [UInt8])?>(nil)
+    private let followed = Locked<(@Sendable () throws -> [UInt8])?>(nil)
     /// Held while the file is written anew.
-    private let writing = Mutex(())
+    private let writing = Locked(())
 
     /// The keys as they are now; they may be others a moment later.
     var keys: KeyringKeys { opened.withLock { $0 } }
@@ -43,7 +42,7 @@ package final class Keyring: Sendable {
         vaultID = document.vaultID
         unlockedBy = slot.method
         unlockedSlot = slot.number
-        opened = Mutex(try KeyringKeys(opening: document, rootKey: rootKey))
+        opened = Locked(try KeyringKeys(opening: document, rootKey: rootKey))
     }
 
     // MARK: Changing

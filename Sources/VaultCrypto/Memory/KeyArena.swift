@@ -1,5 +1,5 @@
 import CSodium
-import Synchronization
+import VaultModel
 internal import VaultModel
 
 /// Locked memory for keys: a few guarded regions cut into slots of 32 bytes.
@@ -14,7 +14,7 @@ package final class KeyArena: Sendable {
     package static let slotByteCount = 32
     private static let slotsInRegion = 256
 
-    private let freeSlots = Mutex<[Slot]>([])
+    private let freeSlots = Locked<[Slot]>([])
 
     /// Takes a slot. Its bytes are undefined until they are written.
     func take() throws -> Slot {

@@ -1,6 +1,6 @@
 import CSodium
 import Foundation
-import Synchronization
+import VaultModel
 
 /// Whether the memory that secrets lie in could be locked, so that it never reaches a swap device.
 ///
@@ -15,7 +15,7 @@ package final class MemoryLock: Sendable {
         var listeners: [Int: AsyncStream<MemoryLockRefusal>.Continuation] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// What the system refused first; nil where it has locked everything.
     package var refusal: MemoryLockRefusal? { state.withLock { $0.refusal } }

@@ -1,4 +1,3 @@
-import Synchronization
 import VaultModel
 
 import class Foundation.Thread
@@ -24,7 +23,7 @@ final class CurlLoop: Sendable {
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let queue = Mutex(Queue())
+    private let queue = Locked(Queue())
 
     /// Begins the thread. Where libcurl cannot be used it ends at once, and every transfer fails.
     init(_ configuration: CurlConfiguration) {

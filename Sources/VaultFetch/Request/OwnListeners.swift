@@ -1,8 +1,8 @@
-import Synchronization
+import VaultModel
 
 /// The ports at which this process listens itself. A request to one of them would go in a circle.
 package final class OwnListeners: Sendable {
-    private let ports = Mutex<Set<Int>>([])
+    private let ports = Locked<Set<Int>>([])
 
     package init() {}
 

@@ -1,4 +1,3 @@
-import Synchronization
 import VaultModel
 
 /// One request under way, between the reader who waits for it and the loop that carries it out.
@@ -11,7 +10,7 @@ final class Transfer: Sendable {
     let request: OriginRequest
     let fields: RequestFields
     private let loop: CurlLoop
-    private let state = Mutex(State(limit: bufferLimit))
+    private let state = Locked(State(limit: bufferLimit))
 
     /// - Throws: ``VaultError`` where the request cannot be sent.
     init(_ request: OriginRequest, on loop: CurlLoop) throws(VaultError) {

@@ -1,5 +1,4 @@
 import MediaVault
-import Synchronization
 import VaultModel
 
 /// The downloads that a service runs, whoever asked for them, and those that ended last.
@@ -23,7 +22,7 @@ final class DownloadBoard: Sendable {
         var lastListener = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// How many that ended are remembered.
     static let mostEnded = 64

@@ -1,5 +1,5 @@
 import MediaVault
-import Synchronization
+import VaultModel
 
 /// What a feed of events has to tell: put together until it is told, so that a slow client costs no memory.
 final class FeedNews: Sendable {
@@ -20,12 +20,12 @@ final class FeedNews: Sendable {
 
     private let vault: Vault
     private let downloads: DownloadBoard
-    private let state = Mutex(State())
+    private let state = Locked(State())
     private let wakes: AsyncStream<Void>
     private let waking: AsyncStream<Void>.Continuation
     private let changes: ResourceChanges
     private let listener: Int
-    private let helpers: Mutex<[Task<Void, any Error>]>
+    private let helpers: Locked<[Task<Void, any Error>]>
 
     private static let heartbeat: Duration = .seconds(15)
     private static let mostStoreEvents = 16
@@ -38,7 +38,7 @@ final class FeedNews: Sendable {
         (self.wakes, self.waking) = (wakes, waking)
         changes = vault.changes { waking.yield() }
         listener = downloads.listen { waking.yield() }
-        helpers = Mutex([])
+        helpers = Locked([])
         let events = vault.storeEvents()
         let telling: Task<Void, any Error> = Task { [weak self] in
             for await event in events { self?.note { $0.store = ($0.store + [event]).suffix(Self.mostStoreEvents) } }

@@ -1,13 +1,12 @@
 package import MediaVault
 import NIOHTTP1
-import Synchronization
 import VaultModel
 
 /// A vault that a service owns, reached by its control socket. It takes no key.
 package final class ServedVault: VaultOperator {
     private let client: ControlClient
     /// Whether the service has answered already.
-    private let isKnown = Mutex(false)
+    private let isKnown = Locked(false)
 
     package init(_ client: ControlClient) { self.client = client }
 

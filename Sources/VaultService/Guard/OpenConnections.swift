@@ -1,7 +1,7 @@
 import HummingbirdCore
 import NIOCore
 import ServiceLifecycle
-import Synchronization
+import VaultModel
 
 /// The connections of one listener: how many there may be, and who goes.
 ///
@@ -19,7 +19,7 @@ final class OpenConnections: Service {
     private let most: Int
     private let limits: ConnectionLimits
     private let afterCrowd: @Sendable () -> Void
-    private let state: Mutex<State>
+    private let state: Locked<State>
 
     /// So many at a time are a crowd.
     private static let crowd = 32
@@ -31,7 +31,7 @@ final class OpenConnections: Service {
         self.most = most
         self.limits = limits
         self.afterCrowd = afterCrowd
-        state = Mutex(State(shares: PeerShares(of: most)))
+        state = Locked(State(shares: PeerShares(of: most)))
     }
 
     // MARK: For the connections

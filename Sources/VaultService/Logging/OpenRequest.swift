@@ -1,12 +1,12 @@
 import Logging
-import Synchronization
+import VaultModel
 
 /// One request from its head to the last byte of its answer, counted and named. It is over when nobody holds it.
 final class OpenRequest: Sendable {
     let id = RequestID()
     let metrics: ServiceMetrics
     private let began: ContinuousClock.Instant
-    private let facts: Mutex<Facts>
+    private let facts: Locked<Facts>
 
     private struct Facts {
         var method: String
@@ -17,7 +17,7 @@ final class OpenRequest: Sendable {
     init(_ method: String, _ metrics: ServiceMetrics, at arrival: ContinuousClock.Instant = .now) {
         self.metrics = metrics
         began = arrival
-        facts = Mutex(Facts(method: method))
+        facts = Locked(Facts(method: method))
         metrics.requestBegan()
     }
 

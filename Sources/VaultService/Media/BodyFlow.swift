@@ -1,5 +1,5 @@
 import NIOCore
-import Synchronization
+import VaultModel
 
 /// Keeps a body from running ahead of its connection: the library's writer takes megabytes before it makes one wait.
 ///
@@ -11,7 +11,7 @@ final class BodyFlow: Sendable {
     }
 
     private let eventLoop: any EventLoop
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// The most pieces that may be on their way while the next is made ready.
     private static let most = 1

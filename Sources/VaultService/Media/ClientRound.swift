@@ -1,4 +1,4 @@
-import Synchronization
+import VaultModel
 
 /// Looks after connections that wait, all in one round a few times a second: a timer for each answer would cost more than
 /// a short answer does.
@@ -16,7 +16,7 @@ final class ClientRound: Sendable {
         var isRunning = false
     }
 
-    private let round = Mutex(Round())
+    private let round = Locked(Round())
     private let interval: Duration
 
     /// The round of the process.

@@ -1,9 +1,9 @@
 import CoreMetrics
-import Synchronization
+import VaultModel
 
 /// A number that rises and falls.
 final class MetricMeter: MeterHandler {
-    private let value = Mutex(0.0)
+    private let value = Locked(0.0)
 
     func set(_ value: Int64) { set(Double(value)) }
 

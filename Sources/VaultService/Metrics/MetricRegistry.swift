@@ -1,5 +1,5 @@
 import CoreMetrics
-import Synchronization
+import VaultModel
 
 /// Keeps the metrics of one service, and shows them as Prometheus reads them.
 ///
@@ -16,7 +16,7 @@ final class MetricRegistry: MetricsFactory {
         var summaries: [Key: MetricSummary] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// All metrics, by name; what is counted elsewhere is added.
     func families(help: [String: String] = [:], adding others: [MetricFamily] = []) -> [MetricFamily] {

@@ -1,9 +1,9 @@
 import CoreMetrics
-import Synchronization
+import VaultModel
 
 /// How many values there were, and what they come to.
 final class MetricSummary: RecorderHandler, TimerHandler {
-    private let seen = Mutex((count: 0.0, sum: 0.0))
+    private let seen = Locked((count: 0.0, sum: 0.0))
 
     func record(_ value: Int64) { record(Double(value)) }
 

@@ -1,6 +1,5 @@
 import CoreMetrics
 import MediaVault
-import Synchronization
 import VaultModel
 
 /// What a service counts of itself; what its vault counts is put beside it when somebody asks.
@@ -12,7 +11,7 @@ final class ServiceMetrics: Sendable {
     private let fills: [CacheStatus.Fill: Counter]
     private let duration: Timer
     /// Made when they are needed first: names are not spelled out for each answer.
-    private let answers = Mutex<[AnswerKind: Counter]>([:])
+    private let answers = Locked<[AnswerKind: Counter]>([:])
 
     private struct AnswerKind: Hashable {
         let route: String

@@ -2,7 +2,7 @@ import Logging
 import MediaVault
 import NIOSSL
 import ServiceLifecycle
-import Synchronization
+import VaultModel
 
 /// The certificate and the key that new connections are made with, read anew when their files have changed.
 ///
@@ -18,7 +18,7 @@ final class TLSIdentity: Service {
     private let files: TLSFiles
     private let interval: Duration
     private let logger: Logger
-    private let state: Mutex<State>
+    private let state: Locked<State>
 
     /// Reads the files.
     ///
@@ -30,7 +30,7 @@ final class TLSIdentity: Service {
         self.logger = logger
         // Taken first: what changes while it is read is read again.
         let renewal = TLSRenewal(read: files.stamp)
-        state = Mutex(State(context: try files.context(), renewal: renewal))
+        state = Locked(State(context: try files.context(), renewal: renewal))
     }
 
     /// What a connection is made with that begins now.

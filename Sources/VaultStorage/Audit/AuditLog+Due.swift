@@ -1,4 +1,3 @@
-import Synchronization
 import VaultCrypto
 package import VaultModel
 

@@ -1,4 +1,3 @@
-import Synchronization
 package import VaultCrypto
 package import VaultModel
 
@@ -13,7 +12,7 @@ package final class AuditLog: Sendable {
 
     let store: VaultStore
     let file: AuditFile
-    let writing = Mutex(())
+    let writing = Locked(())
 
     /// What a receipt says that the log does not know by itself.
     private struct Content {

@@ -1,4 +1,3 @@
-import Synchronization
 package import VaultCrypto
 import VaultModel
 
@@ -27,7 +26,7 @@ package final class IndexRebuild: Sendable {
     private let fileSystem: any FileSystem
     /// A store over the new index.
     private let store: VaultStore
-    private let counts = Mutex(Counts())
+    private let counts = Locked(Counts())
 
     /// The first bytes of segment ids: ``adopt(_:)`` wants each of them.
     package static let bytes = UInt8.min...UInt8.max

@@ -1,9 +1,8 @@
-import Synchronization
 package import VaultModel
 
 /// The room that a vault takes and may take: admits bytes before they are written.
 package final class Room: Sendable {
-    private let ledger = Mutex(RoomLedger())
+    private let ledger = Locked(RoomLedger())
     private let folder: String
     private let fileSystem: any FileSystem
 

@@ -1,4 +1,3 @@
-import Synchronization
 package import VaultModel
 
 /// Tells those who ask which resources have changed. Nobody waits for a listener: what it has not taken is put together.
@@ -23,7 +22,7 @@ package final class ChangeBoard: Sendable {
         var last = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// The most resources that wait to be told to one listener.
     package static let mostWaiting = 4096

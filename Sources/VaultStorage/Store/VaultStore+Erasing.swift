@@ -1,4 +1,3 @@
-import Synchronization
 import VaultModel
 
 // Sealed keys that were deleted, or put in another's place, stand in pages of the index, in its log, in `catalog.backup` and in

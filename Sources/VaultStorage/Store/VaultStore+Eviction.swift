@@ -1,4 +1,3 @@
-import Synchronization
 package import VaultModel
 
 // What goes, and how: rows first, by list, then files.

@@ -1,4 +1,3 @@
-import Synchronization
 package import VaultModel
 
 // Room for what is about to be written.

@@ -1,6 +1,5 @@
 package import VaultCrypto
 package import VaultModel
-import Synchronization
 
 /// A vault's folder: its index and its sealed segments, in the order that loses nothing.
 ///
@@ -16,21 +15,21 @@ package final class VaultStore: Sendable {
     package let fileSystem: any FileSystem
     /// Whether this process may change the vault.
     package let isOwner: Bool
-    private let lock: Mutex<VaultLock?>
+    private let lock: Locked<VaultLock?>
     /// The wall clock.
     package let now: @Sendable () -> Int64
-    let counters = Mutex(Counters())
+    let counters = Locked(Counters())
     /// The room that the segment files take, and may take.
     package let room: Room
     /// Held while something is evicted: one at a time, and none evicts for what another has made room for.
-    let eviction = Mutex(EvictionQueue())
+    let eviction = Locked(EvictionQueue())
     /// Held while condemned files are removed, so that each is counted off once.
-    let removal = Mutex(())
+    let removal = Locked(())
     /// Held while copies of keys are erased that are not needed any more.
-    let erasing = Mutex(())
+    let erasing = Locked(())
     /// Held while `catalog.backup` is written anew.
-    let backup = Mutex(())
-    let use = Mutex(ResourceUse.none)
+    let backup = Locked(())
+    let use = Locked(ResourceUse.none)
     /// What was done since it was opened.
     package let work = WorkTally()
     /// Which resources change.
@@ -67,7 +66,7 @@ package final class VaultStore: Sendable {
         self.index = index
         self.keyring = keyring
         isOwner = lock != nil
-        self.lock = Mutex(lock)
+        self.lock = Locked(lock)
         self.now = now
         segments = FolderSegmentStore(vault: folder, fileSystem: fileSystem)
         room = Room(folder: folder, fileSystem: fileSystem)
