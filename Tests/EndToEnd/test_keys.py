@@ -234,7 +234,7 @@ class Keys(VaultCase):
         many_titles.add(vault, MANY)
         vault.serve()
         dice = random.Random(SEED)
-        wrong, plays, over = [], [0], threading.Event()
+        wrong, plays, broken, over = [], [0], [0], threading.Event()
         size = self.media.size(FILM)
 
         def play():
@@ -245,9 +245,14 @@ class Keys(VaultCase):
                     answer = client.get(address, f"bytes={first}-{end - 1}")
                     if answer.status != 206:
                         wrong.append(f"status {answer.status}")
+                    elif answer.headers.get("content-range") != f"bytes {first}-{end - 1}/{size}":
+                        wrong.append(f"another range than {first}-{end - 1}")
                     elif answer.body != self.media.bytes(FILM, first, first + len(answer.body)):
                         wrong.append(f"bytes {first}-{end}")
-                    plays[0] += 1
+                    elif answer.complete:
+                        plays[0] += 1
+                    else:
+                        broken[0] += 1
 
         address = vault.address(url, "--expires", "24h")
         player = threading.Thread(target=play)
@@ -272,6 +277,7 @@ class Keys(VaultCase):
             self.assertGreater(count, 0, f"no kill came when {act} was halfway")
         self.figure("answers checked during kills in rewrap and retire", plays[0], "> 0, 0 wrong")
         self.assertGreater(plays[0], 0)
+        self.assertLessEqual(broken[0], 2 * KILLS, "more answers broke off than the service was killed")
         self.assert_read(vault, FILM, "tone.mp3")
         states = [item["state"] for item in self.keys(vault)["generations"]]
         self.assertEqual(states, ["retired"] * (KILLS + 1) + ["current"])

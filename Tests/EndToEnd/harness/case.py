@@ -64,7 +64,7 @@ class VaultCase(unittest.TestCase):
     @classmethod
     def new_origin(cls):
         cls._places += 1
-        origin = NginxOrigin(os.path.join(cls.scratch, f"origin-{cls._places}"), Settings.media)
+        origin = NginxOrigin(os.path.join(cls.scratch, f"origin-{cls._places}"), cls.media)
         cls.addClassCleanup(origin.stop)
         return origin
 

@@ -136,9 +136,21 @@ def raw(port, request, timeout=10):
 
 
 def together(actions):
-    """Runs all actions at once, each on a thread of its own; waits for all."""
-    threads = [threading.Thread(target=action) for action in actions]
+    """Runs all actions at once, each on a thread of its own; waits for all, then raises what they raised."""
+    raised = []
+
+    def run(action):
+        try:
+            action()
+        except BaseException as error:  # a thread would print it and forget it
+            raised.append(error)
+
+    threads = [threading.Thread(target=run, args=(action,)) for action in actions]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    if len(raised) == 1:
+        raise raised[0]
+    if raised:
+        raise BaseExceptionGroup("several actions failed", raised)

@@ -6,7 +6,10 @@ import re
 import socket
 import subprocess
 
+from .media import FILMS, HUGE, SAMPLES
 from .waiting import eventually
+
+MEDIA = {*FILMS, *SAMPLES, HUGE}
 
 # libcurl resolves every name under localhost to loopback: so the vault sees a host name that nothing else names.
 HOST = "film-origin.localhost"
@@ -37,17 +40,20 @@ def free_port():
 
 
 class NginxOrigin:
-    def __init__(self, folder, root):
-        self.folder, self.port, self._process = folder, free_port(), None
+    def __init__(self, folder, media):
+        self.folder, self.port, self._media, self._process = folder, free_port(), media, None
         os.makedirs(folder)
         self._configuration = os.path.join(folder, "nginx.conf")
         with open(self._configuration, "w", encoding="ascii") as file:
             file.write(_CONFIGURATION.format(
-                folder=folder, root=root, port=self.port, user="user root;" if os.geteuid() == 0 else ""))
+                folder=folder, root=media.folder, port=self.port, user="user root;" if os.geteuid() == 0 else ""))
         self.start()
 
     def url(self, name):
-        """Where a medium is; under `brief/` too, and there it is fresh for a second."""
+        """Where a medium is, made if it is not there yet; under `brief/` too, and there it is fresh for a second."""
+        medium = name.removeprefix("brief/").partition("?")[0]
+        if medium in MEDIA:
+            self._media.path(medium)
         return f"http://{HOST}:{self.port}/{name}"
 
     def start(self):

@@ -1,0 +1,22 @@
+"""The harness itself: what it hides, no check can see."""
+
+import unittest
+
+from harness import client
+
+
+class Together(unittest.TestCase):
+    def test_raises(self):
+        """A failure in one of several actions at once is a failure of the check, and the others are waited for"""
+        done = []
+
+        def failing():
+            raise AssertionError("the bytes differ")
+
+        with self.assertRaisesRegex(AssertionError, "the bytes differ"):
+            client.together([failing, lambda: done.append(1), lambda: done.append(2)])
+        self.assertEqual(sorted(done), [1, 2])
+        with self.assertRaises(BaseExceptionGroup) as raised:
+            client.together([failing, failing, lambda: done.append(3)])
+        self.assertEqual(len(raised.exception.exceptions), 2)
+        self.assertIn(3, done)
