@@ -232,4 +232,25 @@ struct ResealTests {
         #expect(try receipts() == [.reseal] && store.index.settings().resealOrder == nil)
         try store.close()
     }
+
+    @Test("An exchange that would put a segment over another's bytes is refused, and changes nothing")
+    func overlappingExchange() throws {
+        let store = try vault.open()
+        var resource = try #require(try store.index.resource(id))
+        #expect(try store.beginReseal(&resource, run: 1) == true)
+        let old = try #require(try store.index.resealTasks(of: resource, limit: 1).first).segment
+        #expect(old.range == 0..<100_000, "the other segment begins where this one ends")
+        var new = SegmentDescription(
+            id: try Fresh.identifier("segment id"), representation: old.representation, keyNumber: resource.keyNumber,
+            blockSize: VaultStore.blockSize, start: 65_536, length: 0)
+        try store.index.begin(new, now: 0)
+        new.length = 34_465
+        let error = #expect(throws: VaultError.self) { try store.index.exchange(old, for: [new]) }
+        #expect(error?.code == .integrity)
+        #expect(try store.index.resealTasks(of: resource, limit: 9).contains { $0.segment == old })
+        #expect(try store.index.doomedSegments(limit: 9).isEmpty)
+        new.length = 34_464
+        #expect(try store.index.exchange(old, for: [new]), "one byte less is exchanged")
+        try store.close()
+    }
 }
