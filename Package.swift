@@ -127,7 +127,8 @@ let package = Package(
         .testTarget(
             name: "VaultServiceTests",
             dependencies: [
-                "VaultService", "MediaVault", "VaultModel", "OriginTestSupport", logging, metrics, nioCore, nioHTTP1, nioSSL,
+                "VaultService", "MediaVault", "VaultModel", "OriginTestSupport", hummingbird, httpTypes, logging, metrics,
+                nioCore, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings),
         .testTarget(

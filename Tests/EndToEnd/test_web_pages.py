@@ -151,6 +151,21 @@ class WebPages(VaultCase):
         status, _ = self.browser.visit(address, "() => document.title")
         self.assertEqual((status, origin.asked), (200, ["/page.html"]))
 
+    def test_page_of_two_types(self):
+        """A page that an origin sends as sound and as a page at once is neither, and runs nothing (threat 8)"""
+        script = "fetch(location.pathname.replace('page.html', 'secret.mp4'))"
+        origin = PageServer(
+            f"<!doctype html><title>page</title><body><script>{script}</script></body>", "audio/mpeg, text/html")
+        self.addCleanup(origin.stop)
+        self.browser.visit(origin.origin("127.0.0.1") + "/page.html", "() => fetch('/after').then(() => 1)")
+        self.assertIn("/secret.mp4", origin.asked, "Chromium takes it for no page by itself")
+        del origin.asked[:]
+        address = self.vault.address(origin.origin("127.0.0.1") + "/page.html")
+        # What is no page is offered to be saved.
+        with self.assertRaisesRegex(AssertionError, "[Dd]ownload"):
+            self.browser.visit(address, "() => document.title")
+        self.assertEqual(origin.asked, ["/page.html"])
+
     def test_rebinding(self):
         """A page whose own name leads to this machine is misdirected before anything is looked up (threat 7)"""
         address = self.vault.address(self.origin.url(f"{NAME}?rebound"))

@@ -109,19 +109,19 @@ struct CredentialTests {
     func replaced() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         fixture.origin.answer { [resource = fixture.resource] request in
-            request.fields["X-Version"] == nil
-                ? ScriptedAnswer(401, fields: ["Content-Length": "0"]) : resource.answer(to: request)
+            request.fields["User-Agent"]?.hasPrefix("version ") == true
+                ? resource.answer(to: request) : ScriptedAnswer(401, fields: ["Content-Length": "0"])
         }
         let vault = try await fixture.open()
         func reference(_ version: String) -> MediaReference {
-            MediaReference(fixture.url, fields: ["Authorization": "Bearer one", "X-Version": version])
+            MediaReference(fixture.url, fields: ["Authorization": "Bearer one", "User-Agent": "version \(version)"])
         }
         _ = try await read(vault, reference("1"), .closed(first: 0, last: 9))
         _ = try await read(vault, reference("2"), .closed(first: 100_000, last: 100_009))
         await vault.close()
         let again = try await fixture.open()
         #expect(try await fixture.read(again) == 0..<length)
-        #expect(fixture.origin.exchanges.last?.request.fields["X-Version"] == "2")
+        #expect(fixture.origin.exchanges.last?.request.fields["User-Agent"] == "version 2")
         await again.close()
     }
 

@@ -6,10 +6,14 @@ import VaultModel
 @Suite("Who a request says is asking")
 struct IdentityTests {
     @Test(
-        "Authorization says it, else Cookie, else whatever might",
+        "Whatever might say it does; Authorization or Cookie alone by its value",
         arguments: [
-            (HeaderFields(["authorization": "Bearer x", "Cookie": "c"]), "Bearer x"),
-            (HeaderFields(["Cookie": "c=1", "X-Token": "t"]), "c=1"),
+            (HeaderFields(["authorization": "Bearer x", "Accept": "*/*"]), "Bearer x"),
+            (HeaderFields(["Cookie": "c=1"]), "c=1"),
+            (HeaderFields(["authorization": "Bearer x", "Cookie": "c"]), "authorization: Bearer x\ncookie: c"),
+            (HeaderFields(["Cookie": "c", "Authorization": "Bearer x"]), "authorization: Bearer x\ncookie: c"),
+            (HeaderFields(["Authorization": "a", "authorization": "b"]), "authorization: a\nauthorization: b"),
+            (HeaderFields(["Cookie": "c=1", "X-Token": "t"]), "cookie: c=1\nx-token: t"),
             (HeaderFields(["X-Token": "t", "A-Key": "k", "User-Agent": "me"]), "a-key: k\nx-token: t"),
             (HeaderFields(["User-Agent": "me", "Referer": "http://a.example/", "accept": "*/*"]), nil),
             (HeaderFields(), nil),

@@ -44,6 +44,18 @@ struct OriginAddressesTests {
         #expect(given.fields == newer)
     }
 
+    @Test("What the index remembers of a manifest's stays that, until the operator names it")
+    func derived() {
+        var addresses = OriginAddresses(url(1))
+        addresses.recall(url(0), fields: nil, reach: .publicOnly)
+        #expect(addresses.reach(of: url(0)) == .publicOnly && addresses.reach(of: url(1)) == .anywhere)
+        #expect(addresses.refuse(url(1)) && addresses.current == url(0))
+        #expect(addresses.takeNews(of: url(0), now: start) == false, "the index knows")
+        addresses.give(url(0), fields: nil)
+        #expect(addresses.reach(of: url(0)) == .anywhere)
+        #expect(addresses.takeNews(of: url(0), now: start) == true, "the index is told who has named it")
+    }
+
     @Test("Other fields make what was refused worth asking again")
     func otherFields() {
         var addresses = OriginAddresses(url(1))

@@ -35,6 +35,58 @@ struct TokenTests {
         #expect(issuer.isGood(found, now: now + 4) && !issuer.isGood(found, now: now + 5))
     }
 
+    @Test("An address within an address holds no longer than the inner one, nor than the outer")
+    func nested() async throws {
+        let issuer = try await issuer()
+        let url = try MediaURL("http://a.example/film.mp4")
+        for (inner, outer) in [(now + 5, now + 100), (now + 100, now + 5)] {
+            let within = try MediaURL("http://127.0.0.1:8300\(issuer.playbackPath(for: url, expires: inner))")
+            let path = issuer.playbackPath(for: within, expires: outer)
+            let found = try #require(issuer.admission(ofTarget: path, now: now))
+            #expect(found.reference == MediaReference(url))
+            #expect(issuer.isGood(found, now: now + 4) && !issuer.isGood(found, now: now + 5))
+            #expect(issuer.admission(ofTarget: path, now: now + 5) == nil)
+        }
+    }
+
+    @Test("An address opens a URL of as many folders as there can be")
+    func deep() async throws {
+        let issuer = try await issuer()
+        for folders in [1024, 1025, 4000] {
+            let url = try MediaURL("http://a.example/" + String(repeating: "a/", count: folders) + "film.mp4")
+            let path = issuer.playbackPath(for: url, expires: now + 1)
+            #expect(issuer.reference(ofTarget: path, now: now) == MediaReference(url), "\(folders)")
+            #expect(issuer.reference(ofTarget: path.replacing("film.mp4", with: "x"), now: now) != nil)
+        }
+    }
+
+    @Test("An address says which of its folder's resources it was made for, and a changed one opens nothing")
+    func madeFor() async throws {
+        let issuer = try await issuer()
+        let path = issuer.playbackPath(for: try MediaURL("https://a.example/films/one.mp4?t=1"), expires: now + 9)
+        for (target, isNobodys) in [
+            ("one.mp4?t=1", false), ("one.mp4", true), ("one.mp4?t=2", true), ("two.mp4?t=1", true), ("a/one.mp4?t=1", true),
+        ] {
+            let other = path.replacing("one.mp4?t=1", with: target)
+            #expect(issuer.reference(ofTarget: other, now: now)?.isNobodys == isNobodys, "\(target)")
+        }
+        let fields = try #require(path.split(separator: "/").dropFirst().first).split(separator: ".").map(String.init)
+        try #require(fields.count == 5)
+        for change in [
+            [0, 1, 2, 4], [0, 1, 2, 3, 3, 4], [0, 1, 2, 3],
+        ] {
+            let changed = path.replacing(fields.joined(separator: "."), with: change.map { fields[$0] }.joined(separator: "."))
+            #expect(issuer.reference(ofTarget: changed, now: now) == nil, "\(change)")
+        }
+        let other = issuer.playbackPath(for: try MediaURL("https://a.example/films/two.mp4"), expires: now + 9)
+        let mark = try #require(other.split(separator: "/").dropFirst().first).split(separator: ".").map(String.init)[3]
+        #expect(mark != fields[3])
+        #expect(issuer.reference(ofTarget: path.replacing(fields[3], with: mark), now: now) == nil)
+        // One that was made for a folder alone is good for what is nobody's.
+        let folder = issuer.capability(for: try MediaURL("https://a.example/films/one.mp4"), expires: now + 9)
+        #expect(issuer.reference(ofTarget: "/media/\(folder)/https/a.example/films/one.mp4", now: now)?.isNobodys == true)
+    }
+
     @Test("An address opens the folder of its URL and what lies below, and nothing else")
     func scope() async throws {
         let issuer = try await issuer()

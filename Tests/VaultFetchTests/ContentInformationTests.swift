@@ -24,10 +24,18 @@ struct ContentInformationTests {
             ("binary/octet-stream", "/film.mp4", "video/mp4"),
             ("application/octet-stream", "/film.bin", "application/octet-stream"),
             (nil, "/film", nil),
+            ("video/mp4, text/html", "/film.mp4", "application/octet-stream"),
+            ("page", "/film.mp4", "application/octet-stream"),
         ] as [(String?, String, String?)])
     func types(_ sent: String?, _ path: String, _ type: String?) throws {
         let fields: KeyValuePairs = sent.map { ["content-type": $0] } ?? [:]
         #expect(try Self.information(fields, .whole(length: 1), path: path).type == type)
+    }
+
+    @Test("Two fields that name a type name none")
+    func twoTypes() throws {
+        let fields: KeyValuePairs = ["Content-Type": "video/mp4", "content-type": "text/html"]
+        #expect(try Self.information(fields, .whole(length: 1)).type == "application/octet-stream")
     }
 
     @Test(

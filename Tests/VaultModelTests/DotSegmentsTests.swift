@@ -37,6 +37,11 @@ struct DotSegmentsTests {
             ("/a/..%5cb", true), ("/a%2f..%2fb", true), ("/a/..;x/b", true), ("/a/.;/b", true), ("/a/%2e.;x=1/b", true),
             ("/a/b%2fc", false), ("/a/b;c=..", false), ("/a/..b%2fc", false), ("/a/film%20..%20end.mp4", false),
             ("/a/...%2fb", false), ("/a/b", false), ("/", false),
+            ("/a/..%00", true), ("/a/b%00.mp4", true), ("/a/%2500", true), ("/a/%252e%252e/b", true),
+            ("/a/%25252e%252e/b", true), ("/a/..%252fb", true), ("/a/%252525252525/b", true), ("/a/..%20/b", true),
+            ("/a/..%09", true), ("/a/%c0%ae%c0%ae/b", true), ("/a/..%C0%AFb", true), ("/a/..%c1%9cb", true),
+            ("/a/100%25/b", false), ("/a/100%2525/b", false), ("/a/%zz", false), ("/a/%", false), ("/a/%c0b", false),
+            ("/a/%20/b", false),
         ])
     func hidden(path: String, areHidden: Bool) {
         #expect(DotSegments.areHidden(in: path) == areHidden)

@@ -23,4 +23,37 @@ struct MediaTypeTests {
     func unknown(path: String) {
         #expect(MediaType.guess(path: path) == nil)
     }
+
+    @Test(
+        "Exactly one media type is read as it stands, parameters and all (RFC 9110 §8.3.1)",
+        arguments: [
+            "video/mp4", "application/dash+xml", "text/html;charset=utf-8", "video/mp4 ; codecs=\"avc1, mp4a\"",
+            "a/b;;c=d;", "x-y!#$%&*+-.^_`|~/1", "a/b;c=\"\"", "a/b;c=\"\\\"\"",
+        ])
+    func one(text: String) {
+        #expect(MediaType.one(" \(text)\t") == text)
+    }
+
+    @Test(
+        "Anything else is none",
+        arguments: [
+            "", "video", "video/", "/mp4", "video/mp4, text/html", "video/mp4,", ",video/mp4", "video/mp4 text/html",
+            "video/mp4;a", "video/mp4;a=", "video/mp4;=b", "video/mp4;a=b c", "video/mp4;a=\"b", "video/mp4;a=\"b\"c",
+            "video/mp4;a=\"\\", "video/mp4;a=\"\u{7F}\"", "video /mp4", "video/ mp4", "vidéo/mp4", "video/mp4;a=\"é\"",
+            "video/mp4;a='b", "video/mp4;a=\"\t\"", "a/" + String(repeating: "b", count: 1023),
+        ])
+    func none(text: String) {
+        #expect(MediaType.one(text) == nil)
+    }
+
+    @Test(
+        "Known sounds, films and pictures of dots are told from what may be a page",
+        arguments: [
+            ("video/mp4", true), ("Audio/MPEG; x=y", true), ("image/png", true), ("image/svg+xml", false),
+            ("text/html", false), ("video/html", false), ("audio/mpegurl", false), ("application/octet-stream", false),
+            ("multipart/x-mixed-replace", false), ("", false),
+        ])
+    func knownMedia(type: String, isKnown: Bool) {
+        #expect(MediaType.isKnownMedia(type) == isKnown)
+    }
 }

@@ -54,6 +54,7 @@ struct MediaURLTests {
             ("http://a.example/x?é|", "http://a.example/x?%C3%A9%7C"),
             ("http://BÜCHER.example/", "http://xn--bcher-kva.example/"),
             ("http://xn--bcher-kva.example/", "http://xn--bcher-kva.example/"),
+            ("http://straße.example/", "http://xn--strae-oqa.example/"), ("http://[0:0::1]/", "http://[0:0::1]/"),
             ("http://a.example//x//y/", "http://a.example//x//y/"), ("http://a.example/100%", "http://a.example/100%"),
             ("http://a.example/%zz/%41", "http://a.example/%zz/%41"),
             ("http://a.example/%2%35", "http://a.example/%2%35"),

@@ -70,6 +70,28 @@ struct ResealTests {
         try store.close()
     }
 
+    @Test("Segments that would hold bytes of another do not take an old one's place, and nothing changes")
+    func overlapping() throws {
+        let store = try vault.open()
+        let resource = try #require(try store.index.resource(id))
+        let segments = try #require(resource.serving?.segments.sorted { $0.start < $1.start })
+        try #require(segments.map(\.range) == [0..<100_000, 100_000..<150_000])
+        let old = segments[0]
+        // Of the neighbour's bytes it takes a part, all, or one.
+        for (start, length) in [(50_000, 60_000), (90_000, 60_000), (100_000, 50_000), (0, 100_001)] as [(Int64, Int64)] {
+            var new = SegmentDescription(
+                id: try Fresh.identifier("segment id"), representation: old.representation,
+                keyNumber: old.keyNumber, blockSize: old.blockSize, start: start, length: 0)
+            try store.index.begin(new, now: 0)
+            new.length = length
+            let error = #expect(throws: VaultError.self) { try store.index.exchange(old, for: [new]) }
+            #expect(error?.code == .integrity, "\(start)")
+            try store.abandon(new.id)
+            try Self.check(store, id)
+        }
+        try store.close()
+    }
+
     @Test(
         "A segment is not begun under a key that its resource has no more, and one that grows keeps its key until it ends"
     )

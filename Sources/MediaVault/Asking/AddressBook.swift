@@ -2,8 +2,8 @@ import VaultModel
 
 /// Where the bytes of one resource can be asked for, shared by all who ask.
 final class AddressBook: Sendable {
-    /// An address, and the fields that were given for its origin or another.
-    typealias Source = (url: MediaURL, fields: OriginFields?)
+    /// An address, the fields that were given for its origin or another, and where it may lie.
+    typealias Source = (url: MediaURL, fields: OriginFields?, reach: NetworkReach)
 
     private let addresses: Locked<OriginAddresses>
     private let first: MediaURL
@@ -16,7 +16,12 @@ final class AddressBook: Sendable {
     }
 
     /// What to ask next.
-    var current: Source { addresses.withLock { ($0.current ?? first, $0.fields) } }
+    var current: Source {
+        addresses.withLock { addresses in
+            let url = addresses.current ?? first
+            return (url, addresses.fields, addresses.reach(of: url))
+        }
+    }
 
     /// Somebody gave an address.
     func give(_ reference: MediaReference) {
@@ -30,7 +35,9 @@ final class AddressBook: Sendable {
     func reach(of url: MediaURL) -> NetworkReach { addresses.withLock { $0.reach(of: url) } }
 
     /// The index remembers an address.
-    func recall(_ source: Source) { addresses.withLock { $0.recall(source.url, fields: source.fields) } }
+    func recall(_ source: Source) {
+        addresses.withLock { $0.recall(source.url, fields: source.fields, reach: source.reach) }
+    }
 
     /// The origin refused an address.
     ///
@@ -42,7 +49,7 @@ final class AddressBook: Sendable {
 
     /// What the index has to be told after the origin has answered to an address; nil where it knows.
     func takeNews(of url: MediaURL) -> Source? {
-        addresses.withLock { $0.takeNews(of: url, now: .now) ? (url, $0.fields) : nil }
+        addresses.withLock { $0.takeNews(of: url, now: .now) ? (url, $0.fields, $0.reach(of: url)) : nil }
     }
 }
 

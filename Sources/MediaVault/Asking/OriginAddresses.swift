@@ -15,7 +15,7 @@ struct OriginAddresses {
     /// The fields given last, and the origin they were given for.
     private(set) var fields: OriginFields?
     /// What the index was last told.
-    private var told: (url: MediaURL, fields: OriginFields?, at: ContinuousClock.Instant?)?
+    private var told: (url: MediaURL, fields: OriginFields?, reach: NetworkReach, at: ContinuousClock.Instant?)?
 
     /// The most addresses that are remembered.
     static let most = 4
@@ -48,13 +48,14 @@ struct OriginAddresses {
         }
     }
 
-    /// What the index remembers is older than all that was given since.
-    mutating func recall(_ url: MediaURL, fields: OriginFields?) {
+    /// What the index remembers is older than all that was given since. It may lie where it might when it was given: a
+    /// restart makes no address of a manifest's or a redirect's one that the operator has named.
+    mutating func recall(_ url: MediaURL, fields: OriginFields?, reach: NetworkReach = .anywhere) {
         if !addresses.contains(where: { $0.url == url }) {
-            addresses.insert(Address(url: url, reach: .anywhere), at: 0)
+            addresses.insert(Address(url: url, reach: reach), at: 0)
         }
         self.fields = self.fields ?? fields
-        told = (url, fields, nil)
+        told = (url, fields, reach, nil)
     }
 
     /// Where an address may lie.
@@ -76,12 +77,13 @@ struct OriginAddresses {
         guard url == current else { return false }
         guard let known = told else {
             // The row of a new resource has it already.
-            told = (url, fields, nil)
+            told = (url, fields, reach(of: url), nil)
             return true
         }
-        guard known.url != url || known.fields != fields else { return false }
+        let reach = reach(of: url)
+        guard known.url != url || known.fields != fields || known.reach != reach else { return false }
         if let last = known.at, known.fields == fields, now - last < Self.pace { return false }
-        told = (url, fields, now)
+        told = (url, fields, reach, now)
         return true
     }
 

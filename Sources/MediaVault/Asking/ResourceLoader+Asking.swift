@@ -9,10 +9,10 @@ extension ResourceLoader {
         for makeRequest: (MediaURL) -> OriginRequest?
     ) async throws -> (request: OriginRequest, response: any OriginResponse)? {
         while true {
-            let (url, fields) = addresses.current
+            let (url, fields, reach) = addresses.current
             guard var request = makeRequest(url) else { return nil }
             request.fields = fields?.sent(to: url) ?? HeaderFields()
-            request.reach = addresses.reach(of: url)
+            request.reach = reach
             let response = try await origin.send(request)
             guard [401, 403].contains(response.head.status) else {
                 addresses.grant(url)

@@ -266,9 +266,9 @@ final class ResourceLoader: Sendable {
     @discardableResult
     func askHead() async throws -> ContentInformation {
         let time = store.now()
-        let (url, fields) = addresses.current
+        let (url, fields, reach) = addresses.current
         let request = OriginRequest(
-            url: url, method: .head, fields: fields?.sent(to: url) ?? HeaderFields(), reach: addresses.reach(of: url))
+            url: url, method: .head, fields: fields?.sent(to: url) ?? HeaderFields(), reach: reach)
         let response = try await origin.send(request)
         response.cancel()
         return try await answers.exclusively { try await takeIn(response.head, asked: request, at: time) }

@@ -32,12 +32,12 @@ final class ResourceRecord: Sendable {
         return resource?.serving
     }
 
-    /// By which address, and with which fields, the index says that the resource was last fetched.
+    /// By which address, and with which fields, the index says that the resource was last fetched, and where that may lie.
     var source: AddressBook.Source? {
         guard let metadata = stored.withLock({ $0 })?.metadata, let url = try? MediaURL(metadata.url) else {
             return nil
         }
-        return (url, metadata.fields)
+        return (url, metadata.fields, metadata.isDerived ? .publicOnly : .anywhere)
     }
 
     /// The mode that the resource has for itself; one that this version does not know is none.
@@ -67,9 +67,11 @@ final class ResourceRecord: Sendable {
     func renew(_ source: AddressBook.Source) throws {
         try stored.withLock { stored in
             guard var resource = stored else { return }
-            let url = source.url.absoluteString
-            guard resource.metadata.url != url || resource.metadata.fields != source.fields else { return }
-            try store.renew(&resource, url: url, fields: source.fields)
+            let (url, isDerived) = (source.url.absoluteString, source.reach == .publicOnly)
+            let metadata = resource.metadata
+            guard metadata.url != url || metadata.fields != source.fields || metadata.isDerived != isDerived
+            else { return }
+            try store.renew(&resource, url: url, fields: source.fields, isDerived: isDerived)
             stored = resource
         }
     }
@@ -102,7 +104,8 @@ final class ResourceRecord: Sendable {
 
     private func add(_ source: AddressBook.Source) throws -> StoredResource {
         try store.addResource(
-            id, url: source.url.absoluteString, cacheKey: key.bytes, resourceClass: .cache, fields: source.fields)
+            id, url: source.url.absoluteString, cacheKey: key.bytes, resourceClass: .cache, fields: source.fields,
+            isDerived: source.reach == .publicOnly)
     }
 
     /// The resource is removed: nothing is written of it any more.

@@ -2,14 +2,17 @@ import VaultModel
 
 /// Which request fields say who is asking.
 enum Identity {
-    /// What identifies the one who sends these fields: the value of `Authorization`, else of `Cookie`, else every field
-    /// that might; nil where none does.
+    /// What identifies the one who sends these fields: every field that might, of one that is alone and is `Authorization`
+    /// or `Cookie` the value; nil where none does.
     static func bytes(of fields: HeaderFields) -> [UInt8]? {
-        if let value = fields["Authorization"] ?? fields["Cookie"] { return Array(value.utf8) }
         // A field that nobody knows may be a key of somebody's: two that differ in it share nothing.
-        let others = fields.fields.filter { field in !anonymous.contains { $0.isEqualIgnoringCase(field.name) } }
-            .map { "\($0.name.lowercased()): \($0.value)" }
-        return others.isEmpty ? nil : Array(others.sorted().joined(separator: "\n").utf8)
+        let telling = fields.fields.filter { field in !anonymous.contains { $0.isEqualIgnoringCase(field.name) } }
+        guard let first = telling.first else { return nil }
+        if telling.count == 1, ["Authorization", "Cookie"].contains(where: first.name.isEqualIgnoringCase) {
+            return Array(first.value.utf8)
+        }
+        let lines = telling.map { Array("\($0.name.lowercased()): \($0.value)".utf8) }
+        return Array(lines.sorted { $0.lexicographicallyPrecedes($1) }.joined(separator: [UInt8(ascii: "\n")]))
     }
 
     /// Fields that say how something is asked for, not by whom.

@@ -12,6 +12,9 @@ public struct MediaReference: Hashable, Sendable, CustomStringConvertible {
     public var fields: HeaderFields
     /// The part of a cache key that stands for whom the bytes were sent to, where an address for players carries it.
     package var principal: [UInt8]?
+    /// Whether an address for players names it that was made for another resource of its folder: then nothing is meant that
+    /// was stored for a principal.
+    package var isNobodys = false
     /// Whether a manifest or a redirect has named it, not the operator: then its bytes come from public addresses alone.
     package var isDerived = false
 

@@ -43,7 +43,7 @@ final class ResourceNames: Sendable {
     func nameAtHand(_ reference: MediaReference) throws -> (id: ResourceID, key: CacheKey)? {
         let key = try key(of: reference)
         let isPlain = known.withLock { $0.principals.isEmpty || $0.isIncomplete }
-        guard isPlain || key.principal != nil else { return nil }
+        guard isPlain || reference.isNobodys || key.principal != nil else { return nil }
         return (try key.id(keyring: store.keyring, locator: store.index.locator), key)
     }
 

@@ -2,7 +2,8 @@ import VaultCrypto
 import VaultModel
 
 /// What a playback address may open, as it stands in the address: `<expiry>.<depth>.<kind>.<mac>`, or with a fifth field
-/// before the mac where the URL alone does not name the resource.
+/// before the mac: the name where the URL alone does not name the resource, else what tells the one target that the
+/// address was made for.
 struct Capability: Hashable {
     /// Who named the URL that the capability opens.
     enum Kind: String {
@@ -19,16 +20,27 @@ struct Capability: Hashable {
     let kind: Kind
     /// What names the resource beside, or in place of, its URL; then the scope is that one target.
     let name: CapabilityName?
+    /// 12 bytes under the token key that stand for the one target that the address was made for, where there is no name:
+    /// what was stored for a principal is opened at that target alone.
+    let own: [UInt8]?
     /// 16 bytes under the token key.
     let mac: [UInt8]
 
     static let macByteCount = 16
+    static let ownByteCount = 12
+    /// What a field begins with that holds ``own``: no name does.
+    private static let ownMark: Character = "~"
+    /// As many segments as a URL can have.
+    private static let mostDepth = 8192
 
-    init(expiry: Int64, depth: Int, kind: Kind, name: CapabilityName? = nil, mac: [UInt8]) {
+    init(
+        expiry: Int64, depth: Int, kind: Kind, name: CapabilityName? = nil, own: [UInt8]? = nil, mac: [UInt8]
+    ) {
         self.expiry = expiry
         self.depth = depth
         self.kind = kind
         self.name = name
+        self.own = own
         self.mac = mac
     }
 
@@ -38,28 +50,34 @@ struct Capability: Hashable {
             .map(Substring.init)
         guard fields.count == 4 || fields.count == 5, let expiry = DecimalNumber.exact(fields[0]),
             let depth = DecimalNumber.exact(fields[1]),
-            depth <= 1024, let kind = Kind(rawValue: String(fields[2])),
+            depth <= Self.mostDepth, let kind = Kind(rawValue: String(fields[2])),
             let mac = Base64.decodeFromURL(String(fields[fields.count - 1])), mac.count == Self.macByteCount
         else { return nil }
-        let name = fields.count == 5 ? CapabilityName(String(fields[3])) : nil
-        guard fields.count == 4 || name != nil else { return nil }
-        self.init(expiry: expiry, depth: Int(depth), kind: kind, name: name, mac: mac)
+        let extra = fields.count == 5 ? fields[3] : nil
+        let isOwn = extra?.first == Self.ownMark
+        let own = isOwn ? extra.flatMap { Base64.decodeFromURL(String($0.dropFirst())) } : nil
+        let name = isOwn ? nil : extra.flatMap { CapabilityName(String($0)) }
+        guard extra == nil || name != nil || own?.count == Self.ownByteCount else { return nil }
+        self.init(expiry: expiry, depth: Int(depth), kind: kind, name: name, own: own, mac: mac)
         guard text == self.text else { return nil }
     }
 
     var text: String {
-        "\(expiry).\(depth).\(kind.rawValue)." + (name.map { "\($0.text)." } ?? "") + Base64.encodeForURL(mac)
+        "\(expiry).\(depth).\(kind.rawValue)." + (name.map { "\($0.text)." } ?? "")
+            + (own.map { "\(Self.ownMark)\(Base64.encodeForURL($0))." } ?? "") + Base64.encodeForURL(mac)
     }
 
     /// What the mac is made of: each field with its length before it, so that no two sets of fields read alike.
+    ///
+    /// - Parameters:
+    ///   - scope: the folder's prefix, or the one target.
+    ///   - rest: the name, or nothing and then what tells the target. A name is never empty.
     static func message(
-        epoch: Int64, expiry: Int64, depth: Int, kind: Kind, url: MediaURL, prefix: String, name: CapabilityName?
+        epoch: Int64, expiry: Int64, depth: Int, kind: Kind, url: MediaURL, scope: String, rest: [[UInt8]]
     ) -> [UInt8] {
-        var fields = [
-            String(epoch), String(expiry), String(depth), kind.rawValue, url.scheme, url.authority,
-            name == nil ? prefix : url.path + (url.query.map { "?\($0)" } ?? ""),
-        ].map { Array($0.utf8) }
-        if let name { fields.append(name.bytes) }
+        let fields =
+            [String(epoch), String(expiry), String(depth), kind.rawValue, url.scheme, url.authority, scope]
+            .map { Array($0.utf8) } + rest
         return fields.flatMap { field in LittleEndian.bytes(UInt32(field.count)) + field }
     }
 

@@ -12,6 +12,7 @@ struct OwnAddress {
         reference.url = inner.reference.url
         reference.contentID = reference.contentID ?? inner.reference.contentID
         reference.principal = reference.principal ?? inner.reference.principal
+        reference.isNobodys = reference.isNobodys || inner.reference.isNobodys
         // Whoever gives the address anew has not named what it leads to.
         reference.isDerived = reference.isDerived || inner.reference.isDerived
         return OwnAddress(reference: reference, expires: min(expires, inner.expires))

@@ -18,11 +18,12 @@ public struct TokenIssuer: Sendable {
     }
 
     /// The path and query, on the service, under which a player finds a URL until it expires. It opens the folder of
-    /// the URL's path and what lies below, so that relative references work.
+    /// the URL's path and what lies below, so that relative references work; of what was stored with somebody's fields or
+    /// credentials it opens no more than that one URL.
     ///
     /// - Parameter expires: seconds since 1970.
     public func playbackPath(for url: MediaURL, expires: Int64) -> String {
-        path(of: url, capability(for: url, name: nil, expires: expires))
+        path(of: url, capability(for: url, name: nil, isForPath: true, expires: expires))
     }
 
     /// The same for a resource that more than its URL names: by a content id, or by whom it was stored for. It opens that
@@ -37,23 +38,29 @@ public struct TokenIssuer: Sendable {
         ).principal
         let name = CapabilityName(contentID: reference.contentID, principal: principal)
         let kind: Capability.Kind = reference.isDerived ? .derived : .named
-        return path(of: reference.url, capability(for: reference.url, kind, name: name, expires: expires))
+        return path(of: reference.url, capability(for: reference.url, kind, name: name, isForPath: true, expires: expires))
     }
 
-    /// The capability for the folder of a URL's path.
+    /// The capability for the folder of a URL's path. It opens nothing that was stored with somebody's fields or
+    /// credentials.
     ///
     /// - Parameter expires: seconds since 1970.
     public func capability(for url: MediaURL, expires: Int64) -> String {
-        capability(for: url, name: nil, expires: expires)
+        capability(for: url, name: nil, isForPath: false, expires: expires)
     }
 
     private func capability(
-        for url: MediaURL, _ kind: Capability.Kind = .named, name: CapabilityName?, expires: Int64
+        for url: MediaURL, _ kind: Capability.Kind = .named, name: CapabilityName?, isForPath: Bool, expires: Int64
     ) -> String {
         let depth = Capability.folderDepth(of: url.path)
         let prefix = Capability.prefix(of: url.path, depth: depth) ?? "/"
-        let mac = mac(expiry: expires, depth: depth, kind: kind, url: url, prefix: prefix, name: name)
-        return Capability(expiry: expires, depth: depth, kind: kind, name: name, mac: mac).text
+        var draft = Capability(expiry: expires, depth: depth, kind: kind, name: name, mac: [])
+        if isForPath, name == nil {
+            draft = Capability(expiry: expires, depth: depth, kind: kind, own: own(of: url, draft), mac: [])
+        }
+        return Capability(
+            expiry: expires, depth: depth, kind: kind, name: name, own: draft.own, mac: mac(of: draft, url, prefix)
+        ).text
     }
 
     private func path(of url: MediaURL, _ capability: String) -> String {
@@ -124,13 +131,12 @@ public struct TokenIssuer: Sendable {
             url.path + (url.query.map { "?\($0)" } ?? "") == "/" + parts[5], !DotSegments.areHidden(in: url.path),
             let prefix = Capability.prefix(of: url.path, depth: capability.depth)
         else { return nil }
-        let right = mac(
-            expiry: capability.expiry, depth: capability.depth, kind: capability.kind, url: url, prefix: prefix,
-            name: capability.name)
-        guard ConstantTime.areEqual(right, capability.mac) else { return nil }
+        guard ConstantTime.areEqual(mac(of: capability, url, prefix), capability.mac) else { return nil }
         var reference = MediaReference(url, contentID: capability.name?.contentID)
         reference.principal = capability.name?.principal
         reference.isDerived = capability.kind == .derived
+        reference.isNobodys =
+            capability.name == nil && !ConstantTime.areEqual(own(of: url, capability), capability.own ?? [])
         return OwnAddress(reference: reference, expires: capability.expiry)
     }
 
@@ -144,11 +150,30 @@ public struct TokenIssuer: Sendable {
         Base64.encodeForURL(keyring.token(.admin, LittleEndian.bytes(UInt64(keyring.tokenEpoch))))
     }
 
-    private func mac(
-        expiry: Int64, depth: Int, kind: Capability.Kind, url: MediaURL, prefix: String, name: CapabilityName?
+    private func mac(of capability: Capability, _ url: MediaURL, _ prefix: String) -> [UInt8] {
+        guard let name = capability.name else {
+            let rest = capability.own.map { [[], $0] } ?? []
+            return token(capability, url, scope: prefix, rest, Capability.macByteCount)
+        }
+        return token(capability, url, scope: url.target, [name.bytes], Capability.macByteCount)
+    }
+
+    /// What tells a target among those of its folder.
+    private func own(of url: MediaURL, _ capability: Capability) -> [UInt8] {
+        token(capability, url, scope: url.target, [[]], Capability.ownByteCount)
+    }
+
+    private func token(
+        _ capability: Capability, _ url: MediaURL, scope: String, _ rest: [[UInt8]], _ count: Int
     ) -> [UInt8] {
         let message = Capability.message(
-            epoch: keyring.tokenEpoch, expiry: expiry, depth: depth, kind: kind, url: url, prefix: prefix, name: name)
-        return Array(keyring.token(.capability, message).prefix(Capability.macByteCount))
+            epoch: keyring.tokenEpoch, expiry: capability.expiry, depth: capability.depth, kind: capability.kind,
+            url: url, scope: scope, rest: rest)
+        return Array(keyring.token(.capability, message).prefix(count))
     }
+}
+
+extension MediaURL {
+    /// Path and query, as they are asked of the origin.
+    fileprivate var target: String { path + (query.map { "?\($0)" } ?? "") }
 }

@@ -137,8 +137,11 @@ package enum ResponseCheck {
             .map { $0.trimmingBlanks() }
     }
 
+    /// The one media type that the answer names. Anything else in its place, two fields among it, is bytes of no type.
     private static func type(of head: OriginHead, else guess: String?) -> String? {
-        guard let type = head.fields["Content-Type"], !type.isEmpty else { return guess }
+        let said = head.fields.values("Content-Type").filter { !$0.isEmpty }
+        guard !said.isEmpty else { return guess }
+        guard said.count == 1, let type = MediaType.one(said[0]) else { return MediaType.unknown }
         let saysNothing = ["application/octet-stream", "binary/octet-stream"].contains(mediaType(type))
         return saysNothing ? guess ?? type : type
     }

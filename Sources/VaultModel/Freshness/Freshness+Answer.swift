@@ -48,7 +48,8 @@ extension Freshness {
     /// How old the answer was when it came: what caches on its way say, or what the clocks do.
     private static func age(_ fields: HeaderFields, date: Int64, asked: Int64) -> Int64 {
         let apparent = max(0, asked - date)
-        let told = fields["Age"].flatMap { DecimalNumber.clamped($0) } ?? 0
+        // Of several ages the first counts (RFC 9111 §5.1).
+        let told = fields["Age"].flatMap { DecimalNumber.clamped($0.prefix { $0 != "," }.trimmingBlanks()) } ?? 0
         return max(min(told, mostLifetime), apparent <= mostApparentAge ? apparent : 0)
     }
 

@@ -44,8 +44,10 @@ enum PercentEncoding {
     }
 
     /// The bytes that a text stands for; a `%` that begins no escape stands for itself.
-    static func decoded(_ text: some StringProtocol) -> [UInt8] {
-        let bytes = Array(text.utf8)
+    static func decoded(_ text: some StringProtocol) -> [UInt8] { decoded(Array(text.utf8)) }
+
+    /// The bytes that others stand for.
+    static func decoded(_ bytes: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         var index = 0
         while index < bytes.count {

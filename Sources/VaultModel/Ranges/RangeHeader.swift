@@ -21,24 +21,22 @@ public enum RangeHeader: Hashable, Sendable {
             self = .ignored
             return
         }
-        let list = value[value.index(after: equals)...]
-        guard !list.allSatisfy({ $0 == " " || $0 == "\t" }) else {
-            self = .ignored
-            return
-        }
         var ranges: [RequestedRange] = []
-        for item in list.split(separator: ",", omittingEmptySubsequences: false) {
+        for item in value[value.index(after: equals)...].split(separator: ",") {
+            let item = item.trimmingBlanks()
+            // An empty member of a list counts for nothing (RFC 9110 §5.6.1.2).
+            if item.isEmpty { continue }
             guard ranges.count < Self.mostRanges else {
                 self = .ignored
                 return
             }
-            guard let range = Self.range(item.trimmingBlanks()) else {
+            guard let range = Self.range(item) else {
                 self = .malformed
                 return
             }
             ranges.append(range)
         }
-        self = .ranges(ranges)
+        self = ranges.isEmpty ? .ignored : .ranges(ranges)
     }
 
     private static func range(_ text: Substring) -> RequestedRange? {

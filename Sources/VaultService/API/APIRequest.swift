@@ -2,6 +2,7 @@ import Foundation
 import Hummingbird
 import MediaVault
 import NIOCore
+import NIOHTTP1
 import VaultModel
 
 /// What a request to the API says: the query of its target, and its body.
@@ -49,6 +50,8 @@ struct APIRequest: Sendable {
             return try JSONText.read(type, from: Array(buffer.readableBytesView))
         } catch is NIOTooManyBytesError {
             throw VaultError(.invalidArgument, "the body is longer than 1 MiB; leave something out")
+        } catch is HTTPParserError {
+            throw VaultError(.invalidArgument, "the body is broken off, or no body of HTTP/1.1; send all of it")
         } catch is DecodingError {
             // What could not be decoded is not repeated: it may carry a token.
             throw VaultError(

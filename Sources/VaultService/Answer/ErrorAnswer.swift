@@ -32,6 +32,24 @@ enum ErrorAnswer {
         ProblemDocument(
             status: 415, title: "Unsupported Media Type", detail: "the body must be application/json, and say so"))
 
+    static let malformedCoding = answer(
+        ProblemDocument(
+            status: 400, title: "Bad Request", detail: "the last transfer coding of a request must be chunked, once"))
+
+    static let unknownCoding = answer(
+        ProblemDocument(
+            status: 501, title: "Not Implemented", detail: "of transfer codings the service knows chunked alone"))
+
+    static let malformedChunks = answer(
+        ProblemDocument(status: 400, title: "Bad Request", detail: "the body of the request does not come in chunks"))
+
+    static let unknownMethod = answer(
+        ProblemDocument(status: 501, title: "Not Implemented", detail: "the service does not know the method"))
+
+    static let unknownVersion = answer(
+        ProblemDocument(
+            status: 505, title: "HTTP Version Not Supported", detail: "the service speaks HTTP/1.1; ask by that"))
+
     /// Whoever asks without a token learns no more.
     static let notReady = answer(ProblemDocument(status: 503, title: "Service Unavailable"))
 
@@ -53,7 +71,7 @@ enum ErrorAnswer {
                 fields.append(name: "Content-Range", value: ContentRange.unsatisfied(total: length).description)
             }
         case 503:
-            if let seconds = error.retryAfter { fields.append(name: "Retry-After", value: String(seconds)) }
+            if let seconds = document.retryAfter { fields.append(name: "Retry-After", value: String(seconds)) }
         case 504:
             document.held = held.map { [$0.lowerBound, $0.upperBound] }
         default: break
@@ -72,7 +90,11 @@ enum ErrorAnswer {
     }
 
     static func answer(_ document: ProblemDocument, fields: HeaderFields = HeaderFields()) -> Answer {
-        Answer(status: document.status, type: "application/problem+json", body: document.json, fields: fields)
+        var fields = fields
+        // There must be a challenge (RFC 9110 §11.6.1), and no browser is to ask for a password of the service's: what the
+        // origin wants is given to the vault, not to the service.
+        if document.status == 401 { fields.append(name: "WWW-Authenticate", value: #"MediaVault realm="origin""#) }
+        return Answer(status: document.status, type: "application/problem+json", body: document.json, fields: fields)
     }
 
     private static func status(of error: VaultError) -> (Int, String) {

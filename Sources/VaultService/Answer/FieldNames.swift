@@ -6,7 +6,8 @@ enum FieldNames {
         uniqueKeysWithValues: [
             "Accept-Ranges", "Allow", "Cache-Control", "Cache-Status", "Content-Length", "Content-Range",
             "Content-Security-Policy", "Content-Type", "Cross-Origin-Resource-Policy", "ETag", "Last-Modified",
-            "Referrer-Policy", "Retry-After", "Server-Timing", "X-Content-Type-Options",
+            "Referrer-Policy", "Retry-After", "Server-Timing", "WWW-Authenticate",
+            "X-Content-Type-Options",
         ].compactMap { name in HTTPField.Name(name).map { (name, $0) } })
 
     /// The name as the library has it; nil where it is none.

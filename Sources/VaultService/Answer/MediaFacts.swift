@@ -17,13 +17,8 @@ struct MediaFacts: Hashable, Sendable {
     var originStatus: Int?
     var timing: ServerTiming?
 
-    /// The media type. An origin may send anything: what cannot stand in a field is no type.
-    var type: String {
-        guard let type = information.type, type.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
-            return "application/octet-stream"
-        }
-        return type
-    }
+    /// The media type. An origin may have sent anything, to an older version too: what is not exactly one type is none.
+    var type: String { information.type.flatMap { MediaType.one($0) } ?? MediaType.unknown }
 }
 
 extension MediaFacts {

@@ -13,11 +13,12 @@ enum ProtectiveFields {
 
     /// Those of an answer with a body that an origin sent.
     ///
-    /// - Parameter type: the origin's word for it. What is no sound and no picture may be shown as a page, and then runs
-    ///   nothing. A film must not be shut in so: opened by itself, it asks for its ranges from within.
+    /// - Parameter type: the origin's word for it. What is no sound, film or picture that is known may be shown as a page,
+    ///   and then runs nothing. A film must not be shut in so: opened by itself, it asks for its ranges from within. To a
+    ///   player that is given a playlist it makes no difference.
     static func ofMedia(type: String) -> HeaderFields {
         var fields = all
-        if !["audio/", "video/"].contains(where: type.lowercased().hasPrefix) {
+        if !MediaType.isKnownMedia(type) {
             fields.append(name: "Content-Security-Policy", value: "sandbox")
         }
         return fields

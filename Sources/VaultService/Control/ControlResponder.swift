@@ -21,6 +21,9 @@ struct ControlResponder: HTTPResponder {
             guard await PeerIdentity.mayControl(context.channel) else {
                 return Response(ErrorAnswer.foreignUser, isHead: isHead, context: context)
             }
+            guard Methods.areKnown(request.method.rawValue) else {
+                return Response(ErrorAnswer.unknownMethod, isHead: isHead, context: context)
+            }
             let route = Route(target: request.head.path ?? "")
             context.request?.concerns(route.word)
             switch route {

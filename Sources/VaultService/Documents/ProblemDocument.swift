@@ -9,7 +9,7 @@ package struct ProblemDocument: Codable, Hashable, Sendable {
     package var code: String?
     /// The origin's status, where it refused.
     package var originStatus: Int?
-    /// Seconds after which the origin may be asked again.
+    /// Seconds after which the origin may be asked again, a day at most.
     package var retryAfter: Int?
     /// The first byte that is missing.
     package var firstMissing: Int64?
@@ -29,10 +29,13 @@ package struct ProblemDocument: Codable, Hashable, Sendable {
         self.init(status: status, title: title, detail: error.message)
         code = error.code.description
         originStatus = error.originStatus
-        retryAfter = error.retryAfter
+        retryAfter = error.retryAfter.map { min(max(0, $0), Self.longestRetryAfter) }
         firstMissing = error.firstMissing
         length = error.length
     }
+
+    /// The longest wait that is told: an origin may say anything, and a client may believe it.
+    private static let longestRetryAfter = 86_400
 
     /// The error that it tells of; nil where that is none of the vault's.
     package var error: VaultError? {

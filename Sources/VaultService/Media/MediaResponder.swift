@@ -68,6 +68,8 @@ struct MediaResponder: Sendable {
     /// - Parameter facts: those that the request was judged by; nil where it need not be.
     private func media(_ selection: Selection, of facts: MediaFacts?) async throws -> Response? {
         switch selection {
+        // A 416 has to tell the length (RFC 9110 §14.4), and a range may be left out of account at any time (§14.2).
+        case .nothing where facts?.information.length == nil: return try await single(.whole, of: facts)
         case .nothing: throw Self.nothing(of: facts?.information.length)
         case .whole: return try await single(.whole, of: facts)
         case .single(let range): return try await single(range, of: facts)
@@ -76,8 +78,12 @@ struct MediaResponder: Sendable {
     }
 
     private func single(_ range: RequestedRange, of judged: MediaFacts?) async throws -> Response? {
-        guard let (reader, facts) = try await open(range, of: judged) else { return nil }
-        return media(reader, AnswerPlan(facts, isRanged: range != .whole))
+        do {
+            guard let (reader, facts) = try await open(range, of: judged) else { return nil }
+            return media(reader, AnswerPlan(facts, isRanged: range != .whole))
+        } catch let error as VaultError where error.code == .unsatisfiableRange && error.length == 0 && range.isSuffix {
+            return try await single(.whole, of: judged)
+        }
     }
 
     private func several(_ parts: [ByteRange], of judged: MediaFacts?) async throws -> Response? {

@@ -35,11 +35,19 @@ enum Selection: Hashable, Sendable {
         }
         self =
             switch RangeSelection(ranges, length: length) {
-            case .nothing: .nothing
+            case .nothing: length == 0 && ranges.contains(where: \.isSuffix) ? .whole : .nothing
             case .single(let range): .single(range.asRequested)
             case .several(let ranges): .several(ranges)
             case .overlapping: .whole
             }
+    }
+}
+
+extension RequestedRange {
+    /// Whether it asks for the last bytes, one at least: of nothing that is everything (RFC 9110 §14.1.2).
+    var isSuffix: Bool {
+        guard case .suffix(let count) = self else { return false }
+        return count > 0
     }
 }
 

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// Puts ``ConnectionOptions`` where requests still say their version, and leaves.
+/// Puts ``RequestLines`` before the parser and ``ConnectionOptions`` where requests still say their version, and leaves.
 final class ConnectionOptionsInstaller: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = Any
 
@@ -9,7 +9,9 @@ final class ConnectionOptionsInstaller: ChannelInboundHandler, RemovableChannelH
         let pipeline = context.pipeline.syncOperations
         do {
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-            try pipeline.addHandler(ConnectionOptions(), position: .after(decoder))
+            let lines = RequestLines()
+            try pipeline.addHandler(lines, position: .before(decoder))
+            try pipeline.addHandler(ConnectionOptions(lines), position: .after(decoder))
         } catch {
             context.fireErrorCaught(error)
         }

@@ -44,6 +44,7 @@ struct ServiceResponder: HTTPResponder {
     ) async throws -> Response {
         let isHead = request.method == .head
         func short(_ answer: Answer) -> Response { Response(answer, isHead: isHead, context: context) }
+        guard Methods.areKnown(request.method.rawValue) else { return short(ErrorAnswer.unknownMethod) }
         switch route {
         case .unknown:
             // CONNECT names no resource, and OPTIONS may name all.

@@ -2,6 +2,12 @@ import VaultCrypto
 package import VaultModel
 
 extension ResourceMetadata {
+    /// Whether a manifest or a redirect named the URL, not the operator: it is asked at public addresses alone.
+    package var isDerived: Bool {
+        get { members["derived"] == .bool(true) }
+        set { members["derived"] = newValue ? .bool(true) : nil }
+    }
+
     /// The request fields that the origin is asked with, and whose they are. Members that are none are as good as absent.
     package var fields: OriginFields? {
         get {

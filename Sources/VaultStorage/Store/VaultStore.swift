@@ -220,10 +220,12 @@ package final class VaultStore: Sendable {
 
     /// Adds a resource.
     package func addResource(
-        _ id: ResourceID, url: String, cacheKey: [UInt8], resourceClass: ResourceClass, fields: OriginFields? = nil
+        _ id: ResourceID, url: String, cacheKey: [UInt8], resourceClass: ResourceClass, fields: OriginFields? = nil,
+        isDerived: Bool = false
     ) throws -> StoredResource {
         var metadata = ResourceMetadata(url: url, cacheKey: cacheKey, created: now())
         metadata.fields = fields
+        metadata.isDerived = isDerived
         noteChange()
         defer { changes.note(id) }
         return try withDiskRoom {

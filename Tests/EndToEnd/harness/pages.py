@@ -8,9 +8,10 @@ import threading
 
 
 class PageServer:
-    """A page at every path, whatever host name it is visited by: an empty one, unless another is given."""
+    """A page at every path, whatever host name it is visited by: an empty one, unless another is given. `kind` is what it
+    is called."""
 
-    def __init__(self, page="<!doctype html><title>page</title><body></body>"):
+    def __init__(self, page="<!doctype html><title>page</title><body></body>", kind="text/html"):
         self.asked = []
         server = self
 
@@ -18,7 +19,7 @@ class PageServer:
             def do_GET(self):
                 server.asked.append(self.path)
                 self.send_response(200)
-                self.send_header("Content-Type", "text/html")
+                self.send_header("Content-Type", kind)
                 self.end_headers()
                 self.wfile.write(page.encode())
 

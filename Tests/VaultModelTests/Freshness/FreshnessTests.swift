@@ -25,6 +25,8 @@ struct FreshnessTests {
         Row("max-age counts before Expires", ["Cache-Control": "max-age=60", "Expires": "0"], 60),
         Row("Age is taken off", ["Cache-Control": "max-age=60", "Age": "20"], 40),
         Row("an Age beyond it leaves nothing", ["Cache-Control": "max-age=60", "Age": "99999999999999999999"], 0),
+        Row("of two ages the first counts", ["Cache-Control": "max-age=9000", "Age": "7200, 0"], 1800),
+        Row("of two fields as well", ["Cache-Control": "max-age=9000", "Age": "7200", "age": "0"], 1800),
         Row("an Age that is no number is none", ["Cache-Control": "max-age=60", "Age": "old"], 60),
         Row(
             "the way here counts where both clocks agree",

@@ -100,6 +100,29 @@ struct ConditionAnswerTests {
         }
     }
 
+    @Test("What changes at its origin between the judgement and the answer is judged again")
+    func changesMeanwhile() async throws {
+        let new = ScriptedResource(seed: 9, length: 100_000, entityTag: "\"v2\"")
+        let isArmed = Locked(false)
+        let isNew = Locked(false)
+        let script: @Sendable (ScriptedRequest) -> ScriptedAnswer = { [film] request in
+            // The question whether it has changed finds nothing new; then it does.
+            if request.method == "GET", isArmed.withLock({ $0 }) { isNew.withLock { $0 = true } }
+            var answer = (isNew.withLock { $0 } ? new : film).answer(to: request)
+            answer.set("Cache-Control", "max-age=0")
+            return answer
+        }
+        try await service(script) { service, url, _ in
+            let first = try #require(try await service.ask("GET", url, ["Range": "bytes=0-9"]))
+            let tag = try #require(first.head.fields["etag"])
+            isArmed.withLock { $0 = true }
+            let answer = try #require(
+                try await service.ask("GET", url, ["Range": "bytes=50000-50009", "If-Match": tag]))
+            #expect(isNew.withLock { $0 }, "it has changed while it was asked for")
+            #expect(answer.head.status == 412)
+        }
+    }
+
     @Test("A resource without a date knows no date to compare, and one with nonsense tells none")
     func undated() async throws {
         for said in [nil, "yesterday"] as [String?] {

@@ -12,20 +12,26 @@ struct ConnectionTests {
         "A client that goes away while its answer waits for the origin cancels the transfer (L10)",
         arguments: [true, false])
     func lostClient(properly: Bool) async throws {
-        let film = try HeldFilm()
-        try await film.serve { service in
-            let client = try service.client()
-            await client.request("GET", service.target(film.url), host: service.host, fields: ["Range": "bytes=0-"])
-            #expect(await client.readHead()?.status == 206)
-            // All that the origin has sent: from here on the answer waits.
-            #expect(await client.read(500_000).count == 500_000)
-            let wait = await ContinuousClock().measure {
-                if properly { await client.close() } else { await client.reset() }
-                await film.waitUntilAbandoned()
-            }
-            // Promised is a second; a transfer that nobody cancels ends by itself, but only after thirty.
-            #expect(wait < .seconds(10))
+        var waits: [Duration] = []
+        // On a machine that is busy with something else one of three may wait for that.
+        while waits.count < 3, waits.last.map({ $0 >= .seconds(1) }) ?? true {
+            let film = try HeldFilm()
+            waits.append(
+                try await film.serve { service in
+                    let client = try service.client()
+                    await client.request(
+                        "GET", service.target(film.url), host: service.host, fields: ["Range": "bytes=0-"])
+                    #expect(await client.readHead()?.status == 206)
+                    // All that the origin has sent: from here on the answer waits.
+                    #expect(await client.read(500_000).count == 500_000)
+                    return await ContinuousClock().measure {
+                        if properly { await client.close() } else { await client.reset() }
+                        await film.waitUntilAbandoned()
+                    }
+                })
         }
+        // What is promised; a transfer that nobody cancels ends by itself, but only after thirty.
+        #expect(waits.contains { $0 < .seconds(1) }, "\(waits)")
     }
 
     @Test("A client that goes away before the head has come cancels the question")

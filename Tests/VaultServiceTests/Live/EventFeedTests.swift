@@ -1,4 +1,8 @@
+import HTTPTypes
+import Hummingbird
 import MediaVault
+import NIOCore
+import NIOPosix
 import OriginTestSupport
 import Testing
 import VaultModel
@@ -61,9 +65,44 @@ struct EventFeedTests {
     @Test("A service that ends ends the stream properly, and does not wait for who follows it")
     func end() async throws {
         let test = try await TestVault()
-        let client = try await RunningService.run(over: test, hasControl: true, shutdownLimit: .seconds(9)) { service in
+        // Were the stream waited for, the test would run into its time limit first.
+        let client = try await RunningService.run(over: test, hasControl: true, shutdownLimit: .seconds(900)) { service in
             try await follow(service).client
         }
-        while await client.readChunk() != nil {}
+        let rest = String(decoding: await client.readToEnd(), as: UTF8.self)
+        #expect(rest.hasSuffix("\r\n0\r\n\r\n"), "cut off within a chunk, or before the last: \(rest.suffix(40))")
+    }
+
+    @Test("A client that reads nothing is told no more until it does, and then what has changed since")
+    func unread() async throws {
+        let test = try await TestVault()
+        let vault = try await test.open()
+        let board = DownloadBoard()
+        let listening = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .bind(host: "127.0.0.1", port: 0).get()
+        let channel = UnreadChannel(listening, unread: 5)
+        let written = Locked<[(text: String, questions: Int)]>([])
+        let (writes, noteWrite) = AsyncStream.makeStream(of: Void.self)
+        let feed = EventFeed(vault: vault, downloads: board, only: nil, channel: channel)
+        let telling = Task {
+            var sent: Int64 = 0
+            var writer: any ResponseBodyWriter = RecordingWriter { text in
+                written.withLock { $0.append((text, channel.questions)) }
+                noteWrite.yield()
+            }
+            try await feed.write(to: &writer, counting: &sent)
+        }
+        var told = writes.makeAsyncIterator()
+        await told.next()
+        let ids = (0..<100).map { board.begin("http://a.example/\($0)") }
+        await told.next()
+        let second = try #require(written.withLock { $0.count > 1 ? $0[1] : nil })
+        // Five times it was asked what the client has left unread, and five times that was too much.
+        #expect(second.questions > 5)
+        #expect(ids.allSatisfy { second.text.contains("\"id\":\($0),") }, "all that has changed is told at once")
+        telling.cancel()
+        _ = await telling.result
+        try await listening.close()
+        await vault.close()
     }
 }

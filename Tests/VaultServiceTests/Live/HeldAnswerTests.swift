@@ -125,6 +125,22 @@ struct HeldAnswerTests {
         }
     }
 
+    @Test("On one connection an address stops opening when its time is over")
+    func expired() async throws {
+        try await holding { service, url, _ in
+            func seconds() -> Int64 { Int64(Date().timeIntervalSince1970) }
+            let (client, end) = (try service.client(), seconds() + 2)
+            let target = service.vault.tokens.playbackPath(for: url, expires: end)
+            func status() async -> Int? {
+                await client.ask("GET", target, host: service.host, fields: ["Range": "bytes=0-9"])?.head.status
+            }
+            #expect(await status() == 206)
+            // The connection is at work all the time: what it has found out is not looked up again.
+            while seconds() < end { #expect([206, 404].contains(await status())) }
+            #expect(await status() == 404)
+        }
+    }
+
     @Test("Another page, another name and another method are judged before (threat 8, 9)")
     func judged() async throws {
         try await holding { service, url, _ in

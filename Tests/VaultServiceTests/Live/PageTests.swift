@@ -102,6 +102,11 @@ struct PageTests {
                     await service.client().ask(method, "/api/v1/\(path)", host: service.host, fields: fields))
                 #expect(answer.head.status == 403, "\(path)")
             }
+            for path in ["/metrics", "/readyz"] {
+                let answer = try #require(
+                    await service.client().ask("GET", path, host: service.host, fields: fields), "\(path)")
+                #expect(answer.head.status == 403 && answer.head.fields["access-control-allow-origin"] == nil)
+            }
             _ = try await service.ask("GET", url)
         }
     }
@@ -121,6 +126,13 @@ struct PageTests {
             for type in [nil, "text/plain", "application/x-www-form-urlencoded", "application/jsonx"] {
                 #expect(try await pin(type) == 415, "\(type ?? "none")")
             }
+            // Without a length the body is one all the same.
+            let chunked = try service.client()
+            await chunked.send(
+                "POST /api/v1/pins HTTP/1.1\r\nHost: \(service.host)\r\nAuthorization: \(token)\r\n"
+                    + "Content-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    + "\(String(body.utf8.count, radix: 16))\r\n\(body)\r\n0\r\n\r\n")
+            #expect(await chunked.readHead()?.status == 415)
             #expect(try await service.vault.summary(of: url)?.resourceClass != "pinned")
             #expect(try await pin("Application/JSON; charset=utf-8") == 200)
             #expect(try await service.vault.summary(of: url)?.resourceClass == "pinned")

@@ -25,7 +25,7 @@ struct RangeTableTests {
         ("bytes=5-2", .nothing), ("bytes=abc", .nothing), ("bytes=-", .nothing), ("bytes=--5", .nothing),
         ("bytes=0x0-9", .nothing), ("bytes=0-9;q=1", .nothing), ("bytes=+0-9", .nothing),
         ("bytes=0-18446744073709551616", .part(0..<42_835)), ("bytes=18446744073709551615-", .nothing),
-        ("bytes=0-9,", .nothing), ("bytes=,0-9", .nothing),
+        ("bytes=0-9,", .part(0..<10)), ("bytes=,0-9", .part(0..<10)), ("bytes=, ,0-9,,", .part(0..<10)), ("bytes=,", .whole),
         ("items=0-9", .whole), ("bytes = 0-9", .whole), ("", .whole), ("bytes=", .whole),
         ("bytes=0-0,2-2", .parts([0..<1, 2..<3])), ("bytes=-5, 0-4", .parts([42_830..<42_835, 0..<5])),
         ("bytes=0-4,42835-", .part(0..<5)), ("bytes=42835-,50000-", .nothing),
@@ -114,11 +114,25 @@ struct RangeTableTests {
         }
     }
 
-    @Test("An empty resource has no ranges", arguments: ["bytes=0-0", "bytes=-1", "bytes=0-", "bytes=0-0,2-2"])
+    @Test("An empty resource has no ranges", arguments: ["bytes=0-0", "bytes=-0", "bytes=0-", "bytes=0-0,2-2"])
     func empty(field: String) async throws {
         try await service(of: ScriptedResource(length: 0)) { service, url in
             let answer = try #require(try await service.ask("GET", url, ["Range": field]))
             #expect(answer.head.status == 416 && answer.head.fields["content-range"] == "bytes */0")
+        }
+    }
+
+    @Test(
+        "The last bytes of an empty resource are all of it: 200 (RFC 9110 §14.1.2)",
+        arguments: ["bytes=-1", "bytes=-99", "bytes=0-0,-1"])
+    func lastOfNothing(field: String) async throws {
+        try await service(of: ScriptedResource(length: 0)) { service, url in
+            // Of what is not known yet, and of what is.
+            for _ in 0..<2 {
+                let answer = try #require(try await service.ask("GET", url, ["Range": field]))
+                #expect(answer.head.status == 200 && answer.head.fields["content-length"] == "0")
+                #expect(answer.head.fields["content-range"] == nil)
+            }
         }
     }
 

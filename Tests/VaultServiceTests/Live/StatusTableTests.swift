@@ -35,6 +35,31 @@ struct StatusTableTests {
         }
     }
 
+    @Test(
+        "A range that nothing has is left out of account where no length could be told (RFC 9110 §14.2, §14.4)",
+        arguments: ["bytes=-0", "bytes=9-2"])
+    func nothingOfUnknownLength(field: String) async throws {
+        let origin = try ScriptedOrigin { [film] request in
+            var answer = film.answer(to: request)
+            answer.set("Accept-Ranges", nil)
+            if request.method == "HEAD" { answer.set("Content-Length", nil) } else { answer.sendInChunks() }
+            return answer
+        }
+        defer { origin.stop() }
+        let url = origin.url()
+        try await RunningService.run(over: try await TestVault()) { [film] service in
+            let client = try service.client()
+            await client.request("GET", service.target(url), host: service.host, fields: ["Range": field])
+            let head = try #require(await client.readHead())
+            #expect(head.status == 200 && head.fields["content-range"] == nil)
+            try #require(head.fields["transfer-encoding"] == "chunked" && head.fields["content-length"] == nil)
+            var body: [UInt8] = []
+            while let chunk = await client.readChunk() { body += chunk }
+            #expect(body.count == 1_000_000)
+            #expect(film.media.matches(body, at: 0))
+        }
+    }
+
     @Test("An origin out of reach: a first byte that is missing is 504, a hole further on shortens the range")
     func unreachable() async throws {
         let origin = try ScriptedOrigin(film)

@@ -86,7 +86,8 @@ struct AnswerPlanTests {
         "What may be shown as a page runs nothing; what plays is not shut in (threat 8)",
         arguments: [
             ("video/mp4", false), ("Audio/MPEG", false), ("text/html", true), ("image/svg+xml", true),
-            ("application/octet-stream", true), (" video/mp4", true),
+            ("application/octet-stream", true), ("video/mp4, text/html", true), ("image/jpeg", false),
+            ("video/mp4;codecs=\"x, y\"", false), ("video/x-page", true), ("application/vnd.apple.mpegurl", true),
         ])
     func pages(type: String, isSandboxed: Bool) {
         let plan = AnswerPlan(facts(range: 0..<10, type: type), isRanged: true)

@@ -34,6 +34,22 @@ struct ErrorAnswerTests {
         #expect(ErrorAnswer.answer(to: refused(origin)).fields["Retry-After"] == nil)
     }
 
+    @Test("A wait is told as what a client may believe, in the field and in the document", arguments: [
+        (Int.max, 86_400), (86_401, 86_400), (86_400, 86_400), (0, 0), (-5, 0),
+    ])
+    func longRetryAfter(said: Int, told: Int) throws {
+        let answer = ErrorAnswer.answer(to: refused(503, retryAfter: said))
+        #expect(answer.fields["Retry-After"] == String(told))
+        #expect(try JSONText.read(ProblemDocument.self, from: answer.body).retryAfter == told)
+    }
+
+    @Test("An answer of 401 has a challenge, for which no browser asks anybody (RFC 9110 §11.6.1)")
+    func challenge() {
+        #expect(ErrorAnswer.answer(to: refused(401)).fields["WWW-Authenticate"] == #"MediaVault realm="origin""#)
+        #expect(ErrorAnswer.answer(APIProblem.document(refused(401))).fields["WWW-Authenticate"] != nil)
+        #expect(ErrorAnswer.answer(to: refused(403)).fields["WWW-Authenticate"] == nil)
+    }
+
     @Test(
         "Failures of the vault have a status of their own",
         arguments: [

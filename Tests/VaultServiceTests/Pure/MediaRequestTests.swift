@@ -21,7 +21,8 @@ struct MediaRequestTests {
             ("bytes=0x0-9", .nothing), ("bytes=0-9;q=1", .nothing), ("bytes=+0-9", .nothing),
             ("items=0-9", .whole), ("bytes = 0-9", .whole), ("", .whole), ("bytes=", .whole),
             ("bytes=0-0,2-2", .several([.closed(first: 0, last: 0), .closed(first: 2, last: 2)])),
-            ("bytes=0-,-5", .several([.from(0), .suffix(5)])), ("bytes=0-9,", .nothing),
+            ("bytes=0-,-5", .several([.from(0), .suffix(5)])), ("bytes=0-9,", .single(.closed(first: 0, last: 9))),
+            ("bytes=, ,", .whole),
         ])
     func wanted(field: String, expected: Wanted) {
         #expect(MediaRequest(method: .get, range: [field]).wanted == expected)

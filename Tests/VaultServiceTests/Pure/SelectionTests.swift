@@ -44,6 +44,13 @@ struct SelectionTests {
         #expect(selection("bytes=0-0,2-2", of: facts(isWholeAnswer: true)) == .whole)
     }
 
+    @Test("The last bytes of nothing are everything, among others too (RFC 9110 §14.1.2)")
+    func lastOfNothing() {
+        #expect(selection("bytes=0-0,-2", of: facts(length: 0)) == .whole)
+        #expect(selection("bytes=0-0,2-2", of: facts(length: 0)) == .nothing)
+        #expect(selection("bytes=0-0,-0", of: facts(length: 0)) == .nothing)
+    }
+
     @Test("A part is asked for by its first and its last byte")
     func part() {
         #expect((5..<6 as ByteRange).asRequested == .closed(first: 5, last: 5))
