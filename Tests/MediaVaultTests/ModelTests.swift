@@ -62,6 +62,7 @@ private final class ModelWalk {
         var options = VaultOptions(mode: mode)
         options.retry.patience = .milliseconds(300)
         options.retry.downloadPatience = .milliseconds(300)
+        options.retry.openingPatience = .milliseconds(20)
         options.retry.firstDelay = .milliseconds(5)
         options.retry.triesPerMinute = 1000
         return try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)

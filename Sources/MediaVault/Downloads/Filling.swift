@@ -65,7 +65,7 @@ final class Filling: Sendable {
 
     private func fill() async throws {
         let isShared = options.connections > 1
-        let opening = try await loader.open(isShared ? .closed(first: 0, last: DownloadPlan.leastPiece - 1) : .whole)
+        let opening = try await open(isShared)
         let first = Lane(reader: opening.reader, position: opening.range?.lowerBound ?? 0)
         do {
             let record = loader.record
@@ -83,6 +83,17 @@ final class Filling: Sendable {
             throw error
         }
         await loader.settle(work.withLock(\.fetches))
+    }
+
+    /// Opens what the first lane brings: where it is shared no more than a piece of it.
+    private func open(_ isShared: Bool) async throws -> Opening {
+        guard isShared else { return try await loader.open(.whole, isDownload: true) }
+        do {
+            return try await loader.open(.closed(first: 0, last: DownloadPlan.leastPiece - 1), isDownload: true)
+        } catch let error as VaultError where error.code == .unsatisfiableRange && error.length == 0 {
+            // Of nothing there is no first piece.
+            return try await loader.open(.whole, isDownload: true)
+        }
     }
 
     /// Plans what the first reader does not bring.

@@ -1,8 +1,13 @@
+import Synchronization
 import VaultModel
 
 /// Lets downloads stand back while a player waits for bytes from an origin: one for a vault.
 final class PlayerPrecedence: Sendable {
     private let players = Locked(WaitingPlayers())
+    private let delays = Atomic(0)
+
+    /// How often a download has stood back so far.
+    var delayCount: Int { delays.load(ordering: .relaxed) }
 
     /// Waits for bytes on behalf of a player.
     func waiting(_ wait: () async throws -> Void) async throws {
@@ -15,7 +20,10 @@ final class PlayerPrecedence: Sendable {
     ///
     /// - Throws: `CancellationError` where the task was cancelled.
     func standBack() async throws {
-        while players.withLock({ $0.goFirst(now: .now) }) { try await Task.sleep(for: .milliseconds(50)) }
+        while players.withLock({ $0.goFirst(now: .now) }) {
+            delays.add(1, ordering: .relaxed)
+            try await Task.sleep(for: .milliseconds(50))
+        }
     }
 }
 

@@ -4,7 +4,7 @@ struct Signal {
     typealias Waiter = CheckedContinuation<Void, Never>
 
     private var waiters: [Waiter] = []
-    private var isRaised = false
+    private(set) var isRaised = false
 
     /// Raises the signal.
     ///

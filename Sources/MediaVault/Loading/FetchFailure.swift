@@ -12,6 +12,12 @@ enum FetchFailure: Error, Sendable {
         if case .origin(let failure) = self { failure.kind == .interrupted } else { false }
     }
 
+    /// Whether the connection failed, or an answer that had begun broke off: no word of the origin's.
+    var isOfConnection: Bool {
+        guard case .origin(let failure) = self else { return false }
+        return failure.kind == .unreachable || failure.kind == .interrupted
+    }
+
     /// The failure as the library's callers see it.
     func vaultError(for url: MediaURL, at position: Int64) -> VaultError {
         switch self {

@@ -155,6 +155,14 @@ struct FetchState {
         return min(Int64(bytes.count), max(0, room))
     }
 
+    /// Whether the segment that is being written is to be closed now; it is asked for once.
+    mutating func takeFlush() -> Bool {
+        guard wantsFlush else { return false }
+        wantsFlush = false
+        isDirty = false
+        return true
+    }
+
     /// Lets go of bytes that every fast reader has had and that are sealed.
     mutating func trim() {
         let unsealed = isStoring ? sealedTo : present

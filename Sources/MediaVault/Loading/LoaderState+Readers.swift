@@ -143,10 +143,22 @@ extension LoaderState {
         var effects = removeLeftOver(id, leaving: leaving)
         guard let fetch = fetches[id], fetch.isActive else { return effects }
         let remaining = readers.values.count { $0.fetch == id } - (leaving == nil ? 0 : 1)
-        if remaining <= 0 {
+        guard remaining <= 0 else { return effects }
+        if let heir = heir(to: fetch) {
+            readers[heir]?.fetch = id
+        } else {
             fetches[id]?.isLetGo = true
             effects.cancelled.append(id)
         }
         return effects
+    }
+
+    /// One who reads what is sealed and will come to what a fetch has still to bring, where the origin cannot jump: it
+    /// would send everything once more.
+    private func heir(to fetch: FetchState) -> ReaderState.ID? {
+        guard information?.supportsRanges == false else { return nil }
+        return readers.first { _, reader in
+            reader.fetch == nil && reader.edition == edition && reader.position < fetch.end && reader.end > fetch.present
+        }?.key
     }
 }

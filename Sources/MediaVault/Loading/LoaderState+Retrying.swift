@@ -8,6 +8,13 @@ extension LoaderState {
         return Effects()
     }
 
+    /// A reader has no answer yet, of an origin that answered lately: while connections fail it is asked again before
+    /// anything is said. Players take an error for final.
+    mutating func expect(_ id: ReaderState.ID) -> Effects {
+        readers[id]?.openingPatience = min(retry.policy.openingPatience, retry.policy.patience)
+        return Effects()
+    }
+
     /// A reader misses a byte that nobody is fetching.
     mutating func ask(
         for gap: ByteRange, _ reader: inout ReaderState, _ id: ReaderState.ID, after failure: FetchFailure?,
@@ -15,8 +22,9 @@ extension LoaderState {
     ) -> (Step, Effects) {
         var effects = Effects()
         if failure != nil || retry.isInTrouble { reader.troubledSince = reader.troubledSince ?? now }
-        switch retry.advice(
-            after: failure, patience: reader.patience, since: reader.troubledSince ?? now, now: now)
+        let isOpening = failure?.isOfConnection ?? retry.isOfConnection
+        let patience = max(reader.patience, isOpening ? reader.openingPatience : .zero)
+        switch retry.advice(after: failure, patience: patience, since: reader.troubledSince ?? now, now: now)
         {
         case .giveUp(let failure): return (.failed(failure), effects)
         case .wait(let time):

@@ -28,17 +28,22 @@ extension LoaderState {
                 fetch.takenTo = min(run.upperBound, fetch.present)
                 fetch.sealedTo = fetch.takenTo
                 fetch.trim()
+                if fetch.mayReceive { effects.wake(fetch.receiverSignal.raise()) }
                 return (.close, effects)
             }
-            let others = fetches.values.filter { $0.id < id && $0.isStoring && $0.sealedTo < $0.present }
-            // What an earlier fetch has yet to seal it seals at once. Only the earlier one: no two wait for each other.
-            if let other = others.first(where: { ($0.sealedTo..<$0.present).contains(fetch.takenTo) }) {
+            // What an earlier fetch has yet to seal is left to it, and what any has in hand.
+            let others = fetches.values.filter { $0.id != id && $0.isStoring }
+                .map { (id: $0.id, bytes: $0.sealedTo..<max($0.sealedTo, $0.id < id ? $0.present : $0.takenTo)) }
+                .filter { !$0.bytes.isEmpty }
+            if let other = others.first(where: { $0.bytes.contains(fetch.takenTo) }) {
+                // What is in hand here is sealed first: no two wait for each other.
+                if fetch.takeFlush() { return (.close, effects) }
                 fetch.waitsForOther = true
                 fetches[other.id]?.wantsFlush = true
                 effects.wake(fetches[other.id]?.sealerSignal.raise())
                 return (.wait, effects)
             }
-            let limit = others.map(\.sealedTo).filter { $0 > fetch.takenTo }
+            let limit = others.map(\.bytes.lowerBound).filter { $0 > fetch.takenTo }
                 .reduce(map.covered.firstHeld(from: fetch.takenTo) ?? .max, min)
             if let bytes = fetch.recent.bytes(from: fetch.takenTo, limit: limit) {
                 defer { fetch.takenTo += Int64(bytes.count) }
@@ -46,10 +51,7 @@ extension LoaderState {
             }
         }
         if fetch.phase == .ended { return (.finish, effects) }
-        guard fetch.wantsFlush else { return (.wait, effects) }
-        fetch.wantsFlush = false
-        fetch.isDirty = false
-        return (.close, effects)
+        return (fetch.takeFlush() ? .close : .wait, effects)
     }
 
     /// Wakes the sealers that wait for what another fetch was to seal.

@@ -5,6 +5,7 @@ final class OriginContact: Sendable {
     private struct Last {
         let isReachable: Bool
         let time: ContinuousClock.Instant
+        let answer: ContinuousClock.Instant?
     }
 
     private let last = Locked<Last?>(nil)
@@ -22,7 +23,12 @@ final class OriginContact: Sendable {
     }
 
     func note(isReachable: Bool, now: ContinuousClock.Instant) {
-        last.withLock { $0 = Last(isReachable: isReachable, time: now) }
+        last.withLock { $0 = Last(isReachable: isReachable, time: now, answer: isReachable ? now : $0?.answer) }
+    }
+
+    /// Whether the origin answered a moment ago, whatever has been heard of it since.
+    func hasAnsweredLately(now: ContinuousClock.Instant) -> Bool {
+        last.withLock { $0?.answer.map { now - $0 < Self.believed } ?? false }
     }
 
     /// Runs a question for at most so long.

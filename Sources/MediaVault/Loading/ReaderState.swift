@@ -19,6 +19,8 @@ struct ReaderState {
     var failure: FetchFailure?
     /// How long it waits for a byte that an origin does not give; nothing before it has begun.
     var patience: Duration = .zero
+    /// The same before it has begun, where the connection fails of an origin that answered lately.
+    var openingPatience: Duration = .zero
     /// Since when it waits for one; nil while all is well.
     var troubledSince: ContinuousClock.Instant?
     /// Where the bytes it has had came from, and where those come from that it has now.

@@ -1,11 +1,14 @@
 import VaultModel
 
-/// How long, and how often, an origin that fails is asked again. Readers that have not begun are told at once.
+/// How long, and how often, an origin that fails is asked again. Readers that have not begun are told at once, unless the
+/// origin answered lately and its connection fails.
 package struct RetryPolicy: Hashable, Sendable {
     /// How long a player that has begun waits for a byte that does not come.
     package var patience: Duration = .seconds(45)
     /// The same for a download.
     package var downloadPatience: Duration = .seconds(300)
+    /// The same for a player that has no answer yet, of an origin that answered lately, while connections to it fail.
+    package var openingPatience: Duration = .seconds(5)
     /// How often one resource is asked for within a minute without much coming of it.
     package var triesPerMinute = 30
     /// The second try waits so long at most, and each further one twice as long.

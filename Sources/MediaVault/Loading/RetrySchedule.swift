@@ -25,6 +25,9 @@ struct RetrySchedule {
     /// Whether the last that was heard of the origin is a failure. Then one asks, and the others wait for what it hears.
     var isInTrouble: Bool { failures > 0 }
 
+    /// Whether that was a connection which failed.
+    var isOfConnection: Bool { isInTrouble && last?.isOfConnection ?? false }
+
     /// Bytes came that nobody had.
     mutating func received(_ count: Int64) {
         guard count > 0 else { return }

@@ -5,12 +5,14 @@ import VaultStorage
 extension ResourceLoader {
     /// Adds a reader for a request, and returns once length and type are known and its first byte is there.
     ///
+    /// - Parameter isDownload: whether it is a download, for which no other stands back and which is told of a failure
+    ///   at once.
     /// - Throws: ``VaultError``; `CancellationError`.
-    func open(_ requested: RequestedRange) async throws -> Opening {
+    func open(_ requested: RequestedRange, isDownload: Bool = false) async throws -> Opening {
         try await ready()
         // A representation that changes while it is opened is opened anew; one that changes each time is given up.
         for _ in 0..<3 {
-            if let opening = try await attemptOpening(requested) { return opening }
+            if let opening = try await attemptOpening(requested, isDownload) { return opening }
         }
         throw MediaReader.changed(url, requested.firstByte ?? 0)
     }
@@ -25,16 +27,20 @@ extension ResourceLoader {
     }
 
     /// Nil where the representation changed meanwhile.
-    private func attemptOpening(_ requested: RequestedRange) async throws -> Opening? {
+    private func attemptOpening(_ requested: RequestedRange, _ isDownload: Bool) async throws -> Opening? {
         if needsLength(requested), look({ $0.information?.length }) == nil { try await learnLength() }
         let inquiry = try await inquire(at: firstByte(requested))
         let (known, edition, present) = look { ($0.information, $0.edition, $0.present) }
         let wanted = try known.map { try resolve(requested, $0) } ?? provisional(requested)
         let isCut = try await isCutOff(wanted)
         guard look({ $0.edition == edition }) else { return nil }
-        let id = change { ($0.addReader(wanted), Effects()) }
+        let isExpected = !isDownload && contact.hasAnsweredLately(now: .now)
+        let id = change { state in
+            let id = state.addReader(wanted)
+            return (id, isExpected ? state.expect(id) : Effects())
+        }
         do {
-            if try await reachFirstByte(id, wanted.lowerBound, isCut),
+            if try await reachFirstByte(id, wanted.lowerBound, isCut, isDownload),
                 let opening = try finish(id, requested, present, inquiry, isCut: isCut)
             {
                 return opening
@@ -116,14 +122,17 @@ extension ResourceLoader {
     /// Waits until the first byte is there, or nothing is wanted.
     ///
     /// - Returns: false where the representation changed.
-    private func reachFirstByte(_ id: ReaderState.ID, _ position: Int64, _ isCut: Bool) async throws -> Bool {
+    private func reachFirstByte(
+        _ id: ReaderState.ID, _ position: Int64, _ isCut: Bool, _ isDownload: Bool
+    ) async throws -> Bool {
+        let wait = { try await self.waitForWake(id) }
         while true {
             if isCut, look({ !$0.present.contains(position) && $0.information?.length != position }) {
                 throw MediaReader.hole(at: position, isDamage: look { $0.map.damaged.contains(position) })
             }
             switch step(id) {
             case .take, .open, .finished: return true
-            case .wait, .fetch: try await precedence.waiting { try await waitForWake(id) }
+            case .wait, .fetch: if isDownload { try await wait() } else { try await precedence.waiting(wait) }
             case .changed: return false
             case .hole(_, let isDamage): throw MediaReader.hole(at: position, isDamage: isDamage)
             case .failed(let failure): throw failure.vaultError(for: url, at: position)

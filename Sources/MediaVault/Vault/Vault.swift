@@ -19,7 +19,7 @@ public final class Vault: Sendable {
     /// What the settings say.
     let modeOfSettings = Locked<VaultMode?>(nil)
     let pool: BlockingPool
-    private let precedence = PlayerPrecedence()
+    let precedence = PlayerPrecedence()
     let limitsOfRun: RoomLimits?
     /// What passes through unstored, and who is told.
     let passage = Locked(Passage())
