@@ -139,6 +139,32 @@ class Keyring(unittest.TestCase):
             keyring.check_belongs(keys, golden.VAULT_ID, 5)
         keyring.check_belongs(keys, golden.VAULT_ID, 4)
 
+    def test_folded_generations(self):
+        numbers = [row["number"] for row in self.members["generations"]]
+        after = max(numbers) + 1
+
+        def ranges(*pairs):
+            rows = [{"first": first, "last": last, "backups": 0} for first, last in pairs]
+            return keyring.finished(self.members | {"retired": rows}, golden.ROOT)
+
+        for data in (ranges(), ranges((after, after)), ranges((after + 2, 2**32 - 1), (after, after + 1))):
+            keys = keyring.unlock_keys(keyring.read(data), golden.KEY_FILE)
+            self.assertEqual(keys.generations, golden.GENERATIONS)
+        for data in (ranges((after + 1, after)), ranges((0, 0)), ranges((after, 2**32)),
+                     ranges((after, after + 2), (after + 2, after + 3)), ranges((1, after)),
+                     self.changed(retired={}), self.changed(retired=[{"first": after, "last": after}])):
+            with self.assertRaises(DamagedKeyring):
+                keyring.read(data)
+
+    def test_size_and_work_have_bounds(self):
+        with self.assertRaises(DamagedKeyring):
+            keyring.read(self.data + b" " * (1 << 20))
+        slot = next(slot for slot in self.members["slots"] if slot["method"] == "passphrase")
+        slots = [slot | {"number": number, "opsLimit": 4, "memLimit": 1 << 30} for number in range(1, 17)]
+        keyring.read(self.changed(slots=slots))
+        with self.assertRaises(DamagedKeyring):
+            keyring.read(self.changed(slots=slots[:15] + [slots[15] | {"opsLimit": 5}]))
+
     def test_exchanged_keys_are_tampering(self):
         first, second, third = self.members["generations"]
         swapped = [first | {"key": second["key"]}, second | {"key": first["key"]}, third]

@@ -201,7 +201,7 @@ struct KeyringOrderTests {
     @Test("A restored backup is newer than all that the vault has seen, and brings no revoked address back")
     func restored() throws {
         let two = try fixture.rewritten { document, root in
-            let data = KeyringDocument.associatedData(.generation, vaultID: document.vaultID, number: 2)
+            let data = try KeyringDocument.associatedData(.generation, vaultID: document.vaultID, number: 2)
             let key = try SealedValue.seal(Fresh.key("generation"), key: root, associatedData: data)
             document.generations.append(.init(number: 2, created: 0, key: key, backups: 0))
         }

@@ -105,7 +105,7 @@ struct KeyringTests {
     func generations() throws {
         let fixture = try KeyringFixture().rewritten { document, root in
             for number in Int64(2)...4 {
-                let data = KeyringDocument.associatedData(.generation, vaultID: document.vaultID, number: number)
+                let data = try KeyringDocument.associatedData(.generation, vaultID: document.vaultID, number: number)
                 let key = try SealedValue.seal(Fresh.key("generation"), key: root, associatedData: data)
                 document.generations.append(.init(number: number, created: 0, key: number == 3 ? nil : key, backups: 0))
             }
@@ -132,7 +132,7 @@ struct KeyringTests {
     @Test("A wrapped key is bound to resource, number, generation and keyring")
     func wrapping() throws {
         let fixture = try KeyringFixture().rewritten { document, root in
-            let data = KeyringDocument.associatedData(.generation, vaultID: document.vaultID, number: 2)
+            let data = try KeyringDocument.associatedData(.generation, vaultID: document.vaultID, number: 2)
             let key = try SealedValue.seal(Fresh.key("generation"), key: root, associatedData: data)
             document.generations.append(.init(number: 2, created: 0, key: key, backups: 0))
         }

@@ -12,11 +12,11 @@ struct RootTests {
     }
 
     private func renewed(
-        _ fixture: KeyringFixture, _ secrets: [SharedSecret], droppingOthers: Bool = false, above floor: Int = 0
+        _ fixture: KeyringFixture, _ secrets: [SharedSecret], droppingOthers: Bool = false, avoiding taken: Set<Int> = []
     ) throws -> (Keyring, KeyringFixture) {
         let (keyring, written) = (try fixture.unlock(), Box())
         _ = try keyring.change(reading: { fixture.file }, writing: { written.bytes = $0 }) {
-            try $0.renewRoot(openedBy: secrets, droppingOthers: droppingOthers, now: 1, above: floor)
+            try $0.renewRoot(openedBy: secrets, droppingOthers: droppingOthers, now: 1, avoiding: taken)
         }
         return (keyring, KeyringFixture(file: written.bytes))
     }
@@ -28,7 +28,7 @@ struct RootTests {
             (slot.number, slot.label) = (2, "second")
             slot.rootKey = try SealedValue.seal(
                 root, key: SecretKey(nines),
-                associatedData: KeyringDocument.associatedData(.slot, vaultID: document.vaultID, number: 2))
+                associatedData: try KeyringDocument.associatedData(.slot, vaultID: document.vaultID, number: 2))
             document.slots.append(slot)
         }
     }
@@ -61,7 +61,7 @@ struct RootTests {
             + document.generations.compactMap { one in one.key.map { ($0, .generation, one.number) } }
         #expect(sealed.count == 5)
         for (bytes, role, number) in sealed {
-            let data = KeyringDocument.associatedData(role, vaultID: document.vaultID, number: number)
+            let data = try KeyringDocument.associatedData(role, vaultID: document.vaultID, number: number)
             #expect(try SealedValue.openKey(bytes, key: old, associatedData: data) == nil)
         }
     }
@@ -158,8 +158,8 @@ struct RootTests {
     private let threes = Array(repeating: UInt8(3), count: 32)
 
     @Test("The number of its generation was never given before, though the keyring does not know that")
-    func floor() throws {
-        let (keyring, _) = try renewed(try KeyringFixture(), [secret()], above: 7)
-        #expect(keyring.currentGeneration == 8 && keyring.activeGenerations == [1, 8])
+    func taken() throws {
+        let (keyring, _) = try renewed(try KeyringFixture(), [secret()], avoiding: [2, 3, 7, .max, .min])
+        #expect(keyring.currentGeneration == 4 && keyring.activeGenerations == [1, 4])
     }
 }

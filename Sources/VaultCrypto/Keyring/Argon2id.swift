@@ -22,6 +22,13 @@ package enum Argon2id {
             self.memLimit = memLimit
         }
 
+        /// What all passphrase slots of a keyring may cost together, in passes times bytes: as much as sixteen sensitive
+        /// ones, a minute or two. Whoever changes the file must not be able to ask for an hour.
+        static let mostWork: Int64 = 16 * 4 << 30
+
+        /// Passes times bytes.
+        var work: Int64 { opsLimit * memLimit }
+
         /// Whether a keyring may state this cost.
         var isPossible: Bool {
             salt.count == Self.saltByteCount && Self.opsBounds.contains(opsLimit) && Self.memBounds.contains(memLimit)

@@ -57,7 +57,7 @@ extension Keyring {
     ) throws -> [UInt8] {
         var edit = try editing(file)
         edit.document.slots = [try edit.slot(1, label, .passphrase, secret, cost)]
-        return try edit.document.encoded(rootKey: edit.rootKey.secret)
+        return try edit.finished().bytes
     }
 
     /// What a keyring's file says, authenticated by the root key at hand.

@@ -31,6 +31,6 @@ extension Keyring {
     package func counting(_ receipt: Receipt, in file: [UInt8]) throws -> [UInt8] {
         var edit = try editing(file)
         edit.document.receiptSequence = receipt.sequence
-        return try edit.document.encoded(rootKey: edit.rootKey.secret)
+        return try edit.finished().bytes
     }
 }

@@ -36,7 +36,7 @@ extension Keyring {
         if let newer = newer.flatMap({ try? document(of: $0) }) {
             edit.document.receiptSequence = max(edit.document.receiptSequence, newer.receiptSequence)
         }
-        return try edit.document.encoded(rootKey: edit.rootKey.secret)
+        return try edit.finished().bytes
     }
 
     /// Whether the file is this keyring's, and how new it is then; nil where it is not, or nobody can say.
@@ -48,6 +48,6 @@ extension Keyring {
     package func carryingOut(_ order: KeyringOrder, in file: [UInt8]) throws -> [UInt8] {
         var edit = try editing(file)
         try edit.carryOut(order)
-        return try edit.document.encoded(rootKey: edit.rootKey.secret)
+        return try edit.finished().bytes
     }
 }

@@ -1,6 +1,6 @@
 extension Keyring {
     /// Tries whether the root key could be made anew once an order is carried out, as
-    /// ``KeyringEdit/renewRoot(openedBy:droppingOthers:now:above:)`` would have it. Nothing changes.
+    /// ``KeyringEdit/renewRoot(openedBy:droppingOthers:now:avoiding:)`` would have it. Nothing changes.
     ///
     /// - Parameters:
     ///   - file: the keyring's file as it is now.

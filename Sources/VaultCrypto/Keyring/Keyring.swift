@@ -29,8 +29,11 @@ package final class Keyring: Sendable {
     /// The generations that can still open something, in ascending order.
     package var activeGenerations: [Int] { keys.generations.keys.sorted() }
 
-    /// Every generation that ever was, in ascending order.
+    /// The generations in ascending order, but for those in ``foldedGenerations``.
     package var generationRecords: [GenerationRecord] { keys.records }
+
+    /// Generations that were retired long ago, in ascending order.
+    package var foldedGenerations: [ClosedRange<Int>] { keys.folded }
 
     /// The numbers of the keys that name resources, in ascending order: one, or two while they are changed.
     package var locators: [Int] { keys.locators.keys.sorted() }
@@ -73,8 +76,8 @@ package final class Keyring: Sendable {
             let result = try edit(&editing)
             editing.document.revision += 1
             // What does not open again must not be written.
-            let changed = try KeyringKeys(opening: editing.document, rootKey: editing.rootKey)
-            try write(try editing.document.encoded(rootKey: editing.rootKey.secret))
+            let (bytes, changed) = try editing.finished()
+            try write(bytes)
             opened.withLock { $0 = changed }
             return result
         }
@@ -134,8 +137,8 @@ package final class Keyring: Sendable {
         _ key: borrowing SecretKey, resource: ResourceID, number: Int, generation: Int
     ) throws -> [UInt8]? {
         guard let wrapping = try wrappingKey(resource, generation) else { return nil }
-        return try SealedValue.seal(
-            key, key: wrapping.secret, associatedData: Self.wrapData(resource, number, generation))
+        guard let data = Self.wrapData(resource, number, generation) else { return nil }
+        return try SealedValue.seal(key, key: wrapping.secret, associatedData: data)
     }
 
     /// Opens a wrapped resource key.
@@ -149,9 +152,8 @@ package final class Keyring: Sendable {
             catchUp()
             wrapping = try wrappingKey(resource, generation)
         }
-        guard let wrapping,
-            let key = try SealedValue.openKey(
-                wrapped, key: wrapping.secret, associatedData: Self.wrapData(resource, number, generation))
+        guard let wrapping, let data = Self.wrapData(resource, number, generation),
+            let key = try SealedValue.openKey(wrapped, key: wrapping.secret, associatedData: data)
         else { return nil }
         return SharedKey(key)
     }
@@ -162,10 +164,11 @@ package final class Keyring: Sendable {
         }
     }
 
-    private static func wrapData(_ resource: ResourceID, _ number: Int, _ generation: Int) -> [UInt8] {
-        Array("resourceKey".utf8) + [0] + Array("wrapped".utf8) + [0] + resource.bytes
-            + LittleEndian.bytes(UInt32(truncatingIfNeeded: number))
-            + LittleEndian.bytes(UInt32(truncatingIfNeeded: generation))
+    /// What a wrapped key is bound to; nil for numbers that there are none of: two keys are never bound to the same.
+    private static func wrapData(_ resource: ResourceID, _ number: Int, _ generation: Int) -> [UInt8]? {
+        guard let number = UInt32(exactly: number), let generation = UInt32(exactly: generation) else { return nil }
+        return Array("resourceKey".utf8) + [0] + Array("wrapped".utf8) + [0] + resource.bytes
+            + LittleEndian.bytes(number) + LittleEndian.bytes(generation)
     }
 
     // MARK: Tokens

@@ -19,20 +19,50 @@ extension KeyringDocument {
         receiptSequence = try object.integer("receiptSequence")
         generations = []
         for generation in try object.objects("generations") { generations.append(try Generation(reading: generation)) }
+        for range in try object.optionalObjects("retired") { retired.append(try RetiredRange(reading: range)) }
+        retired.sort { $0.first < $1.first }
         current = try object.integer("current")
         rest = object
         let (current, all) = (current, generations)
         guard all.contains(where: { $0.number == current && $0.key != nil }) else { throw .init(name: "current") }
         guard Set(all.map(\.number)).count == all.count else { throw .init(name: "generations") }
+        guard Self.areApart(all.map { $0.number...$0.number } + retired.map { $0.first...$0.last }) else {
+            throw .init(name: "retired")
+        }
         guard !locators.isEmpty, Set(locators.map(\.number)).count == locators.count else {
             throw .init(name: "locators")
         }
         guard slots.count <= Self.mostSlots, Set(slots.map(\.number)).count == slots.count else {
             throw .init(name: "slots")
         }
+        // Nothing is authenticated yet, and each passphrase slot may be tried.
+        guard slots.compactMap(\.passphrase).reduce(0, { $0 + $1.work }) <= Argon2id.Cost.mostWork else {
+            throw .init(name: "memLimit")
+        }
     }
 
-    /// The file's bytes: canonical JSON with checksum and authenticator, and one line end.
+    /// Whether no number is in two ranges.
+    private static func areApart(_ ranges: [ClosedRange<Int64>]) -> Bool {
+        let sorted = ranges.sorted { $0.lowerBound < $1.lowerBound }
+        return zip(sorted, sorted.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound }
+    }
+
+    /// The file's bytes, and what a reader makes of them: canonical JSON with checksum and authenticator, and one line end.
+    ///
+    /// - Throws: ``VaultError`` with code `storage` where they could not be read back: they must be written nowhere.
+    func written(rootKey: borrowing SecretKey) throws -> (bytes: [UInt8], document: KeyringDocument) {
+        var folded = self
+        folded.fold()
+        let bytes = try folded.encoded(rootKey: rootKey)
+        do {
+            return (bytes, try KeyringReader.document(in: bytes, authenticatedBy: rootKey))
+        } catch let error as VaultError {
+            throw VaultError(
+                .storage, "nothing was written: the keyring could not be read again as it was to be: \(error.message)")
+        }
+    }
+
+    /// The bytes that this makes, read back by nobody.
     func encoded(rootKey: borrowing SecretKey) throws -> [UInt8] {
         var object = rest
         object["format"] = .string(Self.format)
@@ -51,6 +81,7 @@ extension KeyringDocument {
         object["receiptKey"] = .string(Base64.encode(receiptKey))
         object["receiptSequence"] = .integer(receiptSequence)
         object["generations"] = .array(generations.map { .object($0.object.members) })
+        object["retired"] = retired.isEmpty ? nil : .array(retired.map { .object($0.object.members) })
         object["current"] = .integer(current)
         object["checksum"] = .string(Self.checksum(of: object))
         object["authenticator"] = .string(try Self.authenticator(of: object, rootKey: rootKey))
@@ -116,9 +147,9 @@ extension KeyringDocument.Generation {
 
 extension JSONObject {
     /// The number of a slot, locator or generation: from 1, and within the u32 that associated data have for it.
-    func keyNumber() throws(MemberFailure) -> Int64 {
-        let number = try integer("number")
-        guard (1...Int64(UInt32.max)).contains(number) else { throw MemberFailure(name: "number") }
+    func keyNumber(_ name: String = "number") throws(MemberFailure) -> Int64 {
+        let number = try integer(name)
+        guard (1...Int64(UInt32.max)).contains(number) else { throw MemberFailure(name: name) }
         return number
     }
 

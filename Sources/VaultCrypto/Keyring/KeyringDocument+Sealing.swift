@@ -27,7 +27,7 @@ extension KeyringDocument.Slot {
         }
         self.rootKey = try SealedValue.seal(
             rootKey, key: unlockKey,
-            associatedData: KeyringDocument.associatedData(.slot, vaultID: vaultID, number: number))
+            associatedData: try KeyringDocument.associatedData(.slot, vaultID: vaultID, number: number))
     }
 
     /// - Throws: ``VaultError`` with code `invalidArgument` where people could not read the label.

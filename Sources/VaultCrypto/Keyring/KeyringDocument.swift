@@ -8,6 +8,10 @@ package struct KeyringDocument: Sendable {
 
     /// The most slots of a keyring: each passphrase slot that is tried costs time and memory.
     package static let mostSlots = 16
+    /// The longest file, for readers and writers.
+    package static let mostBytes = 1 << 20
+    /// The most generations that are not retired: with so many, and all that may stand beside them, a file is not too long.
+    package static let mostActive = 4096
 
     /// One way to unlock: the root key, sealed under the unlock key of this way.
     package struct Slot: Sendable {
@@ -47,16 +51,25 @@ package struct KeyringDocument: Sendable {
     package var receiptKey: [UInt8]
     package var receiptSequence: Int64
     package var generations: [Generation]
+    /// Generations that were retired long ago, in ascending order: see ``fold()``.
+    package var retired: [RetiredRange] = []
     package var current: Int64
     var rest = JSONObject()
 
-    /// What a sealed member is bound to: `role ‖ 00 ‖ vault id ‖ u32 number`.
+    /// What a sealed member is.
     package enum Role: String {
         case slot, locator, token, receipt, generation
     }
 
-    package static func associatedData(_ role: Role, vaultID: VaultID, number: Int64 = 0) -> [UInt8] {
-        Array(role.rawValue.utf8) + [0] + vaultID.bytes + LittleEndian.bytes(UInt32(truncatingIfNeeded: number))
+    /// What a sealed member is bound to: `role ‖ 00 ‖ vault id ‖ u32 number`.
+    ///
+    /// - Throws: ``VaultError`` with code `storage` for a number that does not fit: two members are never bound to the same.
+    package static func associatedData(_ role: Role, vaultID: VaultID, number: Int64 = 0) throws -> [UInt8] {
+        guard let number = UInt32(exactly: number) else {
+            throw VaultError(
+                .storage, "a keyring has no number left for another \(role.rawValue): they end at \(UInt32.max)")
+        }
+        return Array(role.rawValue.utf8) + [0] + vaultID.bytes + LittleEndian.bytes(number)
     }
 
     /// The sum over everything but itself and the authenticator: tells damage from a wrong key.

@@ -5,10 +5,19 @@ extension KeyringEdit {
     ///
     /// - Parameters:
     ///   - now: seconds since 1970.
-    ///   - floor: a number that was given before, though a restored keyring may not know it.
-    /// - Returns: its number: one more than the highest that ever was.
-    package mutating func addGeneration(now: Int64, above floor: Int = 0) throws -> Int {
-        let number = max(document.generations.map(\.number).max() ?? 0, Int64(floor)) + 1
+    ///   - taken: numbers that were given before, though a restored keyring may not know them. They come from outside, and
+    ///     nothing is counted on from them: each is passed over.
+    /// - Returns: its number: the next that is free above the highest that ever was.
+    /// - Throws: ``VaultError`` with code `inUse` where there are as many generations as a keyring may hold.
+    package mutating func addGeneration(now: Int64, avoiding taken: Set<Int> = []) throws -> Int {
+        guard document.generations.count(where: { $0.key != nil }) < KeyringDocument.mostActive else {
+            throw VaultError(
+                .inUse,
+                "the keyring holds \(KeyringDocument.mostActive) generations, the most there can be; run keys rewrap, then "
+                    + "keys retire for the older ones")
+        }
+        var number = document.highestGeneration + 1
+        while taken.contains(Int(number)) { number += 1 }
         let key = try seal(Fresh.key("generation key"), .generation, number)
         document.generations.append(.init(number: number, created: max(0, now), key: key, backups: 0))
         document.current = number
@@ -21,6 +30,7 @@ extension KeyringEdit {
     ///   this number.
     package mutating func retireGeneration(_ number: Int) throws {
         guard number != document.current else { throw Self.currentGeneration(number) }
+        guard !document.retired.contains(where: { $0.numbers.contains(number) }) else { return }
         guard let index = document.generations.firstIndex(where: { $0.number == number }) else {
             throw Self.unknownGeneration(number)
         }

@@ -8,12 +8,12 @@ extension KeyringEdit {
     ///   - secrets: what opens the slots that stay. A passphrase takes most of a second for each passphrase slot.
     ///   - dropsOthers: whether slots that none of them opens go.
     ///   - now: seconds since 1970.
-    ///   - floor: a number that a generation had before, though a restored keyring may not know it.
+    ///   - taken: numbers that generations had before, though a restored keyring may not know them.
     /// - Returns: the number of the new generation.
     /// - Throws: ``VaultError`` with code `wrongKey` where a secret opens no slot, `invalidArgument` where a slot would go
     ///   that may not.
     package mutating func renewRoot(
-        openedBy secrets: [SharedSecret], droppingOthers dropsOthers: Bool, now: Int64, above floor: Int = 0
+        openedBy secrets: [SharedSecret], droppingOthers dropsOthers: Bool, now: Int64, avoiding taken: Set<Int> = []
     ) throws -> Int {
         let root = SharedKey(try Fresh.key("root key"))
         let slots = try OpenedSlots(of: document, by: secrets)
@@ -34,7 +34,7 @@ extension KeyringEdit {
             document.generations[index].key = try seal(key.secret, .generation, document.generations[index].number)
         }
         document.tokenKey = try seal(Fresh.key("token key"), .token)
-        return try addGeneration(now: now, above: floor)
+        return try addGeneration(now: now, avoiding: taken)
     }
 
     /// The slots that stay, with another root key in them.
@@ -44,7 +44,7 @@ extension KeyringEdit {
             var slot = slot
             slot.rootKey = try SealedValue.seal(
                 root, key: unlockKey.secret,
-                associatedData: KeyringDocument.associatedData(.slot, vaultID: document.vaultID, number: slot.number))
+                associatedData: try KeyringDocument.associatedData(.slot, vaultID: document.vaultID, number: slot.number))
             staying.append(slot)
         }
         return staying

@@ -8,13 +8,22 @@ package struct KeyringEdit {
     /// Revokes every token made so far, here and for whoever unlocks the file from then on.
     package mutating func revokeTokens() { document.tokenEpoch += 1 }
 
+    /// The bytes of the file, and the keys that whoever opens it gets: both come from reading the bytes again.
+    ///
+    /// - Throws: ``VaultError`` with code `storage` where they could not be read, `tamperedKeyring` where a key in them does
+    ///   not open: then they must be written nowhere.
+    func finished() throws -> (bytes: [UInt8], keys: KeyringKeys) {
+        let (bytes, document) = try document.written(rootKey: rootKey.secret)
+        return (bytes, try KeyringKeys(opening: document, rootKey: rootKey))
+    }
+
     /// Seals a key as the document holds it.
     package func seal(
         _ key: borrowing SecretKey, _ role: KeyringDocument.Role, _ number: Int64 = 0
     ) throws -> [UInt8] {
         try SealedValue.seal(
             key, key: rootKey.secret,
-            associatedData: KeyringDocument.associatedData(role, vaultID: document.vaultID, number: number))
+            associatedData: try KeyringDocument.associatedData(role, vaultID: document.vaultID, number: number))
     }
 
     /// Opens a key that the document holds.
@@ -23,7 +32,7 @@ package struct KeyringEdit {
     package func open(
         _ sealed: [UInt8], _ role: KeyringDocument.Role, _ number: Int64 = 0
     ) throws -> SharedKey {
-        let data = KeyringDocument.associatedData(role, vaultID: document.vaultID, number: number)
+        let data = try KeyringDocument.associatedData(role, vaultID: document.vaultID, number: number)
         guard let key = try SealedValue.openKey(sealed, key: rootKey.secret, associatedData: data) else {
             throw KeyringReader.tampered
         }

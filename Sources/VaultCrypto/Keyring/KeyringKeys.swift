@@ -13,7 +13,9 @@ struct KeyringKeys: Sendable {
     private(set) var receiptSeed: SharedKey
     /// The generations that are not retired.
     private(set) var generations: [Int: SharedKey]
-    /// What is said of every generation, in ascending order.
+    /// Generations that were retired long ago, in ascending order.
+    let folded: [ClosedRange<Int>]
+    /// What is said of every other generation, in ascending order.
     let records: [GenerationRecord]
 
     /// What is left of a keyring's keys once it was closed: none that opens or names anything. What still signs does so with
@@ -48,6 +50,7 @@ struct KeyringKeys: Sendable {
             generations[Int(generation.number)] = try edit.open(key, .generation, generation.number)
         }
         self.generations = generations
+        folded = document.retired.map(\.numbers)
         records = document.generations.map(GenerationRecord.init).sorted { $0.number < $1.number }
     }
 }

@@ -14,13 +14,13 @@ package enum KeyringMaker {
         with secret: borrowing UnlockSecret, method: UnlockMethod, label: String, cost: Argon2id.Cost? = nil, now: Int64
     ) throws -> [UInt8] {
         let vaultID: VaultID = try Fresh.identifier("vault id")
-        let rootKey = try Fresh.key("root key")
+        let root = SharedKey(try Fresh.key("root key"))
         let slot = try KeyringDocument.Slot(
-            number: 1, label: label, method: method, sealing: rootKey, of: vaultID, for: secret, cost: cost)
+            number: 1, label: label, method: method, sealing: root.secret, of: vaultID, for: secret, cost: cost)
         func seal(_ key: borrowing SecretKey, _ role: KeyringDocument.Role, _ number: Int64 = 0) throws -> [UInt8] {
             try SealedValue.seal(
-                key, key: rootKey,
-                associatedData: KeyringDocument.associatedData(role, vaultID: vaultID, number: number))
+                key, key: root.secret,
+                associatedData: try KeyringDocument.associatedData(role, vaultID: vaultID, number: number))
         }
         let document = KeyringDocument(
             vaultID: vaultID, revision: 1, slots: [slot],
@@ -33,6 +33,6 @@ package enum KeyringMaker {
                     backups: 0)
             ],
             current: 1)
-        return try document.encoded(rootKey: rootKey)
+        return try KeyringEdit(document: document, rootKey: root).finished().bytes
     }
 }

@@ -14,7 +14,7 @@ package enum KeyringReader {
         var opened: (key: SharedKey, slot: KeyringDocument.Slot)?
         for slot in document.slots where opened == nil {
             guard let unlockKey = try secret.unlockKey(for: slot) else { continue }
-            let data = KeyringDocument.associatedData(.slot, vaultID: document.vaultID, number: slot.number)
+            let data = try KeyringDocument.associatedData(.slot, vaultID: document.vaultID, number: slot.number)
             if let key = try SealedValue.openKey(slot.rootKey, key: unlockKey, associatedData: data) {
                 opened = (SharedKey(key), slot)
             }
@@ -49,6 +49,9 @@ package enum KeyringReader {
     }
 
     private static func read(_ file: [UInt8]) throws -> (object: JSONObject, document: KeyringDocument) {
+        guard file.count <= KeyringDocument.mostBytes else {
+            throw damaged("it is larger than \(KeyringDocument.mostBytes) bytes")
+        }
         guard let value = try? JSONParser.parse(file), let object = try? JSONObject(value, name: "keyring"),
             let format = try? object.string("format")
         else { throw damaged("it is not the JSON of a keyring") }

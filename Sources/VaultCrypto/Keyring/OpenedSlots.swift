@@ -15,7 +15,7 @@ struct OpenedSlots {
         var leftOut: [KeyringDocument.Slot] = []
         var used: Set<Int> = []
         for slot in document.slots {
-            let data = KeyringDocument.associatedData(.slot, vaultID: document.vaultID, number: slot.number)
+            let data = try KeyringDocument.associatedData(.slot, vaultID: document.vaultID, number: slot.number)
             var opening: SharedKey?
             // The same secret may be given twice, as a file by two names: each is to open a slot, not each another.
             for (index, shared) in secrets.enumerated() where opening == nil || !used.contains(index) {

@@ -12,10 +12,13 @@ extension VaultIndex {
         try write { db in
             let row = try Row.fetchOne(db, sql: "SELECT keyringRevision FROM vault")
             guard let seen: Int64 = try row?.column("keyringRevision"), seen < keyring.revision else { return }
-            // An older one that has no row was let go, whatever the keyring has counted since.
-            let newest = try Int.fetchOne(db, sql: "SELECT max(number) FROM generation") ?? 0
-            for number in keyring.activeGenerations where number > newest {
-                try db.execute(sql: "INSERT INTO generation VALUES (?, 'active')", arguments: [number])
+            // An older one that has no row was let go, whatever the keyring has counted since. A row of which the keyring
+            // knows nothing says nothing of that: anybody who can write the file may have put it there.
+            let active = keyring.activeGenerations
+            let rows = Set(try Int.fetchAll(db, sql: "SELECT number FROM generation"))
+            let newest = keyring.generationRecords.map(\.number).last { rows.contains($0) } ?? 0
+            for number in active where number > newest || number == keyring.currentGeneration {
+                try db.execute(sql: "INSERT OR IGNORE INTO generation VALUES (?, 'active')", arguments: [number])
             }
             try db.execute(sql: "UPDATE vault SET keyringRevision = ?", arguments: [keyring.revision])
         }
@@ -32,7 +35,7 @@ extension VaultIndex {
                 sql: """
                     UPDATE vault SET keyringRevision = keyringRevision + 1;
                     UPDATE vault SET keyringRevision = keyringRevision - 1;
-                    INSERT INTO generation VALUES (0, 'active');
+                    INSERT OR IGNORE INTO generation VALUES (0, 'active');
                     DELETE FROM generation WHERE number = 0;
                     """)
         }

@@ -9,13 +9,13 @@ extension VaultStore {
     ///
     /// - Returns: its number.
     package func addGeneration(noting log: AuditLog) throws -> Int {
-        let floor = try newestGeneration()
+        let taken = try takenGenerations()
         noteChange()
-        return try log.change(.rotate) { try $0.addGeneration(now: now(), above: floor) }
+        return try log.change(.rotate) { try $0.addGeneration(now: now(), avoiding: taken) }
     }
 
-    /// The highest number that the index knows of: a restored keyring may not know every one that was given.
-    func newestGeneration() throws -> Int { try index.generations().all.max() ?? 0 }
+    /// The numbers that the index has: a restored keyring may not know every one that was given.
+    func takenGenerations() throws -> Set<Int> { Set(try index.generations().all) }
 
     /// Begins to wrap every resource key anew under the current generation; ``finishRewrap()`` belongs to its end.
     package func rewrap() throws -> Rewrap { try Rewrap(self) }
@@ -34,6 +34,7 @@ extension VaultStore {
     ///   number, `storage` or `owned` where an old key may still stand in the index or its log: then the key is still there.
     package func retire(_ number: Int, noting log: AuditLog) throws {
         guard number != keyring.currentGeneration else { throw KeyringEdit.currentGeneration(number) }
+        guard !keyring.foldedGenerations.contains(where: { $0.contains(number) }) else { return }
         guard let record = keyring.generationRecords.first(where: { $0.number == number }) else {
             throw KeyringEdit.unknownGeneration(number)
         }

@@ -8,14 +8,14 @@ extension VaultStore {
     ///   - secrets: what opens the slots that stay.
     ///   - dropsOthers: whether slots that none of them opens go.
     /// - Returns: the number of the new generation.
-    /// - Throws: as ``KeyringEdit/renewRoot(openedBy:droppingOthers:now:above:)`` and ``AuditLog/change(_:generation:_:)``.
+    /// - Throws: as ``KeyringEdit/renewRoot(openedBy:droppingOthers:now:avoiding:)`` and ``AuditLog/change(_:generation:_:)``.
     package func renewRoot(
         openedBy secrets: [SharedSecret], droppingOthers dropsOthers: Bool, noting log: AuditLog
     ) throws -> Int {
-        let floor = try newestGeneration()
+        let taken = try takenGenerations()
         noteChange()
         return try log.change(.rotateRoot) {
-            try $0.renewRoot(openedBy: secrets, droppingOthers: dropsOthers, now: now(), above: floor)
+            try $0.renewRoot(openedBy: secrets, droppingOthers: dropsOthers, now: now(), avoiding: taken)
         }
     }
 }

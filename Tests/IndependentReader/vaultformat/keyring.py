@@ -13,6 +13,8 @@ FORMAT = "mediavault-keyring/1"
 METHODS = ("key-file", "command", "credential", "passphrase")
 LEAST_MEMORY, MOST_MEMORY = 8 << 20, 4 << 30
 MOST_OPERATIONS = 64
+MOST_WORK = 64 << 30
+MOST_BYTES = 1 << 20
 SEALED_KEY_BYTES = 60
 
 
@@ -92,6 +94,21 @@ def _check_generation(row):
         _require("key" not in row, f"{what} is retired and still has a key")
 
 
+def _check_retired(members):
+    """The ranges of folded generations: no number in two of them, or in one and in the list of generations."""
+    ranges = members.get("retired", [])
+    _require(isinstance(ranges, list) and all(isinstance(row, dict) for row in ranges),
+             "retired is not a list of objects")
+    for row in ranges:
+        _integer(row.get("first"), "the first of a range", 1, 2**32 - 1)
+        _integer(row.get("last"), "the last of a range", row["first"], 2**32 - 1)
+        _integer(row.get("backups"), "the count of backups of a range")
+    spans = sorted([(row["first"], row["last"]) for row in ranges]
+                   + [(row["number"], row["number"]) for row in members["generations"]])
+    _require(all(before[1] < after[0] for before, after in zip(spans, spans[1:])),
+             "a number of a generation stands twice")
+
+
 def _check_form(members):
     vault = members.get("vaultID")
     _require(isinstance(vault, str) and len(vault) == 32 and not set(vault) - set("0123456789abcdef"),
@@ -100,11 +117,14 @@ def _check_form(members):
     _require(_numbered(members, "slots") != [], "it has no slot")
     for slot in members["slots"]:
         _check_slot(slot)
+    work = sum(slot["opsLimit"] * slot["memLimit"] for slot in members["slots"] if slot["method"] == "passphrase")
+    _require(work <= MOST_WORK, "its passphrases cost too much together")
     _require(_numbered(members, "locators") != [], "it has no locator")
     for locator in members["locators"]:
         _bytes(locator.get("key"), SEALED_KEY_BYTES, f"locator {locator['number']}")
     for row in _numbered(members, "generations"):
         _check_generation(row)
+    _check_retired(members)
     for name in ("tokenKey", "receiptKey"):
         _bytes(members.get(name), SEALED_KEY_BYTES, name)
     for name in ("tokenEpoch", "receiptSequence"):
@@ -116,6 +136,7 @@ def _check_form(members):
 
 def read(data):
     """The keyring's members, once format, checksum and form agree."""
+    _require(len(data) <= MOST_BYTES, f"it is larger than {MOST_BYTES} bytes")
     try:
         members = canonical_json.parse(data)
     except FormatError as error:

@@ -1,0 +1,63 @@
+import GRDB
+import Testing
+import VaultCrypto
+import VaultModel
+import VaultTestSupport
+
+@testable import VaultStorage
+
+@Suite("A row of the table of generations that somebody put there leads to no number")
+struct ForgedGenerationTests {
+    private static let numbers: [Int64] = [0, -1, .min, 2, Int64(UInt32.max), Int64(UInt32.max) + 1, .max]
+
+    private let vault: TemporaryVault
+
+    init() throws { vault = try TemporaryVault() }
+
+    private func forge(_ store: VaultStore, _ numbers: [Int64]) throws {
+        try store.index.write { db in
+            for number in numbers {
+                try db.execute(sql: "INSERT OR IGNORE INTO generation VALUES (?, 'active')", arguments: [number])
+            }
+        }
+    }
+
+    @Test("Every act that makes a generation passes it over, and the keyring opens again", arguments: numbers)
+    func acts(_ number: Int64) throws {
+        let store = try vault.open()
+        let log = vault.log(of: store)
+        let film = try store.addMedia("film", length: 9)
+        try forge(store, [number])
+        let next = number == 2 ? 3 : 2
+        #expect(try store.addGeneration(noting: log) == next)
+        let renewed = try store.renewRoot(
+            openedBy: [SharedSecret(TestKeyring.secret())], droppingOthers: false, noting: log)
+        #expect(renewed == next + 1)
+        _ = try store.shred(film.id, isQuick: false, noting: log)
+        _ = try store.finishShreds(noting: log)
+        #expect(store.keyring.currentGeneration == next + 2 && store.keyring.activeGenerations == [next + 2])
+        try store.close()
+        let keyring = try TemporaryVault.unlock(vault.keyringFile)
+        #expect(keyring.currentGeneration == next + 2)
+        try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner).close()
+    }
+
+    @Test("A generation that the index was not told of gets its row beside it", arguments: numbers)
+    func catchingUp(_ number: Int64) throws {
+        var store = try vault.open()
+        try forge(store, [number])
+        try store.close()
+        let place = vault.keyringPlace()
+        let keyring = try TemporaryVault.unlock(vault.keyringFile)
+        // The power goes when the keyring is durable and the index knows nothing of it.
+        let made = try keyring.change(reading: place.read, writing: place.write) {
+            try $0.addGeneration(now: 1, avoiding: [2])
+        }
+        #expect(made == 3)
+        store = try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner)
+        #expect(try store.index.generations().all.contains(3))
+        #expect(try store.retiringGenerations().isEmpty)
+        _ = try store.addMedia("film", length: 9)
+        try store.close()
+    }
+}
