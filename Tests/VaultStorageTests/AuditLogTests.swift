@@ -118,7 +118,8 @@ struct AuditLogTests {
         let log = vault.log(of: store)
         try log.note(.rewrap)
         let (keyring, lines) = (try vault.keyringPlace().read(), try Data(contentsOf: URL(filePath: path)))
-        disk.fail(.synchronizeDirectory, of: vault.above.path, with: FileFailure(.other(5), "fsync: Input/output error"))
+        let failure = FileFailure(.other(5), "fsync: Input/output error")
+        disk.fail(.synchronizeDirectory, of: vault.above.path, with: failure)
         #expect(throws: VaultError.self) { _ = try store.addGeneration(noting: log) }
         #expect(try vault.keyringPlace().read() == keyring && Data(contentsOf: URL(filePath: path)) == lines)
         #expect(store.keyring.currentGeneration == 1)

@@ -35,8 +35,8 @@ enum KeysSheet {
     static func crowd(_ document: KeysDocument) -> String? {
         let count = document.older.count + 1
         guard count >= KeyReport.most / 16 else { return nil }
-        return "the keyring holds \(count) generations that are not retired, and \(KeyReport.most) are the most that it can: "
-            + "run keys rewrap, then keys retire for the older ones"
+        return "the keyring holds \(count) generations that are not retired, and \(KeyReport.most) are the most "
+            + "that it can: run keys rewrap, then keys retire for the older ones"
     }
 
     private static func remark(_ generation: KeysDocument.Generation) -> String {

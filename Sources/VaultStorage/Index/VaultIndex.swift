@@ -120,8 +120,8 @@ package final class VaultIndex: Sendable {
         let revision: Int64 = try row.column("keyringRevision")
         guard revision <= keyring.revision + IndexNeeds.farthestRevision else {
             throw VaultError(
-                .integrity, "the index states a revision of the keyring that none can have; make it anew with index rebuild"
-            )
+                .integrity,
+                "the index states a revision of the keyring that none can have; make it anew with index rebuild")
         }
         guard revision <= keyring.revision else {
             throw VaultError(

@@ -9,7 +9,8 @@ struct RestoreJudgementTests {
 
     /// A vault with generation 1 and ten titles, and a backup of now.
     private static let sound = Facts(
-        revision: 3, current: 1, active: [1], hasLocator: true, knownRevision: 3, indexedRevision: 3, indexed: [1], resources: [1: 10],
+        revision: 3, current: 1, active: [1], hasLocator: true, knownRevision: 3, indexedRevision: 3, indexed: [1],
+        resources: [1: 10],
         opened: [1], opensSettings: true)
 
     private static func facts(_ change: (inout Facts) -> Void) -> Facts {

@@ -7,7 +7,8 @@ struct KeysRestoreCommand: AsyncParsableCommand {
         discussion: """
             Nothing may own the vault meanwhile: end the service first. The keyring is opened by the backup's passphrase \
             then, by the way that an option names that begins with --new, and by what opened the keyring that is replaced, \
-            if that is whole and has the same root key. The keyring that is replaced is kept beside it. A backup that is older than a retire, or opens some of the titles only, needs --force.
+            if that is whole and has the same root key. The keyring that is replaced is kept beside it. A \
+            backup that is older than a retire, or opens some of the titles only, needs --force.
             """)
 
     @OptionGroup var backup: BackupOptions
