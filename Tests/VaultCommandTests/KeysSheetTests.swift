@@ -13,7 +13,7 @@ struct KeysSheetTests {
             from: Array(
                 """
                 {"current":3,"act":\(act),"locatorChanging":\(isLocatorChanging),
-                "reseal":\(reseal),"shreds":\(shreds),"generations":[
+                "reseal":\(reseal),"shreds":\(shreds),"folded":[],"generations":[
                 {"number":1,"created":1700000000,"state":"retired","backups":2,"resources":0,"bytes":0,"leaving":0},
                 {"number":2,"created":1710000000,"state":"active","backups":0,"resources":12,"bytes":3200000,
                 "leaving":\(leaving)},
@@ -32,6 +32,29 @@ struct KeysSheetTests {
                 generation 2 is still needed by 12 titles, 3.2 MB: run keys rewrap
 
                 """)
+    }
+
+    @Test("Generations that were retired long ago share a line, and a keyring that fills up is told of long before")
+    func many() throws {
+        func sheet(_ active: Int) throws -> KeysDocument {
+            let generations = (1...active).map { number in
+                """
+                {"number":\(number + 9),"created":1700000000,"state":"\(number == active ? "current" : "active")",
+                "backups":0,"resources":1,"bytes":1,"leaving":0}
+                """
+            }
+            return try JSONText.read(
+                from: Array(
+                    """
+                    {"current":\(active + 9),"act":null,"locatorChanging":false,"reseal":null,"shreds":0,
+                    "folded":[{"first":1,"last":9}],"generations":[\(generations.joined(separator: ","))]}
+                    """.utf8))
+        }
+        let lines = try KeysSheet.text(sheet(2)).split(separator: "\n")
+        #expect(lines[1].split(separator: " ").prefix(2) == ["1-9", "retired"])
+        let crowd = KeyReport.most / 16
+        #expect(try KeysSheet.remarks(sheet(crowd - 1)).allSatisfy { !$0.contains("the most") })
+        #expect(try KeysSheet.remarks(sheet(crowd)).contains { $0.contains("\(crowd) generations") })
     }
 
     @Test("What works now, and what was broken off, is said")

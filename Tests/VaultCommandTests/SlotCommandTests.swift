@@ -29,7 +29,10 @@ struct SlotCommandTests {
         #expect(listed.slots[1].memLimit == 256 << 20 && listed.slots[0].memLimit == nil)
         let table = try await lab.run("keys", "slot", "list").text
         #expect(table == "1  key-file    first\n2  passphrase  Anna (3 passes over 256 MiB)\n")
-        let removed = try await lab.run("keys", "slot", "remove", "1")
+        let refused = try await lab.run("keys", "slot", "remove", "1")
+        #expect(refused.status == 1 && refused.error?.contains("--force") == true, "\(refused.errors)")
+        #expect(try await lab.opens(key))
+        let removed = try await lab.run("keys", "slot", "remove", "1", "--force")
         #expect(removed.status == 0 && removed.errors.contains { $0.contains("root key") })
         #expect(try await !lab.opens(key))
         let last = try await lab.run(
@@ -118,6 +121,16 @@ struct SlotCommandTests {
         #expect(try await lab.opens(["MEDIAVAULT_KEY_FILE": lab.path("fresh")]))
         #expect(try await lab.opens(["MEDIAVAULT_PASSPHRASE_FILE": lab.path("old")]))
         #expect(try await !lab.opens(["MEDIAVAULT_KEY_FILE": lab.path("key")]))
+        #expect(restored.errors.contains { $0.contains("slot 1 (backup, passphrase) opens it") }, "\(restored.errors)")
+        // What opens it now stays where it is restored once more, unless told otherwise.
+        let again = try await lab.start(["keys", "restore", file, "--backup-passphrase-file", lab.path("old")]).result
+        #expect(again.status == 0 && again.errors.contains { $0.contains("slot 2 (key-file, key-file) opens it") })
+        #expect(try await lab.opens(["MEDIAVAULT_KEY_FILE": lab.path("fresh")]))
+        let alone = try await lab.start(
+            ["keys", "restore", file, "--drop-slots", "--backup-passphrase-file", lab.path("old")]
+        ).result
+        #expect(alone.errors.contains { $0.contains("what was slot 2 (key-file, key-file) opens it no more") })
+        #expect(try await !lab.opens(["MEDIAVAULT_KEY_FILE": lab.path("fresh")]))
     }
 
     @Test("What cannot be is refused with its code, and the keyring stays as it was")

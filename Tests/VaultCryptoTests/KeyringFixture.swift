@@ -36,7 +36,8 @@ struct KeyringFixture {
     /// The root key, opened from the first slot with the test's key.
     func rootKey() throws -> SecretKey {
         let document = try KeyringDocument(reading: object)
-        let data = try KeyringDocument.associatedData(.slot, vaultID: document.vaultID, number: document.slots[0].number)
+        let data = try KeyringDocument.associatedData(
+            .slot, vaultID: document.vaultID, number: document.slots[0].number)
         guard
             let key = try SealedValue.openKey(
                 document.slots[0].rootKey, key: SecretKey(Self.keyBytes), associatedData: data)

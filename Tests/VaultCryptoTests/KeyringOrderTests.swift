@@ -65,7 +65,8 @@ struct KeyringOrderTests {
     @Test("A slot that is removed opens nothing; the last cannot be removed")
     func removed() throws {
         let two = try carriedOut(adding())
-        let one = try carriedOut(two.unlock().orderRemoval(of: 1, in: two.file), on: two.file, openedBy: Self.other)
+        let removal = try two.unlock(key: Self.other).orderRemoval(of: 1, in: two.file)
+        let one = try carriedOut(removal, on: two.file, openedBy: Self.other)
         #expect(one.trouble() == .wrongKey && one.trouble(key: Self.other) == nil)
         let error = #expect(throws: VaultError.self) {
             try one.unlock(key: Self.other).orderRemoval(of: 2, in: one.file)

@@ -12,7 +12,8 @@ struct RootTests {
     }
 
     private func renewed(
-        _ fixture: KeyringFixture, _ secrets: [SharedSecret], droppingOthers: Bool = false, avoiding taken: Set<Int> = []
+        _ fixture: KeyringFixture, _ secrets: [SharedSecret], droppingOthers: Bool = false,
+        avoiding taken: Set<Int> = []
     ) throws -> (Keyring, KeyringFixture) {
         let (keyring, written) = (try fixture.unlock(), Box())
         _ = try keyring.change(reading: { fixture.file }, writing: { written.bytes = $0 }) {

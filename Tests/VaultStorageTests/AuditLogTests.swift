@@ -111,6 +111,23 @@ struct AuditLogTests {
         try store.close()
     }
 
+    @Test("Where the keyring's name cannot be made durable, file, memory and log are as they were")
+    func unsyncedKeyring() throws {
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        let log = vault.log(of: store)
+        try log.note(.rewrap)
+        let (keyring, lines) = (try vault.keyringPlace().read(), try Data(contentsOf: URL(filePath: path)))
+        let failure = FileFailure(.other(5), "fsync: Input/output error")
+        disk.fail(.synchronizeDirectory, of: vault.above.path, with: failure)
+        #expect(throws: VaultError.self) { _ = try store.addGeneration(noting: log) }
+        #expect(try vault.keyringPlace().read() == keyring && Data(contentsOf: URL(filePath: path)) == lines)
+        #expect(store.keyring.currentGeneration == 1)
+        #expect(try store.addGeneration(noting: log) == 2)
+        #expect(try AuditLog.report(on: vault.folder, keyring: store.keyring).isSound)
+        try store.close()
+    }
+
     @Test("A restore and its receipt are there both or not at all, where the keyring cannot be written")
     func restored() throws {
         let disk = vault.simulatedFileSystem()

@@ -93,6 +93,69 @@ struct KeyringPlaceTests {
         #expect(try KeyringFile.read(path) == new && disk.count(.synchronizeDirectory) == 1)
     }
 
+    @Test("One that its owner may not write is zeros all the same")
+    func readOnly() throws {
+        let disk = SimulatedFileSystem(root: folder.path)
+        let old = try TestKeyring.file()
+        try write(old, "keyring.json")
+        let open = try PosixFileSystem().open(path, writable: false)
+        disk.fail(.open, of: "keyring.json", with: FileFailure(.notPermitted, "open: Permission denied"))
+        try KeyringFile.write(try TestKeyring.file(), to: path, fileSystem: disk)
+        #expect(try open.contents() == [UInt8](repeating: 0, count: old.count))
+        // What gives the owner their right back is this.
+        try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: path)
+        try PosixFileSystem().makePrivate(path)
+        #expect(try TemporaryFolder.mode(of: path) == 0o600)
+        try FileManager.default.createSymbolicLink(atPath: folder.path + "/link", withDestinationPath: path)
+        #expect(throws: FileFailure.self) { try PosixFileSystem().makePrivate(folder.path + "/link") }
+    }
+
+    @Test("One that cannot be overwritten is not replaced, and that is said")
+    func unwritable() throws {
+        let disk = SimulatedFileSystem(root: folder.path)
+        let old = try TestKeyring.file()
+        try write(old, "keyring.json")
+        disk.fail(
+            .open, of: "keyring.json", lasting: true, with: FileFailure(.notPermitted, "open: Permission denied"))
+        let new = try TestKeyring.file()
+        let error = #expect(throws: VaultError.self) { try KeyringFile.write(new, to: path, fileSystem: disk) }
+        #expect(error?.code == .storage && error?.message.contains("nothing was written") == true)
+        #expect(try KeyringFile.read(path) == old)
+        try FileManager.default.createSymbolicLink(atPath: path + ".new", withDestinationPath: "/nowhere")
+        try KeyringFile.write(new, to: path)
+        #expect(try KeyringFile.read(path) == new)
+    }
+
+    @Test("A name that could not be made durable leads to the former file again, and nothing has changed")
+    func unsyncedName() throws {
+        let disk = SimulatedFileSystem(root: folder.path)
+        let old = try TestKeyring.file()
+        try write(old, "keyring.json")
+        disk.fail(.synchronizeDirectory, with: FileFailure(.other(5), "fsync: Input/output error"))
+        let new = try TestKeyring.file()
+        #expect(throws: VaultError.self) { try KeyringFile.write(new, to: path, fileSystem: disk) }
+        #expect(try KeyringFile.read(path) == old)
+        try KeyringFile.write(new, to: path, fileSystem: disk)
+        #expect(try KeyringFile.read(path) == new)
+    }
+
+    @Test("Of many that make a keyring at the same time one does, and the file is that one's")
+    func together() throws {
+        let files = try (0..<8).map { _ in try TestKeyring.file() }
+        let outcomes = Locked<[Int: VaultError.Code?]>([:])
+        let path = path
+        DispatchQueue.concurrentPerform(iterations: files.count) { number in
+            var code: VaultError.Code?
+            do { try KeyringFile.make(files[number], at: path) } catch { code = (error as? VaultError)?.code }
+            outcomes.withLock { $0[number] = code }
+        }
+        let made = outcomes.withLock { $0 }.filter { $0.value == nil }.map(\.key)
+        #expect(made.count == 1)
+        #expect(outcomes.withLock { $0 }.values.allSatisfy { $0 == nil || $0 == .busy })
+        #expect(try KeyringFile.read(path) == files[made[0]])
+        #expect(try PosixFileSystem().names(in: folder.path) == ["keyring.json"])
+    }
+
     @Test("Who reads while others take the keyring's place gets one of them whole, and no zeros")
     func readWhileReplaced() throws {
         let files = try [TestKeyring.file(), TestKeyring.file()]

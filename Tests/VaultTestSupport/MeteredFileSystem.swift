@@ -82,6 +82,7 @@ package final class MeteredFileSystem: FileSystem {
     }
 
     package func synchronizeDirectory(_ path: String) throws(FileFailure) { try below.synchronizeDirectory(path) }
+    package func makePrivate(_ path: String) throws(FileFailure) { try below.makePrivate(path) }
     package func size(of path: String) throws(FileFailure) -> Int64 { try below.size(of: path) }
     package func freeBytes(at path: String) throws(FileFailure) -> Int64 { try below.freeBytes(at: path) }
 

@@ -3,8 +3,12 @@ import VaultStorage
 
 /// How the keys of a vault stand, and how far an act on them is that was not finished.
 public struct KeyReport: Hashable, Sendable {
-    /// Every generation that ever was, in ascending order.
+    /// The generations in ascending order, but for those in ``folded``.
     public let generations: [GenerationReport]
+    /// Generations that were retired long ago, in ascending order.
+    public let folded: [ClosedRange<Int>]
+    /// The most generations that are not retired which a keyring may hold.
+    public static let most = KeyringDocument.mostActive
     /// The act that works on the keys now, by its command, `keys rewrap`; nil where none does, or another process's.
     public let act: String?
     /// Whether resource ids are being computed anew, and that was not finished: changing the locator again finishes it.
@@ -31,6 +35,7 @@ public struct KeyReport: Hashable, Sendable {
             return GenerationReport(
                 record, state, use[record.number] ?? GenerationUse(), leaving: backlog?.leaving[record.number] ?? 0)
         }
+        folded = keyring.foldedGenerations
         self.act = act?.command
         isLocatorChanging = keyring.locators != [store.index.locator]
         reseal = backlog.map { ResealRest($0) }

@@ -75,13 +75,18 @@ package struct KeyringOrders: Sendable {
 
     /// Orders that a slot goes.
     ///
-    /// - Parameter root: the new root key that is to follow.
+    /// - Parameters:
+    ///   - root: the new root key that is to follow.
+    ///   - isForced: removes it though no slot that stays is known to open.
     /// - Throws: ``VaultError`` with code `invalidArgument` where there is none, or no other, or a slot would be locked
-    ///   out of that root key, `wrongKey` where a secret for it opens no slot.
-    package func removing(_ number: Int, then root: NewRoot? = nil) async throws -> KeyringOrder {
+    ///   out of that root key, `wrongKey` where a secret for it opens no slot, `inUse` where it is the only one that is known
+    ///   to open.
+    package func removing(
+        _ number: Int, then root: NewRoot? = nil, isForced: Bool = false
+    ) async throws -> KeyringOrder {
         try await pool.run {
             let file = try file()
-            let order = try keyring.orderRemoval(of: Int64(number), in: file)
+            let order = try keyring.orderRemoval(of: Int64(number), in: file, isForced: isForced)
             try root?.check(after: order, in: file, of: keyring)
             return order
         }

@@ -6,7 +6,9 @@ extension Vault {
     /// Puts a backup of the keyring in the keyring's place, once it is proved that it opens this vault. Nobody may own the
     /// vault meanwhile: an owner has keys that may be others.
     ///
-    /// The keyring then has the backup's one slot, and `way` beside it. A generation that was retired since the backup was
+    /// The ways to unlock stay that the keyring which is replaced has, if it is whole, of the backup's root key, and not
+    /// older than what the vault has seen: a way that was removed does not come back. Beside them are the one that opened the
+    /// backup, and `way`. A generation that was retired since the backup was
     /// made stays retired, and a playback address that was revoked stays revoked. The keyring that is replaced is kept
     /// beside it. Whatever interrupts this, the file is the old keyring or the new one.
     ///
@@ -14,22 +16,24 @@ extension Vault {
     ///   - file: the backup's absolute path.
     ///   - unlock: what opens the backup.
     ///   - way: a way to unlock that the keyring gets at once.
+    ///   - keepingSlots: whether ways to unlock stay that there were.
     ///   - force: restores though it is older than a retire, or opens some of the titles only.
     /// - Throws: ``VaultError`` with code `owned`; `noVault`; `wrongKey`, `damagedKeyring`, `tamperedKeyring` where the
     ///   backup does not open; `foreignKeyring` where it is another vault's; `olderKeyring` where it needs force, or opens
     ///   nothing; `storage`.
     public static func restoreKeyring(
-        _ place: VaultPlace, from file: String, unlock: Unlock, adding way: SlotWay? = nil, force: Bool = false
+        _ place: VaultPlace, from file: String, unlock: Unlock, adding way: SlotWay? = nil,
+        keepingSlots: Bool = true, force: Bool = false
     ) async throws -> RestoreReport {
         try await BlockingPool.shared.run {
-            try restore(place, from: file, unlock, way, force, PosixFileSystem())
+            try restore(place, from: file, unlock, way, force, PosixFileSystem(), keepingSlots: keepingSlots)
         }
     }
 
     /// The same on a file system that is given. Blocks.
     static func restore(
         _ place: VaultPlace, from file: String, _ unlock: Unlock, _ way: SlotWay?, _ force: Bool,
-        _ fileSystem: any FileSystem
+        _ fileSystem: any FileSystem, keepingSlots: Bool = true
     ) throws -> RestoreReport {
         guard fileSystem.exists(place.folder) else { throw VaultStore.absence(at: place.folder) }
         let lock = try VaultLock(folder: place.folder)
@@ -44,8 +48,9 @@ extension Vault {
         }
         let replaced =
             fileSystem.exists(place.keyring) ? try KeyringFile.read(place.keyring, fileSystem: fileSystem) : nil
-        let last = max(needs.keyringRevision, replaced.flatMap(backup.revision(of:)) ?? 0)
-        let judgement = try judge(backup, needs, lastRevision: last)
+        let known = max(backup.revision, replaced.flatMap(backup.revision(of:)) ?? 0)
+        let judgement = try judge(backup, needs, knownRevision: known)
+        let last = judgement.lastRevision
         guard force || judgement.warnings.isEmpty else {
             throw VaultError(
                 .olderKeyring,
@@ -54,6 +59,9 @@ extension Vault {
         }
         var restored = try backup.restored(
             bytes, after: last, without: judgement.retired, current: judgement.current, replacing: replaced)
+        if keepingSlots, let replaced, let revision = backup.revision(of: replaced), revision >= max(last, known) {
+            restored = try backup.keepingSlots(of: replaced, in: restored, openedBy: unlock.secret())
+        }
         if let way { restored = try adding(way, to: restored, of: backup) }
         try makeFolders(above: place.keyring, PosixFileSystem())
         let kept = try replaced.map { try KeyringFile.keep($0, of: place.keyring, fileSystem: fileSystem) }
@@ -61,20 +69,25 @@ extension Vault {
             restored, of: backup, at: KeyringPlace(place.keyring, fileSystem: fileSystem), in: place.folder,
             fileSystem: fileSystem)
         _ = consume lock
+        let now = try KeyringReader.unauthenticated(restored)
+        let before = replaced.flatMap { try? KeyringReader.unauthenticated($0).slots } ?? []
         return RestoreReport(
-            revision: try KeyringReader.unauthenticated(restored).revision,
+            revision: now.revision,
             generations: backup.activeGenerations.filter { !judgement.retired.contains($0) },
-            warnings: judgement.warnings, kept: kept)
+            warnings: judgement.warnings, kept: kept, slots: now.slots.map(KeyringSlot.init),
+            lostSlots: before.filter { slot in !now.slots.contains { $0.rootKey == slot.rootKey } }
+                .map(KeyringSlot.init))
     }
 
     private static func judge(
-        _ backup: Keyring, _ needs: IndexNeeds, lastRevision: Int64
+        _ backup: Keyring, _ needs: IndexNeeds, knownRevision: Int64
     ) throws -> RestoreJudgement {
         let holdings = backup.holdings
         return try RestoreJudgement(
             RestoreJudgement.Facts(
                 revision: holdings.revision, current: holdings.current, active: holdings.active,
-                hasLocator: holdings.locators.contains(needs.locator), lastRevision: lastRevision,
+                hasLocator: holdings.locators.contains(needs.locator), knownRevision: knownRevision,
+                indexedRevision: needs.keyringRevision,
                 indexed: needs.generations, resources: needs.resources,
                 opened: try needs.generations(openedBy: backup), opensSettings: try needs.areSettingsOpened(by: backup))
         )

@@ -28,11 +28,13 @@ extension Vault {
         try await carryOut(keyringOrders.replacing(number, with: way))
     }
 
-    /// Removes a way to unlock the keyring. The last one cannot be removed.
+    /// Removes a way to unlock the keyring. The last one cannot be removed, nor the only one that is known to open: one
+    /// that opened this vault, or was added or changed here, has to stay.
     ///
-    /// - Throws: as ``addSlot(_:)``.
-    public func removeSlot(_ number: Int) async throws {
-        try await carryOut(keyringOrders.removing(number))
+    /// - Parameter force: removes it though nothing shows that another one opens.
+    /// - Throws: as ``addSlot(_:)``; ``VaultError`` with code `inUse` where only force removes it.
+    public func removeSlot(_ number: Int, force: Bool = false) async throws {
+        try await carryOut(keyringOrders.removing(number, isForced: force))
     }
 
     /// Writes a copy of the keyring that one passphrase opens, and nothing else does. Each generation in it counts one

@@ -7,7 +7,8 @@ extension Vault {
     /// it must open in the end.
     ///
     /// - Parameter strength: what a passphrase costs that unlocks a new keyring.
-    /// - Throws: ``VaultError``, as ``open(_:unlock:options:)``; `noVault` where a vault is there and its keyring is not.
+    /// - Throws: ``VaultError``, as ``open(_:unlock:options:)``; `noVault` where a vault is there and its keyring is not,
+    ///   `busy` where somebody else has just made the keyring.
     public static func initialize(
         _ place: VaultPlace, unlock: Unlock, strength: PassphraseStrength = .moderate
     ) async throws -> InitializationReport {
@@ -32,12 +33,15 @@ extension Vault {
         // Only for a new keyring: for one that is there a new key file could not be the right one.
         let keyFileMade = try !hasKeyring && makeKeyFile(unlock, files)
         let secret = try unlock.secret()
+        var made: Keyring?
         if !hasKeyring {
             let bytes = try KeyringMaker.make(
                 with: secret, method: unlock.method, label: "first", cost: strength.cost(), now: WallClock.now())
-            try KeyringFile.write(bytes, to: place.keyring)
+            // It opens before it is anywhere.
+            made = try KeyringReader.unlock(bytes, with: secret)
+            try KeyringFile.make(bytes, at: place.keyring)
         }
-        let keyring = try KeyringReader.unlock(KeyringFile.read(place.keyring), with: secret)
+        let keyring = try made ?? KeyringReader.unlock(KeyringFile.read(place.keyring), with: secret)
         if hasVault {
             try VaultStore.open(at: place.folder, keyring: keyring, access: .reader).close()
         } else {
@@ -57,13 +61,16 @@ extension Vault {
         return true
     }
 
-    static func makeFolders(above path: String, _ files: PosixFileSystem) throws {
+    /// Makes the folders that are missing above a path, each durable in the one above it.
+    static func makeFolders(above path: String, _ files: any FileSystem) throws {
         var folder = ""
         for component in path.split(separator: "/").dropLast() {
+            let above = folder.isEmpty ? "/" : folder
             folder += "/" + component
             if files.exists(folder) { continue }
             do throws(FileFailure) {
                 try files.createDirectory(folder)
+                try files.synchronizeDirectory(above)
             } catch {
                 throw error.vaultError("the folder \(folder) cannot be made")
             }

@@ -12,19 +12,31 @@ enum KeysSheet {
                 String(generation.resources), ByteCount.text(generation.bytes), String(generation.backups),
             ]
         }
-        return table([["GENERATION", "STATE", "MADE", "TITLES", "BYTES", "BACKUPS"]] + rows)
+        let folded = document.folded.map { range in
+            ["\(range.first)-\(range.last)", GenerationState.retired.rawValue, "-", "-", "-", "-"]
+        }
+        return table([["GENERATION", "STATE", "MADE", "TITLES", "BYTES", "BACKUPS"]] + folded + rows)
             + remarks(document).map { Terminal.printable($0) + "\n" }.joined()
     }
 
     /// What is left to do, a sentence each.
     static func remarks(_ document: KeysDocument) -> [String] {
         var remarks = document.older.map(remark)
+        if let crowd = crowd(document) { remarks.append(crowd) }
         if document.locatorChanging {
             remarks.append("resource ids are being computed anew: run keys rotate --locator to finish that")
         }
         remarks += unfinished(document)
         if let act = document.act.value { remarks.append("\(act) works on the keys now") }
         return remarks
+    }
+
+    /// Said long before a keyring is full; nil where there is room.
+    static func crowd(_ document: KeysDocument) -> String? {
+        let count = document.older.count + 1
+        guard count >= KeyReport.most / 16 else { return nil }
+        return "the keyring holds \(count) generations that are not retired, and \(KeyReport.most) are the most "
+            + "that it can: run keys rewrap, then keys retire for the older ones"
     }
 
     private static func remark(_ generation: KeysDocument.Generation) -> String {
@@ -67,6 +79,7 @@ enum KeysSheet {
         for generation in document.older where generation.resources > 0 {
             await Terminal.shared.say("generation \(generation.number) is still needed by \(need(generation))")
         }
+        if let crowd = crowd(document) { await Terminal.shared.say(crowd) }
     }
 
     /// Who is shut out now that a generation was retired: all of it holds only once no older one is left.

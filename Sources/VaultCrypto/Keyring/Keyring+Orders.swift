@@ -15,6 +15,7 @@ extension Keyring {
     ) throws -> KeyringOrder {
         let edit = try editing(file)
         let slot = try edit.slot(edit.freeSlotNumber, label, method, secret, cost)
+        noteProof(of: slot)
         return try edit.checked(
             KeyringOrder(revision: edit.document.revision, act: .add, slot: slot, provedBy: edit.rootKey.secret))
     }
@@ -29,17 +30,27 @@ extension Keyring {
     ) throws -> KeyringOrder {
         let edit = try editing(file)
         let slot = try edit.slot(number, label ?? edit.slot(number).label, method, secret, cost)
+        noteProof(of: slot)
         return try edit.checked(
             KeyringOrder(revision: edit.document.revision, act: .replace, slot: slot, provedBy: edit.rootKey.secret))
     }
 
     /// Orders that a slot goes.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` where there is none, or no other.
-    package func orderRemoval(of number: Int64, in file: [UInt8]) throws -> KeyringOrder {
+    /// - Parameter isForced: removes it though no slot that stays is known to open.
+    /// - Throws: ``VaultError`` with code `invalidArgument` where there is none, or no other; `inUse` where it is the only one
+    ///   that is known to open.
+    package func orderRemoval(of number: Int64, in file: [UInt8], isForced: Bool = false) throws -> KeyringOrder {
         let edit = try editing(file)
-        return try edit.checked(
+        let order = try edit.checked(
             KeyringOrder(revision: edit.document.revision, act: .remove, number: number, provedBy: edit.rootKey.secret))
+        guard isForced || edit.document.slots.contains(where: { $0.number != number && isProved($0) }) else {
+            throw VaultError(
+                .inUse,
+                "slot \(number) is the only one that is known to open, and nothing shows that another does; unlock the "
+                    + "keyring with what opens a slot that stays")
+        }
+        return order
     }
 
     /// Orders that a backup is counted.

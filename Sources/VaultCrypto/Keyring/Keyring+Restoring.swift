@@ -39,6 +39,26 @@ extension Keyring {
         return try edit.finished().bytes
     }
 
+    /// The bytes of a restored keyring's file with the slots that the file before it has; the one that opened the backup is
+    /// beside them.
+    ///
+    /// - Parameters:
+    ///   - newer: the file that is replaced.
+    ///   - secret: what opened the backup.
+    /// - Throws: ``VaultError`` with code `invalidArgument` where there are too many; as ``KeyringReader`` where a file is not
+    ///   this keyring's.
+    package func keepingSlots(
+        of newer: [UInt8], in restored: [UInt8], openedBy secret: borrowing UnlockSecret
+    ) throws -> [UInt8] {
+        var edit = try editing(restored)
+        let own = try edit.slot(unlockedSlot)
+        edit.document.slots = try document(of: newer).slots
+        if try !edit.document.slots.contains(where: { try $0.opens(in: edit.document.vaultID, with: secret) }) {
+            try edit.add(own, as: edit.freeSlotNumber, openedBy: secret)
+        }
+        return try edit.finished().bytes
+    }
+
     /// Whether the file is this keyring's, and how new it is then; nil where it is not, or nobody can say.
     package func revision(of file: [UInt8]) -> Int64? { (try? document(of: file))?.revision }
 

@@ -9,6 +9,8 @@ package final class Keyring: Sendable {
     package let unlockedSlot: Int64
 
     private let opened: Locked<KeyringKeys>
+    /// Sealed root keys of slots that are known to open: what opened the keyring, and what was sealed here for a secret.
+    private let proved: Locked<Set<[UInt8]>>
     /// Reads the file again, where another process may write it.
     private let followed = Locked<(@Sendable () throws -> [UInt8])?>(nil)
     /// Held while the file is written anew.
@@ -46,7 +48,16 @@ package final class Keyring: Sendable {
         unlockedBy = slot.method
         unlockedSlot = slot.number
         opened = Locked(try KeyringKeys(opening: document, rootKey: rootKey))
+        proved = Locked([slot.rootKey])
     }
+
+    // MARK: Slots that open
+
+    /// Notes that a secret which was at hand opens a slot.
+    func noteProof(of slot: KeyringDocument.Slot) { proved.withLock { _ = $0.insert(slot.rootKey) } }
+
+    /// Whether a slot is known to open.
+    func isProved(_ slot: KeyringDocument.Slot) -> Bool { proved.withLock { $0.contains(slot.rootKey) } }
 
     // MARK: Changing
 
@@ -78,6 +89,8 @@ package final class Keyring: Sendable {
             // What does not open again must not be written.
             let (bytes, changed) = try editing.finished()
             try write(bytes)
+            // A new root key is sealed for no slot but those that opened.
+            if editing.rootKey !== root { for slot in editing.document.slots { noteProof(of: slot) } }
             opened.withLock { $0 = changed }
             return result
         }

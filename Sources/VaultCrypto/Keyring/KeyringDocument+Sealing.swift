@@ -30,6 +30,13 @@ extension KeyringDocument.Slot {
             associatedData: try KeyringDocument.associatedData(.slot, vaultID: vaultID, number: number))
     }
 
+    /// Whether a secret opens it. A passphrase takes most of a second.
+    func opens(in vaultID: VaultID, with secret: borrowing UnlockSecret) throws -> Bool {
+        guard let unlockKey = try secret.unlockKey(for: self) else { return false }
+        let data = try KeyringDocument.associatedData(.slot, vaultID: vaultID, number: number)
+        return try SealedValue.openKey(rootKey, key: unlockKey, associatedData: data) != nil
+    }
+
     /// - Throws: ``VaultError`` with code `invalidArgument` where people could not read the label.
     func checkLabel() throws {
         guard label.utf8.count <= Self.mostLabelBytes,

@@ -18,6 +18,23 @@ extension KeyringEdit {
         document.slots.append(slot)
     }
 
+    /// Adds a slot of another file of this keyring, under a number of its own here.
+    ///
+    /// - Throws: as ``add(_:)``; ``VaultError`` with code `wrongKey` where the secret is none for it.
+    mutating func add(
+        _ slot: KeyringDocument.Slot, as number: Int64, openedBy secret: borrowing UnlockSecret
+    ) throws {
+        var slot = slot
+        guard let unlockKey = try secret.unlockKey(for: slot) else {
+            throw VaultError(.wrongKey, "what was given is not what opens slot \(slot.number) of the backup")
+        }
+        slot.number = number
+        slot.rootKey = try SealedValue.seal(
+            rootKey.secret, key: unlockKey,
+            associatedData: KeyringDocument.associatedData(.slot, vaultID: document.vaultID, number: number))
+        try add(slot)
+    }
+
     /// Puts a slot in the place of the one with its number: what opened that one opens it no more.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` where there is none.

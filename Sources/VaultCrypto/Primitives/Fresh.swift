@@ -8,13 +8,21 @@ package import VaultModel
 /// state of the random generator, do not draw the same.
 package enum Fresh {
     /// A fresh key.
-    package static func key(_ context: StaticString) throws -> SecretKey {
-        try KeyDerivation.key(from: seed(), .fresh, message(context))
-    }
+    package static func key(_ context: StaticString) throws -> SecretKey { try key(context, from: seed()) }
 
     /// Fresh bytes that are not secret, at most 32.
     package static func bytes(_ count: Int, _ context: StaticString) throws -> [UInt8] {
-        Array(KeyDerivation.value(from: try seed(), .fresh, message(context)).prefix(count))
+        try bytes(count, context, from: seed())
+    }
+
+    /// What two machines that drew the same make of it: not the same.
+    static func key(_ context: StaticString, from seed: borrowing SecretKey) throws -> SecretKey {
+        try KeyDerivation.key(from: seed, .fresh, message(context))
+    }
+
+    /// The same for bytes that are not secret.
+    static func bytes(_ count: Int, _ context: StaticString, from seed: borrowing SecretKey) throws -> [UInt8] {
+        Array(KeyDerivation.value(from: seed, .fresh, message(context)).prefix(count))
     }
 
     /// A fresh identifier.
@@ -31,21 +39,22 @@ package enum Fresh {
         return randombytes_uniform(bound)
     }
 
-    private static func seed() throws -> SecretKey {
+    /// 32 bytes as libsodium draws them.
+    static func seed() throws -> SecretKey {
         try unsafe SecretKey { buffer in
             guard let address = buffer.baseAddress else { return }
             unsafe randombytes_buf(address, buffer.count)
         }
     }
 
-    private static func message(_ context: StaticString) -> [UInt8] {
+    static func message(_ context: StaticString) -> [UInt8] {
         var bytes: [UInt8] = []
         context.withUTF8Buffer { unsafe bytes.append(contentsOf: $0) }  // A static string's bytes live for ever.
-        for clock in [CLOCK_REALTIME, CLOCK_MONOTONIC] {
-            bytes += LittleEndian.bytes(UInt64(nanoseconds(clock)))
-        }
+        for clock in clocks { bytes += LittleEndian.bytes(nanoseconds(clock)) }
         return bytes
     }
+
+    private static let clocks = [CLOCK_REALTIME, CLOCK_MONOTONIC]
 
     private static func nanoseconds(_ clock: clockid_t) -> UInt64 {
         var time = timespec()

@@ -58,6 +58,11 @@ package struct ReceiptLine: Sendable {
         isGenuine = ReceiptSignature.isGenuine(signature, of: Self.canonical(signed), publicKey: key)
     }
 
+    /// Whether the key that an anchor names has signed it, for the anchor's vault.
+    package func isSigned(as anchor: AuditCheck.Anchor) -> Bool {
+        isGenuine && publicKey == anchor.publicKey && vaultID == anchor.vaultID
+    }
+
     private static func receipt(_ object: JSONObject) -> Receipt? {
         do {
             return Receipt(

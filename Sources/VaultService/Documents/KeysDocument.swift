@@ -18,6 +18,12 @@ package struct KeysDocument: Codable, Hashable, Sendable {
         package let leaving: Int
     }
 
+    /// Generations that were retired long ago, told of together.
+    package struct Folded: Codable, Hashable, Sendable {
+        package let first: Int
+        package let last: Int
+    }
+
     /// What is left of a reseal that was not finished.
     package struct Reseal: Codable, Hashable, Sendable {
         package let resources: Int
@@ -29,6 +35,8 @@ package struct KeysDocument: Codable, Hashable, Sendable {
     /// The generation that new resources use.
     package let current: Int
     package let generations: [Generation]
+    /// Generations that are not in the list above, because they were retired long ago.
+    package let folded: [Folded]
     /// The act that works on the keys now, by its command.
     package let act: OrNull<String>
     /// Whether resource ids are being computed anew, and that was not finished.
@@ -45,6 +53,7 @@ package struct KeysDocument: Codable, Hashable, Sendable {
                 backups: generation.backups, resources: generation.resources, bytes: generation.bytes,
                 leaving: generation.leaving)
         }
+        folded = report.folded.map { Folded(first: $0.lowerBound, last: $0.upperBound) }
         act = OrNull(report.act)
         locatorChanging = report.isLocatorChanging
         reseal = OrNull(

@@ -75,6 +75,7 @@ enum APISchemas {
         "Keys": object([
             "current": whole(from: 1), "act": orNull(text), "locatorChanging": truth, "shreds": count,
             "reseal": orNull(object(["resources": count, "bytes": ref("Bytes"), "due": truth])),
+            "folded": ["type": "array", "items": object(["first": whole(from: 1), "last": whole(from: 1)])],
             "generations": [
                 "type": "array",
                 "items": object([

@@ -8,7 +8,7 @@ extension AuditLog {
     /// - Throws: ``VaultError`` where the log cannot be read.
     package func lastSequence() throws -> Int64 {
         let end = try Self.translating("audit.log cannot be read") { () throws(FileFailure) in try file.end() }
-        return max(Self.sequence(of: end), store.keyring.receiptSequence)
+        return max(try Self.sequence(before: end, in: file, by: store.keyring), store.keyring.receiptSequence)
     }
 
     /// The receipts behind a number that this vault's own key has signed. The keyring counts them from now on, where their
@@ -22,9 +22,9 @@ extension AuditLog {
         let anchor = try store.keyring.auditAnchor()
         var receipts: [Receipt] = []
         for bytes in AuditCheck.lines(of: log).reversed() {
-            guard let line = ReceiptLine(bytes) else { continue }
+            // What others wrote must not end the search either.
+            guard let line = ReceiptLine(bytes), line.isSigned(as: anchor) else { continue }
             guard line.receipt.sequence > sequence else { break }
-            guard line.isGenuine, line.publicKey == anchor.publicKey, line.vaultID == anchor.vaultID else { continue }
             receipts.append(line.receipt)
         }
         if let last = receipts.map(\.sequence).max(), last > anchor.sequence {

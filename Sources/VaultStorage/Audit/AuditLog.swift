@@ -73,9 +73,11 @@ package final class AuditLog: Sendable {
         try writing.withLock { _ in
             let failure = "the receipt cannot be written to audit.log, and so the keyring is still there"
             let end = try Self.translating(failure) { () throws(FileFailure) in try file.end() }
+            let last = max(
+                try Self.sequence(before: end, in: file, by: store.keyring), store.keyring.receiptSequence)
             let receipt = Self.receipt(
-                Content(act: .destroy, outcome: .destroyed, resources: resources), after: end,
-                counted: store.keyring.receiptSequence, current: store.keyring.currentGeneration, time: store.now())
+                Content(act: .destroy, outcome: .destroyed, resources: resources), after: last,
+                current: store.keyring.currentGeneration, time: store.now())
             let line = try Self.line(receipt, after: end, signedBy: store.keyring)
             try store.withDiskRoom {
                 try Self.translating(failure) { () throws(FileFailure) in try file.append(line, at: end) }
@@ -121,6 +123,7 @@ package final class AuditLog: Sendable {
         _ edit: (inout KeyringEdit) throws -> Result
     ) throws -> (receipt: Receipt, result: Result) {
         let end = try known ?? Self.translating(failure) { () throws(FileFailure) in try file.end() }
+        let last = try Self.sequence(before: end, in: file, by: store.keyring)
         var line: [UInt8] = []
         return try store.changeKeyring(
             at: place, isRemembered: isRemembered,
@@ -132,7 +135,7 @@ package final class AuditLog: Sendable {
             { editing in
                 let result = try edit(&editing)
                 let receipt = Self.receipt(
-                    content, after: end, counted: editing.document.receiptSequence,
+                    content, after: max(last, editing.document.receiptSequence),
                     current: Int(editing.document.current), time: store.now())
                 line = try Self.line(receipt, after: end, signedBy: store.keyring)
                 editing.document.receiptSequence = receipt.sequence
@@ -141,10 +144,10 @@ package final class AuditLog: Sendable {
     }
 
     private static func receipt(
-        _ content: Content, after end: AuditFile.End, counted: Int64, current: Int, time: Int64
+        _ content: Content, after last: Int64, current: Int, time: Int64
     ) -> Receipt {
         Receipt(
-            sequence: max(sequence(of: end), counted) + 1, time: max(0, time), act: content.act,
+            sequence: last + 1, time: max(0, time), act: content.act,
             outcome: content.outcome, generation: content.generation ?? current, subject: content.subject,
             resources: content.resources)
     }
@@ -158,13 +161,23 @@ package final class AuditLog: Sendable {
     /// Whether the keyring's file surely counts nothing that stands behind an end of the log.
     private func isUncounted(_ end: AuditFile.End) -> Bool {
         guard let now = try? file.end(), now.offset > end.offset,
-            let document = try? store.keyring.document(of: place.read())
+            let document = try? store.keyring.document(of: place.read()),
+            let last = try? Self.sequence(before: now, in: file, by: store.keyring)
         else { return false }
-        return document.receiptSequence < Self.sequence(of: now)
+        return document.receiptSequence < last
     }
 
-    static func sequence(of end: AuditFile.End) -> Int64 {
-        end.last.flatMap { ReceiptLine($0) }?.receipt.sequence ?? 0
+    /// The number of the last receipt that a keyring's own key has signed; 0 where there is none. What others wrote counts
+    /// for nothing: it must not say how the keyring counts.
+    static func sequence(before end: AuditFile.End, in file: AuditFile, by keyring: Keyring) throws -> Int64 {
+        guard let last = end.last else { return 0 }
+        let anchor = try keyring.auditAnchor()
+        func own(_ line: [UInt8]) -> Int64? {
+            ReceiptLine(line).flatMap { $0.isSigned(as: anchor) ? $0.receipt.sequence : nil }
+        }
+        if let sequence = own(last) { return sequence }
+        let log = try translating("audit.log cannot be read") { () throws(FileFailure) in try file.contents() }
+        return AuditCheck.lines(of: log).reversed().lazy.compactMap(own).first ?? 0
     }
 
     static func translating<Result>(
@@ -193,9 +206,8 @@ package final class AuditLog: Sendable {
         let failure = "the receipt cannot be written to audit.log, and so nothing was restored"
         let end = try translating(failure) { () throws(FileFailure) in try log.end() }
         let document = try keyring.document(of: file)
-        let receipt = receipt(
-            Content(act: .restore), after: end, counted: document.receiptSequence, current: Int(document.current),
-            time: time)
+        let last = max(try sequence(before: end, in: log, by: keyring), document.receiptSequence)
+        let receipt = receipt(Content(act: .restore), after: last, current: Int(document.current), time: time)
         let line = try line(receipt, after: end, signedBy: keyring)
         let bytes = try keyring.counting(receipt, in: file)
         try translating(failure) { () throws(FileFailure) in try log.append(line, at: end) }

@@ -15,6 +15,8 @@ package protocol FileSystem: Sendable {
     func move(_ path: String, toFree newPath: String) throws(FileFailure)
     /// The names in a folder, in no order that means anything.
     func names(in folder: String) throws(FileFailure) -> [String]
+    /// Gives a file's owner, and nobody else, the right to read and write it. A symbolic link is refused.
+    func makePrivate(_ path: String) throws(FileFailure)
     /// Removes a file; nothing happens where there is none.
     func remove(_ path: String) throws(FileFailure)
     /// Makes names in a folder durable: files made, renamed or removed there.
@@ -30,6 +32,9 @@ package protocol FileSystem: Sendable {
 extension FileSystem {
     /// A file system of one user.
     package func isShared(_ folder: String) throws(FileFailure) -> Bool { false }
+
+    /// A file system without rights.
+    package func makePrivate(_ path: String) throws(FileFailure) {}
 }
 
 /// An open file. Closed when the last reference goes.

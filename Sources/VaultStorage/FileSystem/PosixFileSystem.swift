@@ -61,6 +61,14 @@ package struct PosixFileSystem: FileSystem {
         return names
     }
 
+    package func makePrivate(_ path: String) throws(FileFailure) {
+        var status = stat()
+        // Looked at first: a link's own mode is nobody's business, and the mode of what it leads to is not ours.
+        guard unsafe lstat(path, &status) == 0 else { throw .last("lstat") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw FileFailure(.other(EINVAL), "it is no plain file") }
+        guard unsafe chmod(path, 0o600) == 0 else { throw .last("chmod") }
+    }
+
     package func remove(_ path: String) throws(FileFailure) {
         guard unsafe unlink(path) == 0 || errno == ENOENT else { throw .last("unlink") }
     }

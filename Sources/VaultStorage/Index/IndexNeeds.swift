@@ -24,6 +24,9 @@ package struct IndexNeeds: Sendable {
         let wrapped: [UInt8]
     }
 
+    /// How far the revision that an index states may be above that of a keyring: more changes than there can have been.
+    package static let farthestRevision: Int64 = 1 << 32
+
     /// How many keys of each generation are tried.
     private static let samplesOfEach = 8
 

@@ -117,7 +117,13 @@ package final class VaultIndex: Sendable {
             throw VaultError(
                 .foreignKeyring, "the keyring belongs to another vault; name the one this vault was made with")
         }
-        guard (try row.column("keyringRevision") as Int64) <= keyring.revision else {
+        let revision: Int64 = try row.column("keyringRevision")
+        guard revision <= keyring.revision + IndexNeeds.farthestRevision else {
+            throw VaultError(
+                .integrity,
+                "the index states a revision of the keyring that none can have; make it anew with index rebuild")
+        }
+        guard revision <= keyring.revision else {
             throw VaultError(
                 .olderKeyring, "the keyring is older than the one this vault was last used with; use the newer one")
         }

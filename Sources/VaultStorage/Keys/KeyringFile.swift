@@ -1,3 +1,4 @@
+import VaultCrypto
 package import VaultModel
 
 /// The keyring's file: outside the vault, 0600, never half written.
@@ -9,7 +10,7 @@ package enum KeyringFile {
         do throws(FileFailure) {
             while true {
                 let file = try fileSystem.open(path, writable: false)
-                let bytes = try file.contents()
+                let bytes = try file.contents(atMost: KeyringDocument.mostBytes)
                 // What has no name any more is overwritten, perhaps while it was read: another has taken its place.
                 if try file.hasName() { return bytes }
             }
@@ -24,19 +25,44 @@ package enum KeyringFile {
     /// Writes the file anew: temporary name, synced, renamed, folder synced. Then the one that was there, which may hold
     /// keys that are gone now, is overwritten with zeros as far as it can be.
     ///
-    /// - Throws: ``VaultError`` with code `storage` or `diskFull`: then the one that was there is whole.
+    /// - Throws: ``VaultError`` with code `storage` or `diskFull`: then the one that was there is whole, and in its place.
     package static func write(
         _ bytes: [UInt8], to path: String, fileSystem: any FileSystem = PosixFileSystem()
     ) throws {
         // Held open: without a name nothing else leads to their blocks.
-        let former = [path, path + ".new"].compactMap { try? fileSystem.open($0, writable: true) }
+        let former = try [path, path + ".new"].compactMap { try overwritable($0, fileSystem) }
+        let old = try? fileSystem.contents(of: path)
         do throws(FileFailure) {
             try fileSystem.replace(path, with: bytes)
         } catch {
+            // Where the name could not be made durable it leads to the new one already, and nobody has taken that over.
+            if let old, (try? fileSystem.contents(of: path)) == bytes { try? fileSystem.replace(path, with: old) }
             throw error.vaultError("the keyring at \(path) cannot be written")
         }
         // The new one is durable, and no failure here takes that back. One that has another name is somebody's copy.
         for file in former where (try? file.hasName()) == false { try? overwrite(file) }
+    }
+
+    /// Opens a file that is to be overwritten once another has its name; nil where there is none.
+    ///
+    /// - Throws: ``VaultError`` with code `storage` where it cannot be written: its keys would stay on the disk, and nobody
+    ///   would be told.
+    private static func overwritable(_ path: String, _ fileSystem: any FileSystem) throws -> (any StoredFile)? {
+        do throws(FileFailure) {
+            do throws(FileFailure) {
+                return try fileSystem.open(path, writable: true)
+            } catch {
+                // A link in the temporary name's place is removed, not followed.
+                guard ![.notFound, .symbolicLink].contains(error.kind) else { return nil }
+                // Its owner may have taken their own right to write away.
+                try fileSystem.makePrivate(path)
+                return try fileSystem.open(path, writable: true)
+            }
+        } catch {
+            throw error.vaultError(
+                "nothing was written, because the file \(path) could not be overwritten with zeros after it; make it "
+                    + "writable")
+        }
     }
 
     /// Writes zeros over a file's bytes, synced.
@@ -56,6 +82,7 @@ package enum KeyringFile {
             var names = [path, path + ".new"].filter { fileSystem.exists($0) }
             if names.isEmpty { names = [path] }
             for name in names {
+                try? fileSystem.makePrivate(name)
                 try overwrite(try fileSystem.open(name, writable: true))
             }
             for name in names { try fileSystem.remove(name) }
@@ -65,13 +92,30 @@ package enum KeyringFile {
         }
     }
 
+    /// Makes the file of a new keyring. One that is there stays, however shortly before it came: of several that make one
+    /// at the same time, one does.
+    ///
+    /// - Throws: ``VaultError`` with code `busy` where there is one now.
+    package static func make(
+        _ bytes: [UInt8], at path: String, fileSystem: any FileSystem = PosixFileSystem()
+    ) throws {
+        do {
+            // A name of its own while it is written: another's half file must not become this one's keyring.
+            let name = path + "." + Hex.encode(try Fresh.bytes(8, "file name")) + unfinished
+            try writeNew(bytes, to: path, as: name, fileSystem: fileSystem)
+        } catch let error as VaultError where error.code == .invalidArgument {
+            throw VaultError(.busy, "another program has just made a keyring at \(path); run it again to use that one")
+        }
+    }
+
     /// Writes a file that must not be there yet: all of it, durably, or nothing.
     ///
+    /// - Parameter temporary: its name while it is written; nil for the usual one, which a run that was killed may have left.
     /// - Throws: ``VaultError`` with code `invalidArgument` where there is something.
     package static func writeNew(
-        _ bytes: [UInt8], to path: String, fileSystem: any FileSystem = PosixFileSystem()
+        _ bytes: [UInt8], to path: String, as temporary: String? = nil, fileSystem: any FileSystem = PosixFileSystem()
     ) throws {
-        let temporary = path + unfinished
+        let temporary = temporary ?? path + unfinished
         do throws(FileFailure) {
             try fileSystem.remove(temporary)
             let file = try fileSystem.create(temporary)

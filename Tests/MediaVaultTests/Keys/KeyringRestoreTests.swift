@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import OriginTestSupport
 import Synchronization
 import Testing
@@ -195,6 +196,85 @@ struct KeyringRestoreTests {
         _ = try await fixture.read(vault)
         await vault.close()
         #expect(try await refusal(force: true).code == .olderKeyring)
+    }
+
+    // MARK: Ways in
+
+    private func keyFile(_ name: String) -> Unlock { .keyFile(path: folder.path + "/" + name) }
+
+    private func opens(_ unlock: Unlock) async throws -> Bool {
+        do {
+            let vault = try await Vault.open(fixture.place, unlock: unlock, options: VaultOptions(access: .reader))
+            await vault.close()
+            return true
+        } catch let error as VaultError where error.code == .wrongKey {
+            return false
+        }
+    }
+
+    @Test("Ways in that there were stay beside the backup's, and one that was removed does not come back")
+    func slotsStay() async throws {
+        try await backedUp { vault in
+            for name in ["second", "third"] { try await vault.addSlot(SlotWay(keyFile(name), label: name)) }
+            try await vault.removeSlot(2)
+        }
+        let report = try await restore()
+        #expect(report.slots.map(\.label) == ["first", "third", "backup"] && report.lostSlots.isEmpty)
+        #expect(report.slots.map(\.number) == [1, 3, 4])
+        for way in [fixture.unlock, keyFile("third"), drawer] { try await expectHeld(way) }
+        #expect(try await !opens(keyFile("second")))
+        // The backup's is there already, and is not added once more.
+        #expect(try await restore().slots.map(\.number) == [1, 3, 4])
+        let dropped = try await Vault.restoreKeyring(
+            fixture.place, from: backup, unlock: drawer, adding: SlotWay(keyFile("fourth")), keepingSlots: false)
+        #expect(dropped.slots.map(\.label) == ["backup", "key-file"])
+        #expect(dropped.lostSlots.map(\.number) == [1, 3, 4])
+        #expect(try await !opens(fixture.unlock))
+        #expect(try await opens(keyFile("fourth")))
+    }
+
+    @Test("Ways in of a keyring that is older than the vault has seen, or has another root key, do not stay")
+    func slotsGo() async throws {
+        try await backedUp()
+        let older = try Data(contentsOf: URL(filePath: keyring))
+        var vault = try await fixture.open()
+        try await vault.addSlot(SlotWay(keyFile("second")))
+        await vault.close()
+        try older.write(to: URL(filePath: keyring))
+        let report = try await restore()
+        #expect(report.slots.map(\.label) == ["backup"] && report.lostSlots.map(\.label) == ["first"])
+        #expect(try await !opens(fixture.unlock))
+        vault = try await Vault.open(fixture.place, unlock: drawer)
+        _ = try await vault.rotateRoot(unlockedBy: [drawer])
+        try await vault.addSlot(SlotWay(keyFile("third"), label: "third"))
+        await vault.close()
+        let other = try await restore()
+        #expect(other.slots.map(\.label) == ["backup"] && other.lostSlots.map(\.label) == ["backup", "third"])
+        #expect(try await !opens(keyFile("third")))
+        try await expectHeld(drawer)
+    }
+
+    @Test(
+        "A revision that the index cannot have seen needs force, and leaves the keyring room to count on",
+        arguments: [.max, 1 << 53, (1 << 53) - 4, 1 << 33] as [Int64])
+    func forgedRevision(_ revision: Int64) async throws {
+        try await backedUp()
+        let index = try DatabaseQueue(path: fixture.place.folder + "/index.sqlite")
+        try await index.write { db in
+            try db.execute(sql: "UPDATE vault SET keyringRevision = ?", arguments: [revision])
+        }
+        try index.close()
+        let error = try await refusal()
+        #expect(error.code == .olderKeyring && error.message.contains("index rebuild"))
+        let report = try await restore(force: true)
+        #expect(report.revision < 1 << 34 && report.warnings.count == 1)
+        let opening = await #expect(throws: VaultError.self) { _ = try await Vault.open(fixture.place, unlock: drawer) }
+        #expect(revision == 1 << 33 || opening?.code == .integrity)
+        _ = try await Vault.rebuildIndex(fixture.place, unlock: drawer, evenIfSound: true)
+        let vault = try await Vault.open(fixture.place, unlock: drawer)
+        for _ in 0..<5 { _ = try await vault.rotateKeys() }
+        await vault.close()
+        try await expectHeld(drawer)
     }
 
     // MARK: Power loss

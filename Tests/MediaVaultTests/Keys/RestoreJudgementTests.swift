@@ -9,7 +9,8 @@ struct RestoreJudgementTests {
 
     /// A vault with generation 1 and ten titles, and a backup of now.
     private static let sound = Facts(
-        revision: 3, current: 1, active: [1], hasLocator: true, lastRevision: 3, indexed: [1], resources: [1: 10],
+        revision: 3, current: 1, active: [1], hasLocator: true, knownRevision: 3, indexedRevision: 3, indexed: [1],
+        resources: [1: 10],
         opened: [1], opensSettings: true)
 
     private static func facts(_ change: (inout Facts) -> Void) -> Facts {
@@ -21,9 +22,9 @@ struct RestoreJudgementTests {
     @Test("A backup of now, or of a time since when no generation went, comes back whole")
     func whole() throws {
         for facts in [
-            Self.sound, Self.facts { $0.lastRevision = 9 },
+            Self.sound, Self.facts { $0.indexedRevision = 9 },
             // Generation 2 was added to the keyring, and the index has yet to name it.
-            Self.facts { ($0.active, $0.current, $0.lastRevision) = ([1, 2], 2, 9) },
+            Self.facts { ($0.active, $0.current, $0.indexedRevision) = ([1, 2], 2, 9) },
             Self.facts { ($0.resources, $0.opened) = ([:], []) },
         ] {
             let judgement = try RestoreJudgement(facts)
@@ -35,7 +36,7 @@ struct RestoreJudgementTests {
     func retired() throws {
         let judgement = try RestoreJudgement(
             Self.facts {
-                ($0.active, $0.indexed, $0.resources, $0.opened, $0.lastRevision) = ([1, 2], [2], [2: 10], [2], 9)
+                ($0.active, $0.indexed, $0.resources, $0.opened, $0.indexedRevision) = ([1, 2], [2], [2: 10], [2], 9)
             })
         #expect(judgement.retired == [1] && judgement.current == 2 && judgement.warnings.count == 1)
         #expect(judgement.warnings[0].contains("generation 1"))
@@ -48,7 +49,7 @@ struct RestoreJudgementTests {
     @Test("Titles under a generation that it lacks, or has another key of, are warned of by number")
     func lacking() throws {
         let judgement = try RestoreJudgement(
-            Self.facts { ($0.indexed, $0.resources, $0.lastRevision) = ([1, 2], [1: 10, 2: 7], 9) })
+            Self.facts { ($0.indexed, $0.resources, $0.indexedRevision) = ([1, 2], [1: 10, 2: 7], 9) })
         #expect(judgement.warnings.count == 1 && judgement.current == 1)
         #expect(judgement.warnings[0].contains("generation 2") && judgement.warnings[0].contains("7 titles"))
         let other = try RestoreJudgement(
@@ -62,7 +63,7 @@ struct RestoreJudgementTests {
             Self.facts { $0.hasLocator = false }, Self.facts { $0.opened = [] },
             Self.facts { ($0.resources, $0.opened, $0.opensSettings) = ([:], [], false) },
             // All that it holds was retired since.
-            Self.facts { ($0.indexed, $0.resources, $0.opened, $0.lastRevision) = ([2], [:], [], 9) },
+            Self.facts { ($0.indexed, $0.resources, $0.opened, $0.indexedRevision) = ([2], [:], [], 9) },
         ] {
             let error = #expect(throws: VaultError.self) { try RestoreJudgement(facts) }
             #expect(error?.code == .olderKeyring)

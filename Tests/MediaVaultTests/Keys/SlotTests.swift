@@ -102,6 +102,30 @@ struct SlotTests {
         #expect(try await KeyringSummary.read(fixture.place.keyring).revision == 1)
     }
 
+    @Test("The only way that is known to open goes by force alone; one that was proved may stay in its place")
+    func proof() async throws {
+        var vault = try await filled()
+        try await vault.addSlot(SlotWay(keyFile("second")))
+        await vault.close()
+        vault = try await fixture.open()
+        let before = try Data(contentsOf: URL(filePath: fixture.place.keyring))
+        let refused = await #expect(throws: VaultError.self) { try await vault.removeSlot(1) }
+        #expect(refused?.code == .inUse && refused?.message.contains("slot 1") == true)
+        #expect(try Data(contentsOf: URL(filePath: fixture.place.keyring)) == before)
+        // A new root key is sealed for what opens its slot: that proves it.
+        _ = try await vault.rotateRoot(unlockedBy: [fixture.unlock, keyFile("second")])
+        try await vault.removeSlot(1)
+        #expect(try await trouble(fixture.unlock) == .wrongKey)
+        #expect(try await trouble(keyFile("second")) == nil)
+        try await vault.addSlot(SlotWay(keyFile("third")))
+        await vault.close()
+        vault = try await Vault.open(fixture.place, unlock: keyFile("second"))
+        try await vault.removeSlot(2, force: true)
+        await vault.close()
+        #expect(try await trouble(keyFile("second")) == .wrongKey)
+        #expect(try await trouble(keyFile("third")) == nil)
+    }
+
     @Test("Of changes at the same time each is made whole, or told that another came before")
     func together() async throws {
         let vault = try await fixture.open()

@@ -74,6 +74,32 @@ struct GenerationTests {
         #expect(try Traces.count(of: old, below: vault.folder) == 0)
     }
 
+    @Test("An index that was put aside, and its log, go before a generation does, wherever a retirement breaks off")
+    func putAside() throws {
+        let vault = try TemporaryVault()
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        let log = vault.log(of: store)
+        _ = try Self.fill(store, 0..<1)
+        _ = try store.addGeneration(noting: log)
+        var rewrap = try store.rewrap()
+        while try rewrap.step() {}
+        try store.finishRewrap()
+        let copies = ["index.sqlite.damaged", "index.sqlite.damaged-wal"].map { vault.folder + "/" + $0 }
+        for copy in copies { try disk.create(copy).write([1], at: 0) }
+        // Where one cannot be removed, the key that it needs stays.
+        for copy in copies {
+            disk.fail(.remove, of: copy, with: FileFailure(.other(5), "unlink: Input/output error"))
+            #expect(throws: VaultError.self) { try store.retire(1, noting: log) }
+            #expect(store.keyring.activeGenerations == [1, 2])
+            disk.mend()
+        }
+        try store.retire(1, noting: log)
+        #expect(store.keyring.activeGenerations == [2])
+        for copy in copies { #expect(!PosixFileSystem().exists(copy), "\(copy)") }
+        try store.close()
+    }
+
     @Test("A rewrap that was broken off goes on with what is left")
     func brokenOff() throws {
         let vault = try TemporaryVault()

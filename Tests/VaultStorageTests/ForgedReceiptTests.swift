@@ -1,0 +1,101 @@
+import Foundation
+import Testing
+import VaultCrypto
+import VaultModel
+import VaultTestSupport
+
+@testable import VaultStorage
+
+@Suite("A line of the audit log that the vault's own key has not signed counts for nothing")
+struct ForgedReceiptTests {
+    private let vault: TemporaryVault
+
+    init() throws { vault = try TemporaryVault() }
+
+    private var path: String { vault.folder + "/audit.log" }
+    private static let largest = JSONValue.largestInteger
+
+    /// How a line comes into the log.
+    enum Forgery: CaseIterable {
+        /// One of the vault's own lines with another number.
+        case changed
+        /// Signed with somebody else's key.
+        case signed
+    }
+
+    private func forge(_ forgery: Forgery, _ sequence: Int64) throws {
+        let log = FileManager.default.contents(atPath: path) ?? Data()
+        let last = try #require(AuditCheck.lines(of: Array(log)).last)
+        let line: [UInt8]
+        switch forgery {
+        case .changed:
+            let text = String(decoding: last, as: UTF8.self)
+            line = Array(text.replacing(/"sequence":[0-9]+/, with: "\"sequence\":\(sequence)").utf8)
+            #expect(line != last && ReceiptLine(line)?.isGenuine == false)
+        case .signed:
+            let receipt = Receipt(
+                sequence: sequence, time: 1, act: .rotate, outcome: .done, generation: 1, subject: nil, resources: nil)
+            line = try TestKeyring.make().sign(receipt, previous: ReceiptLine.hash(of: last))
+            #expect(ReceiptLine(line)?.isGenuine == true)
+        }
+        try (log + Data(line) + Data([0x0A])).write(to: URL(filePath: path))
+    }
+
+    @Test("After it the keyring opens again whatever was done, and numbers go on", arguments: Forgery.allCases)
+    func acts(_ forgery: Forgery) throws {
+        let store = try vault.open()
+        let log = vault.log(of: store)
+        try log.note(.rewrap)
+        try forge(forgery, Self.largest)
+        #expect(try log.lastSequence() == 1)
+        #expect(try log.note(.rewrap).sequence == 2)
+        try forge(forgery, Self.largest - 1)
+        #expect(try store.addGeneration(noting: log) == 2)
+        try forge(forgery, Self.largest)
+        try store.close()
+        let keyring = try TemporaryVault.unlock(vault.keyringFile)
+        #expect(keyring.receiptSequence == 3 && keyring.activeGenerations == [1, 2])
+        let report = try AuditLog.report(on: vault.folder, keyring: keyring)
+        let kind: AuditFault.Kind = forgery == .changed ? .signature : .stranger
+        #expect(report.faults.filter { $0.kind == kind }.map(\.line) == [2, 4, 6])
+        // The line that follows a forged one is out of its order there, and nothing else is wrong with it.
+        #expect(report.faults.filter { $0.kind != kind }.allSatisfy { $0.kind == .sequence })
+    }
+
+    @Test("A restore and a destruction take no number from it either", arguments: Forgery.allCases)
+    func withoutStore(_ forgery: Forgery) throws {
+        var store = try vault.open()
+        try vault.log(of: store).note(.rewrap)
+        try store.close()
+        try forge(forgery, Self.largest)
+        let place = vault.keyringPlace()
+        let keyring = try TemporaryVault.unlock(vault.keyringFile)
+        try AuditLog.restore(place.read(), of: keyring, at: place, in: vault.folder)
+        let restored = try TemporaryVault.unlock(vault.keyringFile)
+        #expect(restored.receiptSequence == 2)
+        try forge(forgery, Self.largest)
+        store = try VaultStore.open(at: vault.folder, keyring: restored, access: .owner)
+        try vault.log(of: store).destroyKeyring(resources: 0)
+        try store.close()
+        let last = try AuditLog.report(on: vault.folder, keyring: nil).receipts.last
+        #expect(last?.act == .destroy && last?.sequence == 3)
+    }
+
+    @Test("Lines of its own that the keyring has not counted are found behind it", arguments: Forgery.allCases)
+    func uncounted(_ forgery: Forgery) throws {
+        let store = try vault.open()
+        let older = try vault.keyringPlace().read()
+        let log = vault.log(of: store)
+        for _ in 0..<3 { try log.note(.rewrap) }
+        try forge(forgery, 1)
+        try forge(forgery, Self.largest)
+        #expect(try log.receipts(after: 1).map(\.sequence) == [3, 2])
+        try store.close()
+        try vault.keyringPlace().write(older)
+        let again = try VaultStore.open(
+            at: vault.folder, keyring: TemporaryVault.unlock(vault.keyringFile), access: .owner)
+        #expect(try vault.log(of: again).lastSequence() == 3)
+        #expect(try vault.log(of: again).note(.rewrap).sequence == 4)
+        try again.close()
+    }
+}
