@@ -13,6 +13,7 @@ let settings: [SwiftSetting] = [
 ]
 
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
@@ -64,7 +65,8 @@ let package = Package(
         .target(name: "VaultManifest", dependencies: ["VaultModel"], swiftSettings: settings),
         .target(name: "VaultCrypto", dependencies: ["CSodium", "VaultModel"], swiftSettings: settings),
         .target(
-            name: "VaultStorage", dependencies: ["CFile", "VaultCrypto", "VaultModel", grdb], swiftSettings: settings),
+            name: "VaultStorage", dependencies: ["CFile", "VaultCrypto", "VaultModel", grdb, sqlite],
+            swiftSettings: settings),
         .target(name: "VaultFetch", dependencies: ["CCurl", "VaultModel"], swiftSettings: settings),
         .target(
             name: "MediaVault",
@@ -88,8 +90,10 @@ let package = Package(
             name: "OriginTestSupport", dependencies: ["VaultModel"], path: "Tests/OriginTestSupport",
             swiftSettings: settings),
         .target(
+            name: "CSimulatedDisk", path: "Tests/CSimulatedDisk", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(
             name: "VaultTestSupport",
-            dependencies: ["SeededRandom", "VaultModel", "VaultCrypto", "VaultStorage"],
+            dependencies: ["CSimulatedDisk", "SeededRandom", "VaultModel", "VaultCrypto", "VaultStorage"],
             path: "Tests/VaultTestSupport", swiftSettings: settings),
         .executableTarget(
             name: "open-held-ranges",

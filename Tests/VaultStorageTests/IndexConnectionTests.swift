@@ -20,6 +20,7 @@ struct IndexConnectionTests {
         #expect(try pragma("secure_delete") == "1")
         #expect(try pragma("journal_mode") == "wal")
         #expect(try pragma("foreign_keys") == "1")
+        #expect(try pragma("temp_store") == "2", "rows that wait for something wait in memory")
         #expect(try pragma("application_id") == "\(0x4D56_4C54)")
         #expect(try pragma("user_version") == "1")
         // A write goes through the same connection, and leaves it as it was.
@@ -46,7 +47,7 @@ struct IndexConnectionTests {
         }
         #expect(
             names == [
-                "badBlock", "doomed", "generation", "representation", "representationByResource", "resource",
+                "badBlock", "doomed", "generation", "owed", "representation", "representationByResource", "resource",
                 "resourceKey", "resourceKeyByGeneration", "segment", "segmentByPlace", "vault",
             ])
     }

@@ -31,9 +31,13 @@ final class SimulatedFile: StoredFile {
     func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(FileFailure) {
         do throws(FileFailure) {
             try fileSystem.enter(.write, path)
+            try fileSystem.grow(path, to: offset + Int64(buffer.count))
         } catch {
             // As a disk that fills up: a part of the bytes is there.
-            try unsafe put(UnsafeRawBufferPointer(rebasing: buffer[..<(buffer.count / 2)]), at: offset)
+            let part = buffer.count / 2
+            if (try? fileSystem.grow(path, to: offset + Int64(part))) != nil {
+                try unsafe put(UnsafeRawBufferPointer(rebasing: buffer[..<part]), at: offset)
+            }
             throw error
         }
         try unsafe put(buffer, at: offset)
@@ -58,7 +62,15 @@ final class SimulatedFile: StoredFile {
 
     func truncate(to size: Int64) throws(FileFailure) {
         try fileSystem.enter(.truncate, path)
+        let before = try real.size()
         try real.truncate(to: size)
+        fileSystem.giveBack(before - size)
+    }
+
+    func allocate(_ size: Int64) throws(FileFailure) {
+        try fileSystem.enter(.write, path)
+        try fileSystem.grow(path, to: size)
+        try real.allocate(size)
     }
 
     func size() throws(FileFailure) -> Int64 { try real.size() }

@@ -12,10 +12,13 @@ package import VaultStorage
 /// - File content reaches the disk with `synchronize`; unsynced 512-byte sectors may or may not have.
 /// - Names (made, renamed, removed) reach it with `synchronizeDirectory`; unsynced changes may or may not have.
 /// - After a failed `synchronize` the bytes are still read, but never reach the disk unless they are written again.
-/// - What SQLite writes into `index.sqlite` and its log counts as durable: it syncs each commit itself.
+/// - What SQLite writes into `index.sqlite` and its log counts as durable, unless this file system sees it: then it is one
+///   file more, whose calls are counted, fail, and reach the disk as those of any other.
 package final class SimulatedFileSystem: FileSystem {
     private let root: String
     private let real = PosixFileSystem()
+    /// Whether what SQLite does below `root` goes through here.
+    private let seesIndex: Bool
     private let state = Mutex(State())
 
     private struct State {
@@ -24,10 +27,12 @@ package final class SimulatedFileSystem: FileSystem {
         var calls: [FileOperation.Call] = []
         var faults: [Fault] = []
         var free: Int64?
+        /// The bytes by which files may still grow; nil for a disk without end.
+        var room: Int64?
         var observer: (@Sendable (FileOperation.Call) -> Void)?
 
-        mutating func add(_ file: any StoredFile, path: String, durable: [UInt8]) -> Int {
-            let syncsItself = path.split(separator: "/").last?.hasPrefix("index.sqlite") ?? false
+        mutating func add(_ file: any StoredFile, path: String, durable: [UInt8], seesIndex: Bool) -> Int {
+            let syncsItself = !seesIndex && path.split(separator: "/").last?.hasPrefix("index.sqlite") ?? false
             files.append(
                 SimulatedFile.Record(
                     file: file, content: SimulatedContent(durable: durable), syncsItself: syncsItself))
@@ -44,7 +49,14 @@ package final class SimulatedFileSystem: FileSystem {
     }
 
     /// Everything that is below `root` already is on the disk.
-    package init(root: String) { self.root = root }
+    ///
+    /// - Parameter seesIndex: whether what SQLite does below `root`, on connections that are opened from now on, is seen,
+    ///   and can fail and be lost, too.
+    package init(root: String, seesIndex: Bool = false) {
+        self.root = root
+        self.seesIndex = seesIndex
+        if seesIndex { SimulatedSQLite.watch(self, root: root) }
+    }
 
     // MARK: Watching and failing
 
@@ -73,6 +85,25 @@ package final class SimulatedFileSystem: FileSystem {
 
     /// Says from now on that so many bytes are free; nil says the truth.
     package func claimFree(_ bytes: Int64?) { state.withLock { $0.free = bytes } }
+
+    /// Others fill the disk: files grow by so many bytes more, what is removed makes room, and what is there already may be
+    /// written over. Nil for a disk without end.
+    package func fill(leaving room: Int64?) { state.withLock { $0.room = room } }
+
+    /// Takes the room that a file needs to reach up to `end`.
+    func grow(_ path: String, to end: Int64) throws(FileFailure) {
+        let more = max(0, end - ((try? real.size(of: path)) ?? 0))
+        let fits = state.withLock { state in
+            guard let room = state.room else { return true }
+            guard more <= room else { return false }
+            state.room = room - more
+            return true
+        }
+        guard fits else { throw FileFailure(.noSpace, "pwrite: No space left on device") }
+    }
+
+    /// A file has become smaller, or is gone.
+    func giveBack(_ bytes: Int64) { state.withLock { $0.room = $0.room.map { $0 + max(0, bytes) } } }
 
     /// Calls `observer` before each call, on the caller's thread.
     package func observe(_ observer: (@Sendable (FileOperation.Call) -> Void)?) {
@@ -118,7 +149,7 @@ package final class SimulatedFileSystem: FileSystem {
         let file = try real.create(path)
         let number = state.withLock { state in
             state.names.adopt(path, .nothing)
-            let number = state.add(file, path: path, durable: [])
+            let number = state.add(file, path: path, durable: [], seesIndex: seesIndex)
             state.names.set(path, .file(number))
             return number
         }
@@ -154,7 +185,9 @@ package final class SimulatedFileSystem: FileSystem {
     package func remove(_ path: String) throws(FileFailure) {
         try enter(.remove, path)
         guard try adopt(path) != nil else { return }
+        let size = (try? real.size(of: path)) ?? 0
         try real.remove(path)
+        giveBack(size)
         state.withLock { $0.names.set(path, .nothing) }
     }
 
@@ -166,7 +199,7 @@ package final class SimulatedFileSystem: FileSystem {
     package func size(of path: String) throws(FileFailure) -> Int64 { try real.size(of: path) }
 
     package func freeBytes(at path: String) throws(FileFailure) -> Int64 {
-        if let free = state.withLock({ $0.free }) { return free }
+        if let free = state.withLock({ $0.free ?? $0.room }) { return free }
         return try real.freeBytes(at: path)
     }
 
@@ -184,7 +217,7 @@ package final class SimulatedFileSystem: FileSystem {
         let file = try real.open(path, writable: true)
         let content = try file.read(count: Int(try file.size()), at: 0)
         return state.withLock { state in
-            let number = state.add(file, path: path, durable: content)
+            let number = state.add(file, path: path, durable: content, seesIndex: seesIndex)
             state.names.adopt(path, .file(number))
             return number
         }
@@ -194,6 +227,50 @@ package final class SimulatedFileSystem: FileSystem {
     func change(_ number: Int?, _ body: (inout SimulatedContent) -> Void) {
         guard let number else { return }
         state.withLock { body(&$0.files[number].content) }
+    }
+
+    // MARK: What SQLite does
+
+    /// SQLite has a file open that it may have made.
+    func sqliteOpened(_ path: String, isNew: Bool) throws(FileFailure) {
+        guard state.withLock({ isNew || $0.names.current[path] == nil }) else { return }
+        guard isNew else {
+            _ = try adopt(path)
+            return
+        }
+        let file = try real.open(path, writable: true)
+        state.withLock { state in
+            state.names.adopt(path, .nothing)
+            let number = state.add(file, path: path, durable: [], seesIndex: true)
+            state.names.set(path, .file(number))
+        }
+    }
+
+    func sqliteWrote(_ range: Range<Int64>, _ path: String) { change(number(at: path)) { $0.wrote(range) } }
+
+    /// SQLite syncs the folder of a new log together with the log.
+    func sqliteSynchronized(_ path: String) throws(FileFailure) {
+        if let (number, volatile) = try volatile(at: path) { change(number) { $0.synchronized(volatile) } }
+        state.withLock { $0.names.synchronize(PosixFileSystem.folder(of: path)) }
+    }
+
+    func sqliteFailedToSynchronize(_ path: String) {
+        guard let (number, volatile) = try? volatile(at: path) else { return }
+        change(number) { $0.failedToSynchronize(volatile) }
+    }
+
+    func sqliteRemoved(_ path: String) { state.withLock { $0.names.set(path, .nothing) } }
+
+    private func number(at path: String) -> Int? {
+        guard case .file(let number)? = state.withLock({ $0.names.current[path] }) else { return nil }
+        return number
+    }
+
+    /// By the descriptor that is kept: one that is closed would take SQLite's locks with it.
+    private func volatile(at path: String) throws(FileFailure) -> (Int, [UInt8])? {
+        guard let number = number(at: path) else { return nil }
+        let file = state.withLock { $0.files[number].file }
+        return (number, try file.read(count: Int(try file.size()), at: 0))
     }
 
     // MARK: Power loss

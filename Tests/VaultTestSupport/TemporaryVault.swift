@@ -45,7 +45,11 @@ package final class TemporaryVault: Sendable {
     }
 
     /// A file system on top of the vault that can fail and lose; everything that is there is on its disk.
-    package func simulatedFileSystem() -> SimulatedFileSystem { SimulatedFileSystem(root: above.path) }
+    ///
+    /// - Parameter seesIndex: whether what SQLite does goes through it, too.
+    package func simulatedFileSystem(seesIndex: Bool = false) -> SimulatedFileSystem {
+        SimulatedFileSystem(root: above.path, seesIndex: seesIndex)
+    }
 
     /// The file of a segment.
     package func path(of segment: SegmentID) -> String { Self.path(of: segment, in: folder) }

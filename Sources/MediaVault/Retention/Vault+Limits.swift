@@ -63,6 +63,12 @@ extension Vault {
         store.enforce(ofRun?.over(settings ?? RoomLimits()) ?? settings ?? RoomLimits())
     }
 
+    /// Sees to it that there is some room to give up when the disk is full.
+    func keepReserve() async {
+        let store = store
+        try? await pool.run { store.keepReserve() }
+    }
+
     private var resourcesInUse: Set<ResourceID> {
         loaders.withLock { loaders in Set(loaders.filter(\.value.isInUse).keys) }
     }
@@ -89,7 +95,7 @@ extension Vault {
             let limits = store.room.limits
             if isAgeDue, limits.age != nil { _ = try? store.prune(RoomLimits(maxAge: limits.age)) }
             if isSizeDue, store.isOverfull { _ = try? store.prune(limits) }
-            if isAgeDue { try? store.eraseTraces() }
+            if isAgeDue { store.payDebts() }
             return !isDiskFull || store.hasDiskRoom
         }
         let passing = loaders.contains { $0.look { $0.isPassingThrough } }

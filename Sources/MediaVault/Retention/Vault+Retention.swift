@@ -5,7 +5,9 @@ import VaultStorage
 extension Vault {
     /// Removes a resource: its bytes, what is known of it, and its key, from the index and from `catalog.backup`.
     ///
-    /// Readers and downloads of it end with code `removed`; who opens it from then on begins anew.
+    /// Readers and downloads of it end with code `removed`; who opens it from then on begins anew. Its key is erased from the
+    /// index and from `catalog.backup` at once, or together with those that were removed within the last minute:
+    /// ``owesErasure()``.
     ///
     /// - Returns: the bytes of the files that are gone.
     /// - Throws: ``VaultError`` with code `notHeld` where the vault knows nothing of it; `storage` where it is removed
@@ -13,6 +15,13 @@ extension Vault {
     @discardableResult
     public func remove(_ reference: MediaReference) async throws -> Int64 {
         try await takeAway(reference) { store, id in try store.remove(id) }
+    }
+
+    /// Whether the key of something that was removed may still stand in the index, its log or `catalog.backup`. It is erased
+    /// within a minute, or when the vault is closed; what could not be done then is done by the next owner.
+    public func owesErasure() async throws -> Bool {
+        let store = store
+        return try await pool.run { try store.owesErasure() }
     }
 
     /// Ends all use of a resource, and has the store let go of it.

@@ -90,6 +90,7 @@ public final class Vault: Sendable {
         await vault.recallMode()
         if options.access == .owner {
             await vault.guardRoom()
+            await vault.keepReserve()
             vault.beginUpkeep()
         }
         return vault

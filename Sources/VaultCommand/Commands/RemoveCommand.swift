@@ -13,8 +13,9 @@ struct RemoveCommand: AsyncParsableCommand {
     func run() async throws {
         try await titles.act { vault, reference in
             let removal = try await vault.remove(reference)
+            let rest = removal.isErased == false ? "; its key is erased within a minute" : ""
             return TitleRecord.Outcome(
-                bytes: removal.bytes, sentence: "removed, \(ByteCount.text(removal.bytes)) freed")
+                bytes: removal.bytes, sentence: "removed, \(ByteCount.text(removal.bytes)) freed" + rest)
         }
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import MediaVault
+import VaultModel
 import VaultService
 
 struct ServeCommand: AsyncParsableCommand {
@@ -81,14 +82,23 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.controlFolder = folder
         configuration.afterCrowd = { FreedMemory.giveBack() }
         let isSecure = configuration.tls != nil
-        try await opener.owning(offline ? .offline : mode?.mode, limits: limits) { vault in
+        let (service, logger) = (configuration, log.logger)
+        let isOpen = Locked(false)
+        let serve = { @Sendable (vault: Vault) in
+            isOpen.withLock { $0 = true }
             // It is not needed again, and keys lock is to leave nothing.
             opener.unlock.forget()
-            let server = try VaultServer(vault: vault, configuration: configuration, logger: log.logger) { address in
+            let server = try VaultServer(vault: vault, configuration: service, logger: logger) { address in
                 await Self.announce(ServiceRecord(address.reachable, pid: getpid(), isSecure: isSecure), of: folder)
             }
             defer { ServiceRecord.remove(in: folder) }
             try await server.run()
+        }
+        do {
+            try await opener.owning(offline ? .offline : mode?.mode, limits: limits, serve)
+        } catch let error as VaultError where error.code == .diskFull && !isOpen.withLock({ $0 }) {
+            await Terminal.shared.say("\(error); what is held is served, and nothing is changed, until it is started again")
+            try await opener.reading(serve)
         }
     }
 

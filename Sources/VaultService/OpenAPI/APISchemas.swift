@@ -68,7 +68,7 @@ enum APISchemas {
         ]),
         "Downloads": object(["downloads": ["type": "array", "items": ref("Download")]]),
         "DownloadBegun": object(["id": count]),
-        "Removal": object(["bytes": ref("Bytes")]),
+        "Removal": object(["bytes": ref("Bytes"), "erased": truth]),
         "Prune": object([
             "resources": count, "segments": count, "bytes": ref("Bytes"), "used": ref("Bytes"),
         ]),

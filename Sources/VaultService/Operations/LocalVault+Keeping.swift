@@ -3,7 +3,8 @@ package import MediaVault
 // What stays, what goes, and what is checked.
 extension LocalVault {
     package func remove(_ reference: MediaReference) async throws -> RemovalDocument {
-        RemovalDocument(bytes: try await vault.remove(reference))
+        let bytes = try await vault.remove(reference)
+        return RemovalDocument(bytes: bytes, isErased: try await !vault.owesErasure())
     }
 
     package func pin(_ reference: MediaReference) async throws { try await vault.pin(reference) }

@@ -51,6 +51,8 @@ package protocol StoredFile: AnyObject, Sendable {
     /// Makes the content durable. After a failure the file must not be trusted, and this must not be called again.
     func synchronize() throws(FileFailure)
     func truncate(to size: Int64) throws(FileFailure)
+    /// Takes room for so many bytes, and makes the file as long.
+    func allocate(_ size: Int64) throws(FileFailure)
     func size() throws(FileFailure) -> Int64
     /// Whether a name in some folder still leads to it.
     func hasName() throws(FileFailure) -> Bool
@@ -59,6 +61,17 @@ package protocol StoredFile: AnyObject, Sendable {
 extension StoredFile {
     /// A file of which nobody knows what lies in memory.
     package func readAtHand(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? { nil }
+
+    /// A file whose system gives room only for what is written.
+    package func allocate(_ size: Int64) throws(FileFailure) {
+        let zeros = [UInt8](repeating: 0, count: 1 << 16)
+        var end: Int64 = 0
+        while end < size {
+            let count = min(size - end, Int64(zeros.count))
+            try write(zeros[..<Int(count)], at: end)
+            end += count
+        }
+    }
 
     /// A file whose system takes no hints.
     package func beginWriting(_ range: Range<Int64>) {}

@@ -136,6 +136,14 @@ final class PosixFile: StoredFile {
         return count == buffer.count ? count : nil
     }
 
+    func allocate(_ size: Int64) throws(FileFailure) {
+        let code = posix_fallocate(descriptor.number, 0, off_t(size))
+        guard code == 0 else {
+            errno = code
+            throw .last("posix_fallocate")
+        }
+    }
+
     func beginWriting(_ range: Range<Int64>) {
         // It takes no error away from the sync that follows.
         cfile_begin_writing(descriptor.number, range.lowerBound, range.upperBound - range.lowerBound)

@@ -35,6 +35,7 @@ extension VaultIndex {
                     generation, key.wrapped.data, key.resource.data, key.number, key.generation,
                 ])
             }
+            try Self.oweErasure(db)
         }
     }
 

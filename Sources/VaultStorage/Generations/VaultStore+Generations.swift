@@ -24,7 +24,7 @@ extension VaultStore {
     ///
     /// - Throws: ``VaultError`` where one may: it is tried again every minute.
     package func finishRewrap() throws {
-        try eraseKeyCopies(.keys, after: "every key is wrapped anew, but old ones")
+        try eraseKeyCopies(after: "every key is wrapped anew, but old ones")
     }
 
     /// Destroys a generation: the index lets go of it, then its key leaves the keyring. One that is gone stays gone; one
@@ -41,7 +41,7 @@ extension VaultStore {
         guard !record.isRetired else { return }
         noteChange()
         try withDiskRoom { try index.removeGeneration(number) }
-        try eraseKeyCopies(.keys, after: "nothing needs generation \(number) any more, but keys that it wrapped")
+        try eraseKeyCopies(after: "nothing needs generation \(number) any more, but keys that it wrapped")
         try log.place.destroyCopies(of: keyring.vaultID)
         try log.change(.retire, generation: number) { try $0.retireGeneration(number) }
     }

@@ -24,36 +24,36 @@ package enum CatalogBackup {
         }
     }
 
+    /// Copies the rows as they stand at one moment, on a connection of its own: nobody waits for it who reads or writes the
+    /// index meanwhile.
     private static func copyRows(_ index: VaultIndex, to path: String) throws {
         try index.checkOpen()
         try IndexError.translating {
-            try index.database.writeWithoutTransaction { db in
-                try db.execute(sql: "ATTACH DATABASE ? AS backup", arguments: [path])
-                defer { try? db.execute(sql: "DETACH DATABASE backup") }
+            var configuration = VaultIndex.configuration(readOnly: false)
+            // What refers to what was checked when it was written.
+            configuration.foreignKeysEnabled = false
+            let backup = try DatabaseQueue(path: path, configuration: configuration)
+            defer { try? backup.close() }
+            try backup.writeWithoutTransaction { db in
                 // It is synced as a whole when it is whole, and thrown away when it is not.
                 try db.execute(
                     sql: """
-                        PRAGMA backup.journal_mode = OFF;
-                        PRAGMA backup.synchronous = OFF;
-                        PRAGMA backup.application_id = \(IndexSchema.applicationID);
-                        PRAGMA backup.user_version = \(IndexSchema.version);
+                        PRAGMA journal_mode = OFF;
+                        PRAGMA synchronous = OFF;
+                        PRAGMA application_id = \(IndexSchema.applicationID);
+                        PRAGMA user_version = \(IndexSchema.version);
                         """)
-                try db.inTransaction {
-                    for statement in IndexSchema.catalog { try db.execute(sql: inBackup(statement)) }
+                try db.execute(sql: "ATTACH DATABASE ? AS vaultIndex", arguments: [index.database.path])
+                // Any other kind would keep the index from being written until this is over.
+                try db.inTransaction(.deferred) {
+                    for statement in IndexSchema.catalog { try db.execute(sql: statement) }
                     for table in IndexSchema.catalogTables {
-                        try db.execute(sql: "INSERT INTO backup.\(table) SELECT * FROM main.\(table)")
+                        try db.execute(sql: "INSERT INTO main.\(table) SELECT * FROM vaultIndex.\(table)")
                     }
                     return .commit
                 }
+                try db.execute(sql: "DETACH DATABASE vaultIndex")
             }
         }
-    }
-
-    /// The same statement for the attached database: the name after TABLE or INDEX is qualified.
-    private static func inBackup(_ statement: String) -> String {
-        for kind in ["CREATE TABLE ", "CREATE INDEX "] where statement.hasPrefix(kind) {
-            return kind + "backup." + statement.dropFirst(kind.count)
-        }
-        return statement
     }
 }

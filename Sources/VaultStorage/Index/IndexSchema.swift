@@ -45,14 +45,19 @@ enum IndexSchema {
         """
     static let doomed = "CREATE TABLE doomed (segment BLOB PRIMARY KEY NOT NULL) WITHOUT ROWID"
 
+    static let owed = "CREATE TABLE owed (what TEXT PRIMARY KEY NOT NULL, number INTEGER NOT NULL) WITHOUT ROWID"
+
     static let all = [
         vault, generation, resource, resourceKey, resourceKeyByGeneration, representation, representationByResource,
-        segment, segmentByPlace, badBlock, doomed,
+        segment, segmentByPlace, badBlock, doomed, owed,
     ]
 
-    /// What makes a table of the catalog: the table itself, then its indices.
-    static func statements(making table: String) -> [String] {
-        catalog.filter { $0.hasPrefix("CREATE TABLE \(table) (") || $0.contains(" ON \(table) (") }
+    /// What the first vaults were made without: an owner adds it, and readers do without it.
+    static let later = [owed]
+
+    /// A statement that does nothing where the table is there.
+    static func ifAbsent(_ statement: String) -> String {
+        "CREATE TABLE IF NOT EXISTS " + statement.dropFirst("CREATE TABLE ".count)
     }
 
     static let catalog = [

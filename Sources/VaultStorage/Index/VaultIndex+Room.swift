@@ -122,6 +122,7 @@ extension VaultIndex {
             }
             let segments = try Self.segments(of: id, db)
             try Self.delete(id, db)
+            try Self.oweErasure(db)
             if let change {
                 var settings = try self.settings(db)
                 change(&settings)

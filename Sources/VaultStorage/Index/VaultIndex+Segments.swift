@@ -109,11 +109,14 @@ extension VaultIndex {
         }
     }
 
-    /// Condemned segments whose files are still to be removed, a page of them.
-    package func doomedSegments(limit: Int) throws -> [SegmentID] {
+    /// Condemned segments whose files are still to be removed, a page of them in the order of their ids.
+    package func doomedSegments(after last: SegmentID? = nil, limit: Int) throws -> [SegmentID] {
         try read { db in
-            try Data.fetchAll(db, sql: "SELECT segment FROM doomed LIMIT ?", arguments: [limit])
-                .compactMap { SegmentID($0) }
+            try Data.fetchAll(
+                db,
+                sql: "SELECT segment FROM doomed WHERE segment > ? AND length(segment) = 16 ORDER BY segment LIMIT ?",
+                arguments: [last?.data ?? Data(), limit]
+            ).compactMap { SegmentID($0) }
         }
     }
 

@@ -14,6 +14,8 @@ package final class VaultIndex: Sendable {
     package var locator: Int { locatorInUse.load(ordering: .acquiring) }
     private let locatorInUse: Atomic<Int>
     private let isOpen = Atomic(true)
+    /// Whether something of the keyring is still to be taken over, for which there was no room.
+    private let isBehind = Atomic(false)
 
     private init(database: DatabaseQueue, keyring: Keyring, locator: Int) {
         self.database = database
@@ -22,7 +24,7 @@ package final class VaultIndex: Sendable {
     }
 
     /// The cost of a statement that waits for another connection, in seconds.
-    private static let busyTimeout = 5.0
+    static let busyTimeout = 5.0
 
     // MARK: Opening
 
@@ -69,7 +71,12 @@ package final class VaultIndex: Sendable {
             let index = VaultIndex(database: database, keyring: keyring, locator: locator)
             if !readOnly {
                 try index.prepareForWriting()
-                try index.catchUpWithKeyring()
+                do {
+                    try index.catchUpWithKeyring()
+                } catch let error as VaultError where error.code == .diskFull {
+                    // What is held can be read all the same; the next write does it first.
+                    index.isBehind.store(true, ordering: .relaxed)
+                }
             }
             return index
         }
@@ -162,6 +169,7 @@ package final class VaultIndex: Sendable {
 
     func write<Result>(_ body: (Database) throws -> Result) throws -> Result {
         try checkOpen()
+        try catchUp()
         return try IndexError.translating { try database.write(body) }
     }
 
@@ -169,6 +177,7 @@ package final class VaultIndex: Sendable {
     /// become durable with the next ``write(_:)``; a power loss before that takes them back, and nothing with them.
     func writeAhead<Result>(_ body: (Database) throws -> Result) throws -> Result {
         try checkOpen()
+        try catchUp()
         return try IndexError.translating {
             try database.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA synchronous = NORMAL")
@@ -176,6 +185,17 @@ package final class VaultIndex: Sendable {
                 try db.execute(sql: "PRAGMA synchronous = FULL")
                 return try result.get()
             }
+        }
+    }
+
+    /// Takes over what the keyring got, if there was no room for it before.
+    func catchUp() throws {
+        guard isBehind.exchange(false, ordering: .relaxed) else { return }
+        do {
+            try catchUpWithKeyring()
+        } catch {
+            isBehind.store(true, ordering: .relaxed)
+            throw error
         }
     }
 

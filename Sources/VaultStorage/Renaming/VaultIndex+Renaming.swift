@@ -29,6 +29,7 @@ extension VaultIndex {
             try db.execute(
                 sql: "UPDATE vault SET locator = ?, settings = ?",
                 arguments: [locator, try seal(settings, locator: locator).data])
+            try Self.oweErasure(db)
             return unopened
         }
         use(locator: locator)

@@ -24,7 +24,7 @@ extension VaultStore {
                     changing: { $0.rename(principals: renamed) })
             }
         }
-        try eraseKeyCopies(.titles, after: "every resource has another id, but the old ones")
+        try eraseKeyCopies(after: "every resource has another id, but the old ones")
         let hasPrincipals = try !index.settings().principals.isEmpty
         try log.change(.changeLocator, outcome: unopened == 0 ? .done : .partly) { edit in
             edit.dropLocators(except: new)

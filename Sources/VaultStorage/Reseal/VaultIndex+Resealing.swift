@@ -129,6 +129,7 @@ extension VaultIndex {
             try db.execute(
                 sql: "DELETE FROM resourceKey WHERE resource = ? AND number <> ?",
                 arguments: [resource.id.data, resource.keyNumber])
+            try Self.oweErasure(db)
             return true
         }
     }

@@ -96,7 +96,6 @@ extension VaultStore {
         let current = resource
         guard try withDiskRoom({ try index.dropOldKeys(of: current) }) else { return false }
         noteChange()
-        counters.withLock { $0.owe(.keys) }
         resource = current.keeping(key: current.keyNumber)
         return true
     }
@@ -133,7 +132,7 @@ extension VaultStore {
     package func finishResealOrder(
         _ order: ResealOrder, of finished: [ResourceID], noting log: AuditLog
     ) throws {
-        try eraseKeyCopies(.keys)
+        try eraseKeyCopies()
         let receipts = try log.receipts(after: order.after)
         if order.resources != nil {
             for id in finished where !order.isNoted(log.subject(of: id), in: receipts) {

@@ -23,6 +23,7 @@ extension VaultIndex {
                     DELETE FROM resourceKey;
                     DELETE FROM resource;
                     """)
+            try Self.oweErasure(db)
             return count
         }
     }

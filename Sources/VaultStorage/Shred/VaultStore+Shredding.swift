@@ -13,13 +13,12 @@ extension VaultStore {
         guard let subject = log.subject(of: id) else { throw IndexError.damaged }
         let pending = PendingShred(subject: subject, isQuick: isQuick, after: try log.lastSequence())
         if let held = try index.candidate(id)?.segments { room.track(held) }
-        let removed = try withDiskRoom {
+        let removed = try withDiskRoom(orReserve: true) {
             try index.remove(id) { settings in settings.add(pending) }
         }
         guard let removed else { return nil }
         noteChange()
         changes.note(id)
-        counters.withLock { $0.owe(.titles) }
         // Files that cannot be removed now stay on the list; nothing opens them any more.
         _ = try? removeFiles(of: removed.map(\.id))
         return removed.reduce(0) { $0 + $1.fileSize }
@@ -43,7 +42,7 @@ extension VaultStore {
         guard !pending.isEmpty else { return kept }
         let receipts = try log.receipts(after: pending.compactMap(\.after).min())
         let due = pending.filter { !$0.isNoted(in: receipts) }
-        if !due.isEmpty { try eraseKeyCopies(.titles) }
+        if !due.isEmpty { try eraseKeyCopies() }
         if due.contains(where: { !$0.isQuick }) { kept = try turnGeneration(noting: log) }
         for shred in due {
             let isDestroyed = !shred.isQuick && kept.isEmpty
@@ -63,7 +62,7 @@ extension VaultStore {
     ///
     /// - Returns: how many resources there were, before an attempt that failed too.
     package func destroyRows() throws -> Int64 {
-        let count = try withDiskRoom { try index.removeAll() }
+        let count = try withDiskRoom(orReserve: true) { try index.removeAll() }
         try eraseAllKeyCopies()
         return count
     }

@@ -59,7 +59,7 @@ extension VaultStore {
     private func carryOut(_ plan: EvictionPlan) throws -> (EvictionTally, refused: [ResourceID]) {
         room.track(plan.victims.flatMap(\.segments))
         let letGo = use.withLock { $0 }.letGo
-        let (evicted, resources) = try index.evict(plan.victims, letGo: letGo)
+        let (evicted, resources) = try makingRoom { try index.evict(plan.victims, letGo: letGo) }
         for _ in 0..<resources { noteChange() }
         for victim in evicted { changes.note(victim.resource) }
         let condemned = evicted.flatMap(\.segments)
@@ -67,6 +67,17 @@ extension VaultStore {
         counters.withLock { $0.evicted += bytes }
         let refused = Set(plan.victims.map(\.resource)).subtracting(evicted.map(\.resource))
         return (EvictionTally(resources: resources, segments: condemned.count, bytes: bytes), Array(refused))
+    }
+
+    /// Writes what makes room on a disk that may have none: over what the log does not need any more, or where the reserve
+    /// was.
+    private func makingRoom<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as VaultError where error.code == .diskFull {
+            try? index.reuseLog()
+            return try reserve.givenUp(for: body)
+        }
     }
 
     // MARK: Limits
@@ -109,20 +120,19 @@ extension VaultStore {
     // MARK: By name
 
     /// Removes a resource: what it holds, what is known of it, and its keys, from the index, from its log and from
-    /// `catalog.backup`.
+    /// `catalog.backup`. Where something was erased within the last minute, that is done when it is over: ``owesErasure()``.
     ///
     /// - Returns: the bytes of its files; nil where there is no such resource.
     /// - Throws: ``VaultError`` where a copy of the sealed key may remain: it is tried again until it is gone.
     package func remove(_ id: ResourceID) throws -> Int64? {
         if let held = try index.candidate(id)?.segments { room.track(held) }
-        guard let segments = try withDiskRoom({ try index.remove(id) }) else { return nil }
+        guard let segments = try withDiskRoom(orReserve: true, { try index.remove(id) }) else { return nil }
         noteChange()
         changes.note(id)
-        counters.withLock { $0.owe(.titles) }
         // Files that cannot be removed now stay on the list.
         _ = try? removeFiles(of: segments.map(\.id))
         do {
-            try eraseTraces()
+            if isErasingDue { try eraseTraces() }
         } catch {
             throw VaultError(
                 .storage,

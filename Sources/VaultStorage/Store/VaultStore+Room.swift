@@ -93,9 +93,11 @@ extension VaultStore {
     package var hasDiskRoom: Bool { room.freeBytes().map { $0 >= Room.step + room.limits.free } ?? true }
 
     /// Does something with the index; where the disk is full, evicts something and tries once more.
-    func withDiskRoom<Result>(_ body: () throws -> Result) throws -> Result {
+    ///
+    /// - Parameter isVital: whether the reserve is given up for it first: it makes room, or nothing goes on without it.
+    func withDiskRoom<Result>(orReserve isVital: Bool = false, _ body: () throws -> Result) throws -> Result {
         do {
-            return try body()
+            return try isVital ? reserve.givenUp(for: body) : body()
         } catch let error as VaultError where error.code == .diskFull {
             guard makeDiskRoom() else { throw error }
             return try body()
@@ -108,31 +110,8 @@ extension VaultStore {
     package func makeDiskRoom() -> Bool {
         guard isOwner else { return false }
         return eviction.withLock { queue in
-            do {
-                return try evict(Room.step, [.cache], &queue).bytes > 0
-            } catch let error as VaultError where error.code == .diskFull {
-                // Not even the index can be written: one file goes first, and its row after it.
-                guard removeOneFile(&queue) else { return false }
-                // Whether the row could follow or not, there is room now.
-                _ = try? evict(Room.step, [.cache], &queue)
-                return true
-            } catch {
-                return false
-            }
-        }
-    }
-
-    private func removeOneFile(_ queue: inout EvictionQueue) -> Bool {
-        queue.clear()
-        queue.begin(inUse: use.withLock { $0 }.all())
-        guard let candidate = try? next([.cache], &queue) else { return false }
-        let plan = EvictionPlan(freeing: 1, of: [candidate], inUse: [])
-        guard let segment = plan.victims.first?.segments.first else { return false }
-        return removal.withLock { _ in
-            guard (try? segments.remove(segment.id)) != nil else { return false }
-            room.track([segment])
-            room.remove(segment.id, size: segment.fileSize)
-            return true
+            // Rows go before files, always: where the index takes no write even so, nothing goes.
+            ((try? evict(Room.step, [.cache], &queue).bytes) ?? 0) > 0
         }
     }
 }

@@ -73,7 +73,13 @@ extension VaultStore {
     }
 
     func abandon(_ id: SegmentID) throws {
-        _ = try withDiskRoom { try index.drop(id, doomed: true) }
+        do {
+            _ = try withDiskRoom(orReserve: true) { try index.drop(id, doomed: true) }
+        } catch {
+            counters.withLock { _ = $0.abandoned.insert(id) }
+            throw error
+        }
+        counters.withLock { _ = $0.abandoned.remove(id) }
         try removeFiles(of: [id])
     }
 

@@ -1,7 +1,7 @@
 extension VaultStore {
     /// Changes the vault's settings.
     package func changeSettings(_ change: (inout VaultSettings) throws -> Void) throws {
-        try index.changeSettings(change)
+        try withDiskRoom(orReserve: true) { try index.changeSettings(change) }
         noteChange()
     }
 }

@@ -64,17 +64,25 @@ extension VaultStore {
     /// Removes the files of condemned segments, and then their names from the list. What cannot be removed stays on it
     /// for the next time: it is no reason to refuse a vault or to stop playing.
     func finishDoomed() throws {
+        var last: SegmentID?
+        var unlisted: [SegmentID] = []
+        // Through the list once: what stays on it is met once.
         while true {
-            let doomed = try index.doomedSegments(limit: 256)
-            if try removeFiles(of: doomed).count == 0 { return }
+            let doomed = try index.doomedSegments(after: last, limit: 256)
+            guard let end = doomed.last else { break }
+            last = end
+            unlisted += try removeFiles(of: doomed).unlisted
         }
+        // Where the index took no write there may be room by now.
+        if !unlisted.isEmpty { try? index.forgetDoomed(unlisted) }
     }
 
     /// Removes the files of condemned segments, and then their names from the list.
     ///
-    /// - Returns: how many are gone for good, and the bytes of the files that are not in their folder any more.
+    /// - Returns: those that are gone for good though the list still names them, and the bytes of the files that are not in
+    ///   their folder any more.
     @discardableResult
-    func removeFiles(of condemned: [SegmentID]) throws -> (count: Int, bytes: Int64) {
+    func removeFiles(of condemned: [SegmentID]) throws -> (unlisted: [SegmentID], bytes: Int64) {
         var bytes: Int64 = 0
         let removed = removal.withLock { _ in
             condemned.filter { id in
@@ -86,10 +94,44 @@ extension VaultStore {
             }
         }
         let gone = removed.filter { id in (try? segments.synchronizeName(of: id)) != nil }
-        // A full disk may refuse this, and they are forgotten the next time.
-        if !gone.isEmpty { try? index.forgetDoomed(gone) }
-        return (gone.count, bytes)
+        guard !gone.isEmpty else { return ([], bytes) }
+        do {
+            try index.forgetDoomed(gone)
+            return ([], bytes)
+        } catch {
+            // A full disk may refuse this, and they are forgotten the next time.
+            return (gone, bytes)
+        }
     }
+
+    // MARK: What was left undone
+
+    /// Does what an owner before this one left undone, as far as the disk takes it: what is held plays all the same, and the
+    /// next owner finds the rest as this one did.
+    func recover(afterKill wasKilled: Bool) throws {
+        let steps: [() throws -> Void] = [
+            index.catchUp, { try self.index.addLaterTables(afterKill: wasKilled) }, index.dropFilling, finishDoomed,
+            recoverOpenSegments,
+        ]
+        for step in steps {
+            do {
+                try reserve.givenUp(for: step)
+            } catch let error as VaultError where error.code == .diskFull {
+                continue
+            }
+        }
+    }
+
+    /// Does what was owed while the disk was full, as far as it takes it by now. Once in a minute.
+    package func payDebts() {
+        reserve.keep()
+        for id in counters.withLock({ $0.abandoned }) { try? abandon(id) }
+        try? finishDoomed()
+        try? eraseTraces(patience: .seconds(1))
+    }
+
+    /// Makes the file that is given up where the disk has no room, if there is room for it.
+    package func keepReserve() { if isOwner { reserve.keep() } }
 
     /// Closes the segments that the last owner left open, at the last block that opens. One that cannot be recovered
     /// is no reason to refuse the vault.
@@ -97,22 +139,30 @@ extension VaultStore {
         for (segment, resource) in try index.openSegments() {
             // Where the resource does not open nothing is known about the bytes, and nothing is condemned.
             guard let key = (try? index.resource(resource))?.keys[segment.keyNumber] else { continue }
-            switch try SegmentRecovery.recover(segment, resourceKey: key.secret, in: segments) {
-            case .recovered(let recovered): try closeRecovered(recovered)
-            case .lost: try abandon(segment.id)
-            case .unreadable: break
+            do {
+                switch try SegmentRecovery.recover(segment, resourceKey: key.secret, in: segments) {
+                case .recovered(let recovered): try closeRecovered(recovered)
+                case .lost: try abandonLost(segment.id)
+                case .unreadable: break
+                }
+            } catch let error as VaultError where error.code == .diskFull {
+                // It stays open, as far as it was committed, for the next owner: a full disk can still be read.
+                continue
             }
         }
     }
 
     func closeRecovered(_ segment: SegmentDescription) throws {
         do {
-            try index.commit(segment, closed: true, fetched: 0)
+            try reserve.givenUp { try index.commit(segment, closed: true, fetched: 0) }
         } catch let error as VaultError where error.code == .integrity {
             // Another segment holds these bytes by now.
-            try abandon(segment.id)
-        } catch let error as VaultError where error.code == .diskFull {
-            // It stays open, as far as it was committed, for the next owner: a full disk can still be read.
+            try abandonLost(segment.id)
         }
+    }
+
+    private func abandonLost(_ id: SegmentID) throws {
+        try reserve.givenUp { _ = try index.drop(id, doomed: true) }
+        try removeFiles(of: [id])
     }
 }

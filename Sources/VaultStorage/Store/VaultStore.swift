@@ -25,6 +25,8 @@ package final class VaultStore: Sendable {
     let eviction = Locked(EvictionQueue())
     /// Held while condemned files are removed, so that each is counted off once.
     let removal = Locked(())
+    /// Given up where the disk has no room for what must be written.
+    let reserve: Reserve
     /// Held while copies of keys are erased that are not needed any more.
     let erasing = Locked(())
     /// Held while `catalog.backup` is written anew.
@@ -47,10 +49,10 @@ package final class VaultStore: Sendable {
         var passedThrough: Int64 = 0
         /// Bytes of files that were evicted since then.
         var evicted: Int64 = 0
-        /// What has still to be erased in the index, its log and `catalog.backup`.
-        var erasure: Erasure?
-
-        mutating func owe(_ erasure: Erasure) { self.erasure = max(self.erasure ?? erasure, erasure) }
+        /// When copies of keys were last erased.
+        var lastErasure: ContinuousClock.Instant?
+        /// Segments that were given up while the index took no write: they serve nothing, and their rows are to go.
+        var abandoned: Set<SegmentID> = []
     }
 
     /// The plaintext bytes of a block in new segments. With half of it a random 64 KiB were 3 % sooner opened, and 256 KiB
@@ -70,6 +72,7 @@ package final class VaultStore: Sendable {
         self.now = now
         segments = FolderSegmentStore(vault: folder, fileSystem: fileSystem)
         room = Room(folder: folder, fileSystem: fileSystem)
+        reserve = Reserve(in: folder, fileSystem: fileSystem)
         counters.withLock { $0.lastBackup = now() }
     }
 
@@ -173,22 +176,19 @@ package final class VaultStore: Sendable {
             let lock = try VaultLock(folder: folder)
             // An owner that closed the index left no log.
             let wasKilled = fileSystem.exists(path + "-wal")
-            let index = try VaultIndex.open(at: path, keyring: keyring, readOnly: false)
+            let index = try Reserve(in: folder, fileSystem: fileSystem).givenUp {
+                try VaultIndex.open(at: path, keyring: keyring, readOnly: false)
+            }
             let store = VaultStore(
                 folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: lock, now: now)
             // Damaged settings are told to those who ask for them, or would change them.
             if let fetched = try? index.settings().bytesFetched {
                 store.counters.withLock { ($0.fetched, $0.committed) = (fetched, fetched) }
             }
-            try index.dropFilling()
-            try store.finishDoomed()
-            try store.recoverOpenSegments()
+            try store.recover(afterKill: wasKilled)
             try store.beginCounting()
-            // How far behind an owner that was killed left the backup nobody knows, nor what it had still to erase.
-            if wasKilled {
-                store.noteChange()
-                store.counters.withLock { $0.owe(.titles) }
-            }
+            // How far behind an owner that was killed left the backup nobody knows.
+            if wasKilled { store.noteChange() }
             return store
         }
     }
@@ -211,7 +211,7 @@ package final class VaultStore: Sendable {
 
     private func finishCounting() throws {
         try flushCounters()
-        // What cannot be erased now either was told when it was deleted.
+        // What cannot be erased now is owed to the next owner.
         try? eraseTraces()
         if counters.withLock({ $0.changesSinceBackup }) > 0 { try backUpCatalog() }
     }

@@ -1,0 +1,87 @@
+"""An owner that was killed, and then a disk without one free byte: what is held plays, and room can be made."""
+
+import os
+import urllib.request
+
+from harness import client
+from harness.case import VaultCase
+from harness.small_disk import SmallDisk
+from harness.waiting import eventually
+
+MEBIBYTE = 1 << 20
+
+
+class FullDiskOwner(VaultCase):
+    @classmethod
+    def prepare(cls):
+        cls.origin = cls.new_scripted_origin()
+        cls.held = cls.origin.add("held.mp4", size=3 * MEBIBYTE, seed=3)
+        cls.played = cls.origin.add("played.mp4", size=8 * MEBIBYTE, seed=4)
+
+    def setUp(self):
+        self.vault = self.new_vault()
+        self.vault.result("fetch", self.held)
+        self.disk = SmallDisk(self, self.vault, 40)
+
+    def kill_while_filling(self):
+        film = self.origin.film("played.mp4")
+        film.hold_at = 5 * MEBIBYTE
+        self.addCleanup(film.release.set)
+        service = self.vault.serve()
+        address = self.vault.address(self.played)
+        with urllib.request.urlopen(address, timeout=30) as answer:
+            answer.read(4 * MEBIBYTE)
+            self.assertTrue(eventually(lambda: self.vault.segment_bytes() > 7 * MEBIBYTE, within=10))
+            service.process.kill()
+            service.process.wait()
+        film.release.set()
+
+    def reserve(self):
+        return os.path.join(self.vault.folder, "reserve")
+
+    def check(self, look=lambda service: None):
+        self.disk.fill()
+        self.assertEqual(self.disk.free(), 0)
+        look(self.vault.serve())
+        status, length, _ = client.digest(self.vault.address(self.held))
+        self.assertEqual((status, length), (200, 3 * MEBIBYTE))
+        self.vault.stop()
+        self.disk.fill()
+
+    def test_with_the_reserve(self):
+        """With its reserve the service starts, plays what is held, and remove, config set and prune work"""
+        self.assertEqual(os.path.getsize(self.reserve()), 4 * MEBIBYTE)
+        self.kill_while_filling()
+        self.check()
+        self.vault.result("remove", self.held)
+        self.refill()
+        self.vault.result("config", "set", "max-size", "1GiB")
+        self.refill()
+        self.vault.result("prune", "--max-size", "1MiB")
+        self.assertLessEqual(self.vault.segment_bytes(), MEBIBYTE)
+        self.disk.empty()
+        self.vault.result("verify")
+        self.vault.result("config", "set", "mode", "online")
+        self.assertEqual(os.path.getsize(self.reserve()), 4 * MEBIBYTE, "it is made again when there is room")
+
+    def refill(self):
+        """There is room for a while, and somebody opens the vault; then others fill the disk."""
+        self.disk.empty()
+        self.vault.result("config", "set", "mode", "online")
+        self.disk.fill()
+        self.assertEqual(self.disk.free(), 0)
+
+    def test_without_the_reserve(self):
+        """Without it the service starts all the same, plays what is held, and recovers when there is room"""
+        self.kill_while_filling()
+        os.unlink(self.reserve())
+        self.check()
+        self.disk.empty()
+        self.vault.result("verify")
+
+    def test_nothing_to_write_with(self):
+        """Where SQLite finds no room for its side files the service only reads: what is held plays, and it says why"""
+        os.unlink(self.reserve())
+        self.check(lambda service: self.assertIn("nothing is changed", service.log()))
+        self.disk.empty()
+        self.vault.result("verify")
