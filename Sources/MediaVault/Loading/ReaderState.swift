@@ -19,6 +19,10 @@ struct ReaderState {
     var failure: FetchFailure?
     /// How long it waits for a byte that an origin does not give; nothing before it has begun.
     var patience: Duration = .zero
+    /// Whether its answer promised all there is, without a range.
+    var isWhole = false
+    /// Until when it waits, before it has begun, for an origin that is busy for a moment; in the past where it has waited.
+    var busyUntil: ContinuousClock.Instant?
     /// Since when it waits for one; nil while all is well.
     var troubledSince: ContinuousClock.Instant?
     /// Where the bytes it has had came from, and where those come from that it has now.

@@ -123,7 +123,7 @@ extension ResourceLoader {
             }
             switch step(id) {
             case .take, .open, .finished: return true
-            case .wait, .fetch: try await precedence.waiting { try await waitForWake(id) }
+            case .wait, .fetch: try await waitAsPlayer(id)
             case .changed: return false
             case .hole(_, let isDamage): throw MediaReader.hole(at: position, isDamage: isDamage)
             case .failed(let failure): throw failure.vaultError(for: url, at: position)
@@ -141,7 +141,7 @@ extension ResourceLoader {
         let promised = range ?? 0..<Int64.max
         // The origin can jump after all, though the reader began at byte 0: it is opened anew.
         guard isWhole || look({ $0.readers[id]?.position == promised.lowerBound }) else { return nil }
-        change { ($0.place(id, promised), Effects()) }
+        change { ($0.place(id, promised, isWhole: requested == .whole), Effects()) }
         var given = range
         if isCut, requested != .whole, let wanted = range {
             let run = look { $0.present.run(at: wanted.lowerBound) }
