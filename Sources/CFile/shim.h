@@ -26,4 +26,16 @@ static inline void cfile_begin_writing(int descriptor, long long offset, long lo
 }
 #endif
 
+#ifdef __GLIBC__
+#include <spawn.h>
+
+// Its header shows the name with extensions alone.
+extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int);
+
+/// Has a child that is spawned close every descriptor from `first` on. Returns 0, or an error number.
+static inline int cfile_close_from(posix_spawn_file_actions_t *_Nonnull actions, int first) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+#endif
+
 #endif

@@ -1,4 +1,5 @@
 import Testing
+import VaultFetch
 import VaultModel
 
 @testable import MediaVault
@@ -67,18 +68,17 @@ struct RetryTests {
     func recovered() {
         var schedule = RetrySchedule()
         for _ in 0..<5 { schedule.failed(brokeOff, now: start, chance: 1) }
-        schedule.received(1)
+        schedule.received(RetryPolicy.worthwhile)
         #expect(!schedule.isInTrouble)
         #expect(asks(schedule.advice(after: nil, patience: .seconds(45), since: start, now: start)))
         schedule.failed(brokeOff, now: start, chance: 1)
         #expect(asks(schedule.advice(after: brokeOff, patience: .seconds(45), since: start, now: start)))
     }
 
-    @Test("There are no more tries in a minute than are allowed, however little each brings, and whoever asks")
+    @Test("There are no more tries in a minute that bring nothing than are allowed, whoever asks")
     func noStorm() {
         var schedule = RetrySchedule()
         for second in 0..<30 {
-            schedule.received(10)
             schedule.failed(brokeOff, now: start + .seconds(second), chance: 0)
         }
         let now = start + .seconds(29)
@@ -89,14 +89,65 @@ struct RetryTests {
         #expect(asks(schedule.advice(after: nil, patience: .zero, since: later, now: later)))
     }
 
-    @Test("A try that brought much is none of them: an origin that ends each connection after a while is no trouble")
-    func worthwhile() {
+    @Test(
+        "A try that brought something is none of them: a line that breaks every few KB is asked again at once",
+        arguments: [RetryPolicy.worthwhile, 100_000, 256_000, 1 << 30])
+    func progress(bytes: Int64) {
         var schedule = RetrySchedule()
         for _ in 0..<100 {
-            schedule.received(RetryPolicy.worthwhile)
+            schedule.received(bytes)
             schedule.failed(brokeOff, now: start, chance: 1)
+            #expect(asks(schedule.advice(after: brokeOff, patience: .seconds(45), since: start, now: start)))
         }
-        #expect(asks(schedule.advice(after: brokeOff, patience: .seconds(45), since: start, now: start)))
+    }
+
+    @Test("A try that brought less than a block is none of them either, and the next one is not made at once")
+    func meagre() {
+        var schedule = RetrySchedule()
+        var now = start
+        for _ in 0..<100 {
+            schedule.received(1)
+            schedule.failed(brokeOff, now: now, chance: 0)
+            let advice = schedule.advice(after: nil, patience: .seconds(45), since: now, now: now)
+            now += RetryPolicy().firstDelay
+            #expect(waits(advice, until: now))
+            #expect(asks(schedule.advice(after: nil, patience: .seconds(45), since: now, now: now)))
+        }
+    }
+
+    @Test(
+        "Who was promised everything waits ten seconds for an origin that is gone, and as ever for a silent line",
+        arguments: [
+            (OriginFailure(.unreachable, "connection refused"), true, 10),
+            (OriginFailure(.unreachable, "no connection"), true, 10),
+            (OriginFailure(.unreachable, "connection refused"), false, 45), (.noAnswer, true, 45),
+            (OriginFailure(.interrupted, "silent for too long"), true, 45),
+        ] as [(OriginFailure, Bool, Int)])
+    func gone(failure: OriginFailure, isWhole: Bool, seconds: Int) {
+        var schedule = RetrySchedule()
+        schedule.failed(.origin(failure), now: start, chance: 1)
+        func advice(_ after: Duration) -> RetrySchedule.Advice {
+            schedule.advice(
+                after: nil, patience: .seconds(45), since: start, isWhole: isWhole, now: start + after)
+        }
+        #expect(!givesUp(advice(.seconds(seconds) - .milliseconds(1))) && givesUp(advice(.seconds(seconds))))
+        // It is waited for no longer than that, also where the next try would be later.
+        for second in 1..<9 { schedule.failed(.origin(failure), now: start + .seconds(second), chance: 1) }
+        if seconds == 10 { #expect(waits(advice(.seconds(9)), until: start + .seconds(10))) }
+    }
+
+    @Test("An origin that falls silent, and is gone only then, is waited for ten seconds from there on")
+    func goneLater() {
+        var schedule = RetrySchedule()
+        schedule.failed(.origin(.noAnswer), now: start + .seconds(20), chance: 0)
+        schedule.failed(.origin(OriginFailure(.unreachable, "refused")), now: start + .seconds(21), chance: 0)
+        func advice(_ after: Duration) -> RetrySchedule.Advice {
+            schedule.advice(after: nil, patience: .seconds(45), since: start, isWhole: true, now: start + after)
+        }
+        #expect(!givesUp(advice(.seconds(30))) && givesUp(advice(.seconds(31))))
+        schedule.received(1)
+        schedule.failed(brokeOff, now: start + .seconds(40), chance: 0)
+        #expect(!givesUp(advice(.seconds(44))), "it is back")
     }
 
     // MARK: In the loader
@@ -191,6 +242,47 @@ struct RetryTests {
             return
         }
         #expect(state.fetches[next]?.start == present)
+    }
+
+    @Test(
+        "Who opens waits once for an origin that is busy for three seconds at most, and is told of any other refusal",
+        arguments: [
+            (429, 3, true), (503, 1, true), (503, 0, true), (503, 4, false), (500, 1, false), (429, nil, false),
+        ] as [(Int, Int?, Bool)])
+    func busyAtFirst(status: Int, retryAfter: Int?, isWaitedFor: Bool) {
+        var state = state()
+        let reader = state.addReader(0..<10_000_000)
+        let busy = FetchFailure.origin(OriginFailure(.refused(status: status, retryAfter: retryAfter), "busy"))
+        func fails(at now: ContinuousClock.Instant) -> Bool {
+            guard case (.fetch(let fetch), _) = state.step(reader, now: now) else { return false }
+            _ = state.receiverEnded(fetch, busy, now: now, chance: 0)
+            return true
+        }
+        #expect(fails(at: start))
+        let (step, effects) = state.step(reader, now: start)
+        guard isWaitedFor, let seconds = retryAfter else {
+            guard case .failed = step else {
+                Issue.record("it is told at once")
+                return
+            }
+            return
+        }
+        let time = start + .seconds(seconds)
+        if seconds > 0 {
+            #expect(effects.alarms.map(\.time) == [time])
+            // Woken for another reason, it waits on.
+            guard case (.wait, _) = state.step(reader, now: time - .milliseconds(1)) else {
+                Issue.record("it waits")
+                return
+            }
+            #expect(fails(at: time), "it asks again")
+        } else if case .fetch(let fetch) = step {
+            _ = state.receiverEnded(fetch, busy, now: start, chance: 0)
+        }
+        guard case (.failed, _) = state.step(reader, now: time) else {
+            Issue.record("once is enough")
+            return
+        }
     }
 
     @Test("A signal wakes everybody who waits for it")

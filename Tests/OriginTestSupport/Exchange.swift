@@ -20,6 +20,8 @@ package struct Exchange: Sendable {
     /// The connection it came by, from 0 in the order they were accepted.
     package let connection: Int
     package internal(set) var phase = Phase.answering
+    /// Whether its connection has ended since, by whichever side.
+    package internal(set) var isConnectionClosed = false
     /// The bytes of the body that the socket has taken.
     package internal(set) var bodyBytesSent: Int64 = 0
 }

@@ -46,6 +46,16 @@ final class ExchangeLog: Sendable {
         return result
     }
 
+    /// A connection has ended.
+    func close(connection: Int) {
+        state.withLock { state in
+            for number in state.exchanges.indices where state.exchanges[number].connection == connection {
+                state.exchanges[number].isConnectionClosed = true
+            }
+        }
+        wakeWatchers()
+    }
+
     /// Waits until the condition holds, or the task is cancelled.
     func wait(until condition: @escaping Condition) async {
         let watcher = state.withLock { state in

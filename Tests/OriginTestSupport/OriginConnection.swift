@@ -14,6 +14,7 @@ struct OriginConnection {
     private static let pieceSize: Int64 = 16 * 1024
 
     func serve() {
+        defer { log.close(connection: number) }
         while let head = readHead(), let (exchange, answer) = log.record(head: head, connection: number) {
             let ending = carryOut(answer, exchange)
             log.update(exchange) { $0.phase = ending == .gone ? .abandoned : .done }

@@ -114,19 +114,30 @@ struct CancelTests {
         await server.wait { $0.count == 50 && $0.allSatisfy { $0.phase == .abandoned || $0.phase == .done } }
     }
 
-    @Test("Cancelled at any moment each wait ends exactly once", arguments: 0..<100)
-    func races(_ turns: Int) async throws {
-        let resource = ScriptedResource(length: 400_000)
-        let server = try ScriptedOrigin(resource)
+    @Test("Cancelled at any moment, by the task and by the answer at once, each wait ends exactly once")
+    func races() async throws {
+        let server = try Self.held(Gate(), at: 300_000)
         let origin = CurlOrigin.make()
-        let task = Task { try await origin.send(OriginRequest(url: server.url())).allBytes() }
-        for _ in 0..<turns * 5 { await Task.yield() }
-        task.cancel()
-        // A continuation resumed twice traps; one never resumed runs into the time limit.
-        do {
-            #expect(try await task.value == resource.media.bytes(0..<400_000))
-        } catch {
-            #expect(error is CancellationError)
+        for turn in 0..<100 {
+            let task = Task {
+                let response = try await origin.send(OriginRequest(url: server.url()))
+                await withTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        await #expect(throws: CancellationError.self) { try await response.allBytes() }
+                    }
+                    group.addTask {
+                        await server.wait { $0[turn].bodyBytesSent >= turn * 3000 }
+                        response.cancel()
+                    }
+                }
+            }
+            // From the first byte on its way to the last one before the gate, which nobody opens.
+            await server.wait { $0.count > turn && $0[turn].bodyBytesSent >= turn * 3000 }
+            task.cancel()
+            // A continuation resumed twice traps; one never resumed runs into the time limit.
+            if case .failure(let error) = await task.result { #expect(error is CancellationError) }
+            await server.wait { $0[turn].phase == .abandoned }
         }
+        #expect(server.exchanges.count == 100)
     }
 }

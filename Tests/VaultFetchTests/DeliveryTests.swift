@@ -140,10 +140,22 @@ struct DeliveryTests {
     @Test("An answer outlives the variable that held the client, and no longer")
     func lifetime() async throws {
         let resource = ScriptedResource(length: 1_000_000)
-        let server = try ScriptedOrigin(resource)
-        var response: (any OriginResponse)? = try await CurlOrigin.make().send(OriginRequest(url: server.url()))
+        let gate = Gate()
+        let server = try ScriptedOrigin(resource, holdingAt: 500_000, gate)
+        weak var client: CurlOrigin?
+        var response: (any OriginResponse)? = try await {
+            let origin = CurlOrigin.make()
+            client = origin
+            return try await origin.send(OriginRequest(url: server.url()))
+        }()
+        await server.wait { $0[0].phase == .held || $0[0].phase == .blocked }
+        gate.open()
         #expect(try await response?.allBytes() == resource.media.bytes(0..<1_000_000))
+        // The kept connection ends with the client's thread, which ends with the last answer.
+        #expect(client != nil && !server.exchanges[0].isConnectionClosed)
         response = nil
+        await server.wait { $0[0].isConnectionClosed }
+        #expect(client == nil)
     }
 
     @Test("Shut down, a client ends what runs and refuses what comes")

@@ -238,11 +238,13 @@ struct ResponseCheckTests {
     }
 
     @Test(
-        "Retry-After is seconds, or a date that counts from the answer's own",
+        "Retry-After is seconds, or a date that counts from the answer's own, and a week at most",
         arguments: [
             (["Retry-After": "0"], 0), (["Retry-After": "120"], 120), (["Retry-After": "-1"], nil),
             (["Retry-After": "soon"], nil), ([:], nil),
-            (["Retry-After": "99999999999999999999"], .some(Int.max)),
+            (["Retry-After": "99999999999999999999"], 604_800), (["Retry-After": "604801"], 604_800),
+            (["Retry-After": "604799"], 604_799), (["Retry-After": "9223372036854775807"], 604_800),
+            (["Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT", "Date": "Sun, 06 Nov 1994 08:49:37 GMT"], 604_800),
             (["Retry-After": "Sun, 06 Nov 1994 08:50:37 GMT", "Date": "Sun, 06 Nov 1994 08:49:37 GMT"], 60),
             (["Retry-After": "Sun, 06 Nov 1994 08:48:37 GMT", "Date": "Sun, 06 Nov 1994 08:49:37 GMT"], 0),
             (["Retry-After": "Wed, 01 Mar 2000 00:00:00 GMT", "Date": "Mon, 28 Feb 2000 00:00:00 GMT"], 172_800),

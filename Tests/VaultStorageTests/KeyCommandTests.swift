@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import VaultCrypto
 import VaultModel
@@ -18,6 +19,19 @@ struct KeyCommandTests {
         let bytes = unsafe key.withBytes { unsafe Array(UnsafeBufferPointer(start: $0, count: SecretKey.byteCount)) }
         #expect(bytes == Array(Self.text.utf8))
     }
+
+    #if os(Linux)
+    @Test("It gets no descriptor of this process, whatever that has open")
+    func descriptors() throws {
+        // As another library leaves one open: for every command that is started.
+        let open = fcntl(STDERR_FILENO, F_DUPFD, 40)
+        defer { close(open) }
+        try #require(open >= 40 && fcntl(open, F_GETFD) & FD_CLOEXEC == 0)
+        // The shell looks at its own; one opened for the look alone is below ten.
+        let seen = "for n in /proc/self/fd/*; do case ${n##*/} in [0-9]) ;; *) exit 1;; esac; done"
+        _ = try KeyCommand.key("\(seen); test ! -e /proc/self/fd/\(open) && printf \(Self.text)")
+    }
+    #endif
 
     @Test(
         "A command that fails or prints anything else gives no key",

@@ -33,6 +33,11 @@ extension ResourceLoader {
 }
 
 extension ResourceLoader {
+    /// Waits for a player's bytes, before which downloads stand back.
+    func waitAsPlayer(_ reader: ReaderState.ID) async throws {
+        try await precedence.waiting(at: addresses.current.url.origin) { try await waitForWake(reader) }
+    }
+
     /// Wakes a reader at a time, so that it looks again.
     func wake(_ reader: ReaderState.ID, at time: ContinuousClock.Instant) {
         Task { [weak self] in

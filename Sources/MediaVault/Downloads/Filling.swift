@@ -9,8 +9,8 @@ final class Filling: Sendable {
     private let work = Locked(Work())
 
     private struct Work {
-        /// What no lane has taken yet, in ascending order.
-        var pieces: ArraySlice<ByteRange> = []
+        /// What no lane has taken yet.
+        var plan = DownloadPlan()
         /// Every fetch that a lane took bytes from.
         var fetches: Set<FetchState.ID> = []
         /// What was held before: it costs the origin nothing.
@@ -103,7 +103,7 @@ final class Filling: Sendable {
         let missing = length.map { begun < $0 ? held.gaps(in: begun..<$0) : [] } ?? []
         work.withLock { work in
             work.heldBefore = held
-            work.pieces = DownloadPlan.pieces(of: missing, connections: options.connections)[...]
+            work.plan = DownloadPlan(missing: missing, connections: options.connections)
         }
     }
 
@@ -128,7 +128,7 @@ final class Filling: Sendable {
     }
 
     private func takePiece() -> Lane? {
-        guard let piece = work.withLock({ $0.pieces.popFirst() }) else { return nil }
+        guard let piece = work.withLock({ $0.plan.next() }) else { return nil }
         return Lane(reader: loader.change { ($0.addReader(piece), Effects()) }, position: piece.lowerBound)
     }
 
@@ -136,7 +136,7 @@ final class Filling: Sendable {
         var walk = Walk(loader, lane.reader, from: lane.position)
         var isPatient = false
         while true {
-            try await loader.precedence.standBack()
+            try await loader.precedence.standBack(at: loader.addresses.current.url.origin)
             tellIfDue()
             if !isPatient { isPatient = becomePatient(lane) }
             switch try await walk.next(noting: note) {

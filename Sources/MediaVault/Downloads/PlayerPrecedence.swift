@@ -10,47 +10,86 @@ final class PlayerPrecedence: Sendable {
     var delayCount: Int { delays.load(ordering: .relaxed) }
 
     /// Waits for bytes on behalf of a player.
-    func waiting(_ wait: () async throws -> Void) async throws {
-        let id = players.withLock { $0.begin(now: .now) }
+    ///
+    /// - Parameter origin: whose bytes it waits for.
+    func waiting(at origin: String, _ wait: () async throws -> Void) async throws {
+        let id = players.withLock { $0.begin(at: origin, now: .now) }
         defer { players.withLock { $0.end(id, now: .now) } }
         try await wait()
     }
 
-    /// Returns when no player waits.
+    /// Returns when a download of an origin's may go on.
     ///
     /// - Throws: `CancellationError` where the task was cancelled.
-    func standBack() async throws {
-        while players.withLock({ $0.goFirst(now: .now) }) {
+    func standBack(at origin: String) async throws {
+        while players.withLock({ $0.goFirst(before: origin, now: .now) }) {
             delays.add(1, ordering: .relaxed)
             try await Task.sleep(for: .milliseconds(50))
         }
     }
 }
 
-/// Who waits for bytes, and since when: a value.
+/// Who waits for bytes of which origin, and since when: a value.
+///
+/// Downloads stand back for a while at a time, and never for good: a player whose origin is slow waits all the time, and
+/// gains nothing by what others leave.
 struct WaitingPlayers {
-    private var waiting: [Int: ContinuousClock.Instant] = [:]
+    /// The players of one origin.
+    private struct Group {
+        var waiting: [Int: ContinuousClock.Instant] = [:]
+        /// When the last wait ended that was not given up on.
+        var lastEnd: ContinuousClock.Instant?
+        /// Since when there has been no longer time than ``pause`` in which none of them waited.
+        var busySince: ContinuousClock.Instant
+
+        /// Whether one of them waits for an origin that is not silent, or has had bytes a moment ago.
+        func isBusy(now: ContinuousClock.Instant) -> Bool {
+            waiting.values.contains { now - $0 < WaitingPlayers.patience }
+                || lastEnd.map { now - $0 < WaitingPlayers.pause } ?? false
+        }
+    }
+
+    private var groups: [String: Group] = [:]
+    private var origins: [Int: String] = [:]
     private var lastID = 0
-    private var lastEnd: ContinuousClock.Instant?
 
     /// A player that reads as fast as bytes come waits again at once.
     static let pause: Duration = .milliseconds(150)
-    /// An origin that gives a player nothing for so long does not keep downloads from others.
+    /// An origin that gives a player nothing for so long does not keep downloads from it.
     static let patience: Duration = .seconds(5)
+    /// After so long a download of the same origin has its turn, and how long that is.
+    static let stand: Duration = .seconds(5)
+    static let turn: Duration = .seconds(1)
+    /// A download of another origin, which may share the player's line, stands back for so long and then goes on.
+    static let courtesy: Duration = .seconds(1)
 
-    mutating func begin(now: ContinuousClock.Instant) -> Int {
+    mutating func begin(at origin: String, now: ContinuousClock.Instant) -> Int {
         lastID += 1
-        waiting[lastID] = now
+        origins[lastID] = origin
+        var group = groups[origin] ?? Group(busySince: now)
+        if !group.isBusy(now: now) { group.busySince = now }
+        group.waiting[lastID] = now
+        groups[origin] = group
         return lastID
     }
 
     mutating func end(_ id: Int, now: ContinuousClock.Instant) {
-        guard let since = waiting.removeValue(forKey: id), now - since < Self.patience else { return }
-        lastEnd = now
+        guard let origin = origins.removeValue(forKey: id), var group = groups[origin],
+            let since = group.waiting.removeValue(forKey: id)
+        else { return }
+        if now - since < Self.patience { group.lastEnd = now }
+        groups[origin] = group
+        groups = groups.filter { !$0.value.waiting.isEmpty || $0.value.isBusy(now: now) }
     }
 
-    /// Whether players have the origin's bytes before downloads now.
-    func goFirst(now: ContinuousClock.Instant) -> Bool {
-        waiting.values.contains { now - $0 < Self.patience } || lastEnd.map { now - $0 < Self.pause } ?? false
+    /// Whether players have the bytes before a download of this origin's now.
+    func goFirst(before origin: String, now: ContinuousClock.Instant) -> Bool {
+        groups.contains { player, group in
+            guard group.isBusy(now: now) else { return false }
+            let busy = now - group.busySince
+            guard player == origin else { return busy < Self.courtesy }
+            let rounds = Int64(busy / (Self.stand + Self.turn))
+            return busy - (Self.stand + Self.turn) * rounds < Self.stand
+        }
     }
 }

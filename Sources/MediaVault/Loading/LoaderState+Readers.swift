@@ -80,8 +80,11 @@ extension LoaderState {
     }
 
     /// A reader gets what its answer promises: another range than it asked for, where the origin cannot jump.
-    mutating func place(_ id: ReaderState.ID, _ range: ByteRange) {
+    ///
+    /// - Parameter isWhole: whether it asked for everything, without a range.
+    mutating func place(_ id: ReaderState.ID, _ range: ByteRange, isWhole: Bool = false) {
         let end = min(range.upperBound, information?.length ?? .max)
+        readers[id]?.isWhole = isWhole
         readers[id]?.position = range.lowerBound
         readers[id]?.end = end
     }

@@ -5,6 +5,7 @@ extension LoaderState {
     /// A reader has its answer's head: from now on it waits for an origin that fails, within reason.
     mutating func begin(_ id: ReaderState.ID, isDownload: Bool) -> Effects {
         readers[id]?.patience = isDownload ? retry.policy.downloadPatience : retry.policy.patience
+        if isDownload { readers[id]?.isWhole = false }
         return Effects()
     }
 
@@ -21,10 +22,23 @@ extension LoaderState {
         _ now: ContinuousClock.Instant
     ) -> (Step, Effects) {
         var effects = Effects()
+        var failure = failure
+        // An origin that is busy for a moment is waited for once by who has not begun; then that one is told.
+        if reader.patience == .zero, reader.busyUntil == nil,
+            let time = failure.flatMap({ retry.waitAtFirst(after: $0) })
+        {
+            reader.busyUntil = time
+            failure = nil
+        }
+        if let time = reader.busyUntil, now < time {
+            effects.alarms.append((id, time))
+            return (.wait, effects)
+        }
         if failure != nil || retry.isInTrouble { reader.troubledSince = reader.troubledSince ?? now }
         let isOpening = failure?.isOfConnection ?? retry.isOfConnection
         let patience = max(reader.patience, isOpening ? reader.openingPatience : .zero)
-        switch retry.advice(after: failure, patience: patience, since: reader.troubledSince ?? now, now: now)
+        switch retry.advice(
+            after: failure, patience: patience, since: reader.troubledSince ?? now, isWhole: reader.isWhole, now: now)
         {
         case .giveUp(let failure): return (.failed(failure), effects)
         case .wait(let time):

@@ -21,6 +21,10 @@ struct ReaderState {
     var patience: Duration = .zero
     /// The same before it has begun, where the connection fails of an origin that answered lately.
     var openingPatience: Duration = .zero
+    /// Whether its answer promised all there is, without a range.
+    var isWhole = false
+    /// Until when it waits, before it has begun, for an origin that is busy for a moment; in the past where it has waited.
+    var busyUntil: ContinuousClock.Instant?
     /// Since when it waits for one; nil while all is well.
     var troubledSince: ContinuousClock.Instant?
     /// Where the bytes it has had came from, and where those come from that it has now.

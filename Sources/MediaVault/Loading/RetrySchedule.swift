@@ -15,7 +15,9 @@ struct RetrySchedule {
     private var failures = 0
     private var last: FetchFailure?
     private var notBefore: ContinuousClock.Instant?
-    /// The failures of the last minute that little came of, the oldest first.
+    /// Since when the origin has been gone; nil while it is not.
+    private var goneSince: ContinuousClock.Instant?
+    /// The failures of the last minute that nothing came of, the oldest first.
     private var wasted: [ContinuousClock.Instant] = []
     /// New bytes since the last failure.
     private var news: Int64 = 0
@@ -34,6 +36,7 @@ struct RetrySchedule {
         news += count
         failures = 0
         notBefore = nil
+        goneSince = nil
     }
 
     /// A fetch failed.
@@ -41,12 +44,14 @@ struct RetrySchedule {
     /// - Parameter chance: from 0 to 1.
     mutating func failed(_ failure: FetchFailure, now: ContinuousClock.Instant, chance: Double) {
         wasted.removeAll { now - $0 >= .seconds(60) }
-        if news < RetryPolicy.worthwhile { wasted.append(now) }
+        if news == 0 { wasted.append(now) }
+        let isMeagre = (1..<RetryPolicy.worthwhile).contains(news)
         news = 0
         last = failure
+        goneSince = RetryPolicy.isGone(failure) ? goneSince ?? now : nil
         guard RetryPolicy.isWorthAnotherTry(failure) else { return }
         failures += 1
-        var delay = policy.delay(failures: failures, chance: chance)
+        var delay = isMeagre ? policy.firstDelay : policy.delay(failures: failures, chance: chance)
         if case .origin(let failure) = failure, case .refused(_, let seconds?) = failure.kind {
             // Not all who were told the same time come back in the same instant.
             delay = max(delay, .seconds(seconds) + .milliseconds(500) * chance)
@@ -67,8 +72,10 @@ struct RetrySchedule {
     ///   - failure: what the fetch that it waited for ended with, where it has not been told.
     ///   - patience: how long it waits for one byte; nothing where it has not begun.
     ///   - since: when its troubles began.
+    ///   - isWhole: whether it was promised everything, and has no other way to learn that its origin is gone.
     func advice(
-        after failure: FetchFailure?, patience: Duration, since: ContinuousClock.Instant, now: ContinuousClock.Instant
+        after failure: FetchFailure?, patience: Duration, since: ContinuousClock.Instant, isWhole: Bool = false,
+        now: ContinuousClock.Instant
     ) -> Advice {
         if let failure, patience == .zero || !RetryPolicy.isWorthAnotherTry(failure) { return .giveUp(failure) }
         guard patience > .zero else {
@@ -77,8 +84,15 @@ struct RetrySchedule {
             return .giveUp(last)
         }
         guard isInTrouble, let last else { return .ask }
-        if now - since >= patience { return .giveUp(last) }
+        var end = since + patience
+        if isWhole, let goneSince { end = min(end, max(since, goneSince) + policy.patienceWithGone) }
+        if now >= end { return .giveUp(last) }
         guard let notBefore, notBefore > now else { return .ask }
-        return .wait(until: min(notBefore, since + patience))
+        return .wait(until: min(notBefore, end))
+    }
+
+    /// Until when who opens a title waits for an origin that said it was busy for a moment; nil where it is told at once.
+    func waitAtFirst(after failure: FetchFailure) -> ContinuousClock.Instant? {
+        RetryPolicy.isBusyForAMoment(failure) ? notBefore : nil
     }
 }

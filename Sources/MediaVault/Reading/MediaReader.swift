@@ -119,7 +119,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
             case .open(let segment, let run):
                 let wanted = run.clamped(to: position..<Swift.min(end, chunkEnd(position, count, segment)))
                 if let bytes = try await open(wanted, of: segment) { return advance(bytes) }
-            case .wait, .fetch: try await loader.precedence.waiting { try await loader.waitForWake(id) }
+            case .wait, .fetch: try await loader.waitAsPlayer(id)
             case .changed: throw Self.changed(loader.url, position)
             case .hole(_, let isDamage): throw Self.hole(at: position, isDamage: isDamage)
             case .failed(let failure): throw failure.vaultError(for: loader.url, at: position)

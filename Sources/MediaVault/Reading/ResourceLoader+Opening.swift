@@ -125,14 +125,13 @@ extension ResourceLoader {
     private func reachFirstByte(
         _ id: ReaderState.ID, _ position: Int64, _ isCut: Bool, _ isDownload: Bool
     ) async throws -> Bool {
-        let wait = { try await self.waitForWake(id) }
         while true {
             if isCut, look({ !$0.present.contains(position) && $0.information?.length != position }) {
                 throw MediaReader.hole(at: position, isDamage: look { $0.map.damaged.contains(position) })
             }
             switch step(id) {
             case .take, .open, .finished: return true
-            case .wait, .fetch: if isDownload { try await wait() } else { try await precedence.waiting(wait) }
+            case .wait, .fetch: if isDownload { try await waitForWake(id) } else { try await waitAsPlayer(id) }
             case .changed: return false
             case .hole(_, let isDamage): throw MediaReader.hole(at: position, isDamage: isDamage)
             case .failed(let failure): throw failure.vaultError(for: url, at: position)
@@ -150,7 +149,7 @@ extension ResourceLoader {
         let promised = range ?? 0..<Int64.max
         // The origin can jump after all, though the reader began at byte 0: it is opened anew.
         guard isWhole || look({ $0.readers[id]?.position == promised.lowerBound }) else { return nil }
-        change { ($0.place(id, promised), Effects()) }
+        change { ($0.place(id, promised, isWhole: requested == .whole), Effects()) }
         var given = range
         if isCut, requested != .whole, let wanted = range {
             let run = look { $0.present.run(at: wanted.lowerBound) }

@@ -8,6 +8,8 @@ package struct CurlConfiguration: Sendable {
     package var stallTimeout: Duration
     /// Whether a host, as ``MediaURL`` spells it, may be private though somebody else than the operator led to it.
     package var allowsPrivate: @Sendable (_ host: String) -> Bool = { _ in false }
+    /// The file of authorities whose certificates are trusted, in place of the system's; nil is the system's.
+    package var authorities: String?
     /// Where this process listens itself: asking there would go in a circle.
     package var ownListeners = OwnListeners()
 

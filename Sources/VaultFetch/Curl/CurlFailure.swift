@@ -1,5 +1,10 @@
 import CCurl
-import VaultModel
+package import VaultModel
+
+extension OriginFailure {
+    /// Nothing was heard, not even a refusal: the origin may be there, behind a line that is down for a while.
+    package static let noAnswer = OriginFailure(.unreachable, "no answer in time")
+}
 
 /// What libcurl's results mean to a caller.
 enum CurlFailure {
@@ -11,7 +16,7 @@ enum CurlFailure {
         case CURLE_COULDNT_RESOLVE_HOST: OriginFailure(.unreachable, "host name not found")
         case CURLE_COULDNT_CONNECT: OriginFailure(.unreachable, isRefused ? "connection refused" : "no connection")
         case CURLE_OPERATION_TIMEDOUT where headArrived: OriginFailure(.interrupted, "silent for too long")
-        case CURLE_OPERATION_TIMEDOUT: OriginFailure(.unreachable, "no answer in time")
+        case CURLE_OPERATION_TIMEDOUT: .noAnswer
         case CURLE_PEER_FAILED_VERIFICATION: OriginFailure(.unreachable, "its TLS certificate is not to be trusted")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ISSUER_ERROR,
             CURLE_SSL_CACERT_BADFILE, CURLE_SSL_INVALIDCERTSTATUS, CURLE_USE_SSL_FAILED:

@@ -93,13 +93,6 @@ import Glibc
         return result == CURLE_OK ? port : 0
     }
 
-    /// The socket of the connection that the transfer had, where that is still open.
-    var lastSocket: Int32? {
-        var socket = -1
-        let result = unsafe ccurl_get_long(pointer, CURLINFO_LASTSOCKET, &socket)
-        return result == CURLE_OK && socket >= 0 ? Int32(socket) : nil
-    }
-
     /// Goes on after a pause. libcurl may hand over what it kept before this returns.
     func resume() -> CURLcode {
         unsafe curl_easy_pause(pointer, CURLPAUSE_CONT)

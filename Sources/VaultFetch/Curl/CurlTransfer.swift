@@ -10,6 +10,8 @@ final class CurlTransfer {
     enum Outcome {
         /// The same request is sent there.
         case follow(MediaURL)
+        /// The request is sent once more, on a connection of its own: the kept one was not fit for it.
+        case again
         /// The transfer ends: with nil properly.
         case over(OriginFailure?)
     }
@@ -18,45 +20,45 @@ final class CurlTransfer {
     private static let mostDropped = 64 * 1024
 
     let transfer: Transfer
-    let hops: Int
+    let hop: Hop
     let handle: CurlHandle
     private let addresses: AddressGuard
-    private let url: MediaURL
+    private var url: MediaURL { hop.url }
     private var parser = HeadParser()
     private var hasHead = false
     private var hasNews = false
-    private var redirect: MediaURL?
+    /// Where the head leads, once it has come. Its body is not waited for.
+    private(set) var redirect: MediaURL?
     private var dropped = 0
     /// The sockets on which a connection was tried for this hop. libcurl tries several addresses at a time, and closes all
     /// but one: what it has closed may be anybody's by now.
     private var tried: [Int32] = []
+    /// Whether what came could be read as a head of HTTP.
+    private var hasReadHead = false
     /// Why a callback broke the transfer off.
     private var failure: OriginFailure?
     /// Since when nothing has come that counts: the head, or a byte of the body.
     private var silentSince = ContinuousClock.now
     private var isPaused = false
 
-    init(_ transfer: Transfer, at url: MediaURL, hops: Int, _ configuration: CurlConfiguration) throws(OriginFailure) {
+    init(
+        _ transfer: Transfer, _ hop: Hop, _ configuration: CurlConfiguration, _ sockets: OpenSockets
+    ) throws(OriginFailure) {
         self.transfer = transfer
-        self.url = url
-        self.hops = hops
+        self.hop = hop
         addresses = AddressGuard(
             AddressPolicy(
-                reach: RedirectPolicy.reach(of: url, named: transfer.request.url, transfer.request.reach),
-                host: url.host, configuration))
+                reach: RedirectPolicy.reach(of: hop.url, named: transfer.request.url, transfer.request.reach),
+                host: hop.url.host, configuration), sockets)
         var handle = try CurlHandle()
-        try handle.set(fields: transfer.fields.lines(for: url))
+        try handle.set(fields: transfer.fields.lines(for: hop.url, hasLeft: hop.hasLeft))
         self.handle = handle
         try setTarget()
+        try setTrust(configuration)
         try setConduct(configuration)
         try setReceivers()
         try addresses.watch(self.handle)
     }
-
-    /// Whether the answer comes without TLS, which frames what it carries.
-    var isPlain: Bool { url.scheme == "http" }
-
-    var isAwaitingHead: Bool { !hasHead && redirect == nil }
 
     /// Wakes the reader where this hop has brought something since it was last asked.
     func deliver() {
@@ -83,16 +85,24 @@ final class CurlTransfer {
 
     /// What libcurl's result means after all that the callbacks have seen.
     func outcome(of result: CURLcode) -> Outcome {
-        if let failure { return .over(failure) }
         if let redirect { return .follow(redirect) }
+        if addresses.isDirty, !hop.isOnFreshConnection { return .again }
+        let failure = failure(of: result)
+        // What was not asked for may have come just behind the request: what is no head is not held against the answer.
+        if failure?.kind == .lied, addresses.isReused, !hasReadHead { return .again }
+        return .over(failure)
+    }
+
+    private func failure(of result: CURLcode) -> OriginFailure? {
+        if let failure { return failure }
         guard result == CURLE_OK else {
             // A host may have other addresses that are allowed; only where none of them answered the refusal counts.
             if let refusal = addresses.refusal, [CURLE_COULDNT_CONNECT, CURLE_ABORTED_BY_CALLBACK].contains(result) {
-                return .over(refusal)
+                return refusal
             }
-            return .over(CurlFailure.failure(result, headArrived: hasHead, isRefused: handle.wasRefused))
+            return CurlFailure.failure(result, headArrived: hasHead, isRefused: handle.wasRefused)
         }
-        return .over(hasHead ? nil : OriginFailure(.lied, "the answer has no head"))
+        return hasHead ? nil : OriginFailure(.lied, "the answer has no head")
     }
 
     // MARK: Setting up
@@ -104,10 +114,15 @@ final class CurlTransfer {
         try handle.set(CURLOPT_PROTOCOLS_STR, "http,https")
         try handle.set(CURLOPT_FOLLOWLOCATION, 0)
         try handle.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+        if hop.isOnFreshConnection { try handle.set(CURLOPT_FRESH_CONNECT, 1) }
+    }
+
+    private func setTrust(_ configuration: CurlConfiguration) throws(OriginFailure) {
         try handle.set(CURLOPT_SSL_VERIFYPEER, 1)
         try handle.set(CURLOPT_SSL_VERIFYHOST, 2)
         // Beside a folder of authorities libcurl reads their file anew for every connection: milliseconds, and megabytes.
-        if CurlLibrary.hasAuthoritiesFile { try handle.clear(CURLOPT_CAPATH) }
+        if configuration.authorities != nil || CurlLibrary.hasAuthoritiesFile { try handle.clear(CURLOPT_CAPATH) }
+        if let authorities = configuration.authorities { try handle.set(CURLOPT_CAINFO, authorities) }
     }
 
     private func setConduct(_ configuration: CurlConfiguration) throws(OriginFailure) {
@@ -149,7 +164,8 @@ final class CurlTransfer {
     private func receive(line: UnsafeRawBufferPointer) -> Int {
         do throws(OriginFailure) {
             guard let head = unsafe try parser.read(line) else { return line.count }
-            switch try RedirectPolicy.decide(on: head, from: url, hops: hops) {
+            hasReadHead = true
+            switch try RedirectPolicy.decide(on: head, from: url, hops: hop.count) {
             case .follow(let target): redirect = target
             case .deliver:
                 hasHead = true

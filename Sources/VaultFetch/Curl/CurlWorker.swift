@@ -12,6 +12,7 @@ final class CurlWorker {
     private let configuration: CurlConfiguration
     private let loop: CurlLoop
     private let multi: CurlMulti
+    private let sockets = OpenSockets()
     private var running: [ObjectIdentifier: CurlTransfer] = [:]
 
     /// - Returns: nil where libcurl cannot be used.
@@ -29,6 +30,7 @@ final class CurlWorker {
         while obey(loop.takeCommands()) {
             multi.perform()
             for (handle, result) in multi.ended() { end(handle, result) }
+            for curl in running.values { followAtOnce(curl) }
             for curl in running.values { curl.deliver() }
             endStalled(now: .now)
             multi.poll(atMost: running.isEmpty ? .seconds(60) : min(.seconds(1), configuration.stallTimeout))
@@ -46,7 +48,7 @@ final class CurlWorker {
         var goesOn = true
         for command in commands {
             switch command {
-            case .start(let transfer): launch(transfer, at: transfer.request.url, hops: 0)
+            case .start(let transfer): launch(transfer, Hop(transfer.request.url))
             case .resume(let transfer): resume(transfer)
             case .remove(let transfer):
                 if let curl = running.removeValue(forKey: ObjectIdentifier(transfer)) { multi.remove(curl.handle) }
@@ -56,10 +58,10 @@ final class CurlWorker {
         return goesOn
     }
 
-    private func launch(_ transfer: Transfer, at url: MediaURL, hops: Int) {
+    private func launch(_ transfer: Transfer, _ hop: Hop) {
         guard !transfer.isCancelled else { return }
         do throws(OriginFailure) {
-            let curl = try CurlTransfer(transfer, at: url, hops: hops, configuration)
+            let curl = try CurlTransfer(transfer, hop, configuration, sockets)
             guard multi.add(curl.handle) else { throw CurlHandle.unusable }
             running[ObjectIdentifier(transfer)] = curl
         } catch {
@@ -73,6 +75,14 @@ final class CurlWorker {
         if result != CURLE_OK { end(curl.handle.id, result) }
     }
 
+    /// Follows a redirect whose body has not come along with its head: nobody wants that body.
+    private func followAtOnce(_ curl: CurlTransfer) {
+        guard let target = curl.redirect else { return }
+        multi.remove(curl.handle)
+        running[ObjectIdentifier(curl.transfer)] = nil
+        launch(curl.transfer, curl.hop.following(to: target))
+    }
+
     private func endStalled(now: ContinuousClock.Instant) {
         for (id, curl) in running {
             guard let failure = curl.stall(after: configuration.stallTimeout, now: now) else { continue }
@@ -84,14 +94,11 @@ final class CurlWorker {
 
     private func end(_ handle: CurlHandle.ID, _ result: CURLcode) {
         guard let curl = running.values.first(where: { $0.handle.id == handle }) else { return }
-        // A connection that another has taken over already carries the other's answer.
-        if curl.isPlain, !running.values.contains(where: { $0 !== curl && $0.isAwaitingHead }) {
-            curl.handle.lastSocket.map { SpentConnection.endIfDirty($0) }
-        }
         multi.remove(curl.handle)
         running[ObjectIdentifier(curl.transfer)] = nil
         switch curl.outcome(of: result) {
-        case .follow(let url): launch(curl.transfer, at: url, hops: curl.hops + 1)
+        case .follow(let url): launch(curl.transfer, curl.hop.following(to: url))
+        case .again: launch(curl.transfer, curl.hop.onFreshConnection())
         case .over(let failure): curl.transfer.finish(failure)
         }
     }

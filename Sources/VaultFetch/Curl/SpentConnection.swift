@@ -4,14 +4,13 @@ import Darwin
 import Glibc
 #endif
 
-/// A connection whose answer has ended.
+/// A connection whose answer has ended, and that is to carry another request.
 enum SpentConnection {
-    /// Ends a connection on which an origin has sent more than its answer: used again, the rest would be taken for the
-    /// beginning of the next one. libcurl notices that only where both came in one piece.
-    static func endIfDirty(_ socket: Int32) {
+    /// Whether something waits on it that nobody has asked for, or its end: bytes that lie there before a request goes out
+    /// would be taken for the beginning of the answer. libcurl takes such a connection for a living one.
+    static func isDirty(_ socket: Int32) -> Bool {
         var byte: UInt8 = 0
-        guard unsafe recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0 else { return }
-        // libcurl, which owns the descriptor, finds the connection dead and closes it.
-        _ = shutdown(socket, Int32(SHUT_RDWR))
+        let count = unsafe recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+        return count >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
     }
 }

@@ -33,11 +33,13 @@ package struct RequestFields: Sendable {
 
     /// The lines for a request to `url`, in libcurl's spelling. Fields of the caller's and credentials go only to the
     /// origin that they were given for.
-    func lines(for url: MediaURL) -> [String] {
+    ///
+    /// - Parameter hasLeft: whether a redirect has led to another origin on the way: then they go nowhere any more.
+    func lines(for url: MediaURL, hasLeft: Bool = false) -> [String] {
         var lines = ["Accept-Encoding: identity"]
         if let range = request.range { lines.append("Range: \(range)") }
         lines += Self.conditions(request).map { "\($0.name): \($0.value)" }
-        guard url.scheme == request.url.scheme, url.host == request.url.host,
+        guard !hasLeft, url.scheme == request.url.scheme, url.host == request.url.host,
             url.effectivePort == request.url.effectivePort
         else { return lines }
         // libcurl sends a field without a value only where a semicolon stands for the colon.

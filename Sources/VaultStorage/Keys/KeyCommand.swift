@@ -2,6 +2,7 @@ package import VaultCrypto
 import VaultModel
 
 #if canImport(Glibc)
+import CFile
 import Glibc
 #elseif canImport(Darwin)
 import Darwin
@@ -64,6 +65,10 @@ package enum KeyCommand {
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+        #if canImport(Glibc)
+        // Whatever another part of the process has left open: a secret manager gets none of it.
+        _ = unsafe cfile_close_from(&actions, STDERR_FILENO + 1)
+        #endif
         let arguments = ["/bin/sh", "-c", command]
         // Copies that live until the child has its own.
         var pointers: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]

@@ -151,24 +151,28 @@ struct LyingOriginTests {
         #expect(try await fixture.stored() == [edge - 50_000..<edge + 50_000, (5 << 30) - 1..<5 << 30])
     }
 
-    @Test("Bytes after the end of the answer are not the film's, and the connection is not used again")
-    func extraBytes() async throws {
+    @Test("Bytes after the end of the answer are not the film's, whenever they come", arguments: [true, false])
+    func extraBytes(comeLate: Bool) async throws {
         let fixture = try await fixture()
+        let gate = Gate()
+        let lies = Array("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlies".utf8)
         fixture.origin.answer { [resource = fixture.resource] request in
             var answer = resource.answer(to: request)
-            let lies = Array("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlies".utf8)
-            guard case .media(let media, let range) = answer.body.first else { return answer }
-            // The last piece, so that both come together.
+            guard request.number == 0, case .media(let media, let range) = answer.body.first else { return answer }
+            // The last piece, so that both come together; or nothing before the answer is over.
             let cut = range.upperBound - 1000
-            answer.body = [
-                .media(media, range.lowerBound..<cut), .bytes(media.bytes(cut..<range.upperBound) + lies),
-            ]
+            let end = media.bytes(cut..<range.upperBound)
+            let rest: [ScriptedStep] = comeLate ? [.bytes(end), .hold(gate), .bytes(lies)] : [.bytes(end + lies)]
+            answer.body = [.media(media, range.lowerBound..<cut)] + rest
             return answer
         }
         let vault = try await fixture.openHasty()
         #expect(try await fixture.read(vault, .closed(first: 0, last: 99_999)) == 0..<100_000)
+        gate.open()
+        await fixture.origin.wait { $0[0].phase == .done || $0[0].phase == .abandoned }
+        #expect(fixture.origin.exchanges[0].bodyBytesSent == 100_000 + Int64(lies.count), "they were sent")
         #expect(try await fixture.read(vault) == 0..<Lie.length)
-        #expect(fixture.origin.exchanges.count == 2)
+        #expect(fixture.origin.exchanges.map(\.connection) == [0, 1])
         await vault.close()
         #expect(try await fixture.stored() == [0..<Lie.length])
     }

@@ -61,6 +61,31 @@ struct RefusingOriginTests {
         await vault.close()
     }
 
+    @Test("An origin that is busy for a second is waited for before a player is told", arguments: [429, 503])
+    func busyForAMoment(_ status: Int) async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            request.number == 0
+                ? ScriptedAnswer(status, fields: ["Content-Length": "0", "Retry-After": "1"])
+                : resource.answer(to: request)
+        }
+        let vault = try await fixture.openHasty()
+        #expect(try await fixture.read(vault) == 0..<length)
+        #expect(fixture.ranges.count == 2)
+        await vault.close()
+    }
+
+    @Test("One that stays busy is asked twice, and the player is told")
+    func busyForGood() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        fixture.origin.answer { _ in ScriptedAnswer(429, fields: ["Content-Length": "0", "Retry-After": "1"]) }
+        let vault = try await fixture.openHasty()
+        let reception = await fixture.receive(vault)
+        #expect(reception.error?.originStatus == 429 && reception.error?.retryAfter == 1)
+        #expect(fixture.origin.exchanges.count == 2)
+        await vault.close()
+    }
+
     @Test("A redirect to where one is refused is a refusal")
     func redirectedRefusal() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))

@@ -134,6 +134,59 @@ struct SlowOriginTests {
         #expect(try await fixture.stored() == [0..<length])
     }
 
+    @Test("A line that breaks each 100 KB brings everything, without a pause", arguments: [100_000, 256_000] as [Int64])
+    func breaks(each bytes: Int64) async throws {
+        let length = bytes * 60
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            answer.cut(at: bytes, by: .close)
+            return answer
+        }
+        // More would be waited for than this where breaks were held against the line.
+        let vault = try await fixture.openHasty(patience: .seconds(20))
+        #expect(try await fixture.read(vault) == 0..<length)
+        #expect(fixture.origin.exchanges.count == 60 && fixture.bytesSent == length)
+        await vault.close()
+    }
+
+    @Test("An origin that has gone is told in time to who was promised everything, and waited for by who has a range")
+    func gone() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        let gate = Gate()
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            answer.insert(.hold(gate), at: 100_000)
+            return answer
+        }
+        var options = VaultOptions()
+        options.retry.patienceWithGone = .milliseconds(500)
+        options.retry.patience = .seconds(250)
+        let vault = try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)
+        let (whole, range) = (try await vault.read(fixture.url), try await vault.read(fixture.url, range: .from(0)))
+        func rest(of reader: MediaReader) async -> (Int64, VaultError?) {
+            var end: Int64 = 0
+            do {
+                while let bytes = try await reader.next() { end += Int64(bytes.count) }
+                return (end, nil)
+            } catch {
+                return (end, error as? VaultError)
+            }
+        }
+        async let waiting = rest(of: range)
+        async let told = rest(of: whole)
+        await fixture.origin.wait { $0.first?.phase == .held }
+        while try await vault.status().bytesFetched < 100_000 { try await Task.sleep(for: .milliseconds(5)) }
+        fixture.origin.stop()
+        let (end, error) = await told
+        #expect(end == 100_000 && error?.code == .unreachable)
+        try fixture.origin.start()
+        gate.open()
+        let (all, failure) = await waiting
+        #expect(all == length && failure == nil)
+        await vault.close()
+    }
+
     @Test("Eight readers of an origin that fails ask no more often than one (C7)")
     func noStorm() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))

@@ -1,0 +1,156 @@
+import Foundation
+import Testing
+import VaultModel
+
+@testable import VaultFetch
+
+/// Origins with certificates of an authority that was made for the test.
+@Suite("Whom an origin's certificate makes it", .soon)
+struct TrustTests {
+    private static func origin(trusting authorities: String?) -> CurlOrigin {
+        var configuration = CurlConfiguration(userAgent: "MediaVault/test", connectTimeout: .seconds(20))
+        configuration.authorities = authorities
+        return CurlOrigin(configuration: configuration)
+    }
+
+    @Test("One that a trusted authority has given to this host is accepted")
+    func accepted() async throws {
+        let authority = try TestAuthority()
+        let server = try TLSOrigin(authority.certificate("good", for: "IP:127.0.0.1"))
+        let response = try await Self.origin(trusting: authority.path).send(OriginRequest(url: server.url))
+        #expect(response.head.status == 200)
+        #expect(try await !response.allBytes().isEmpty)
+    }
+
+    enum Fault: CaseIterable { case otherHost, expired, selfSigned, unknownAuthority }
+
+    @Test("One for another host, one that is over, one of its own making, and an unknown authority's are not",
+        arguments: Fault.allCases)
+    func refused(_ fault: Fault) async throws {
+        let authority = try TestAuthority()
+        let files =
+            switch fault {
+            case .otherHost: try authority.certificate("other", for: "IP:127.0.0.2,DNS:localhost")
+            case .expired: try authority.certificate("expired", for: "IP:127.0.0.1", days: -1)
+            case .selfSigned: try authority.selfSigned(for: "IP:127.0.0.1")
+            case .unknownAuthority: try TestAuthority().certificate("good", for: "IP:127.0.0.1")
+            }
+        let server = try TLSOrigin(files)
+        let failure = await #expect(throws: OriginFailure.self) {
+            try await Self.origin(trusting: authority.path).send(OriginRequest(url: server.url))
+        }
+        #expect(failure == OriginFailure(.unreachable, "its TLS certificate is not to be trusted"))
+    }
+
+    @Test("The system's authorities are asked where no others are named")
+    func system() async throws {
+        let authority = try TestAuthority()
+        let server = try TLSOrigin(authority.certificate("good", for: "IP:127.0.0.1"))
+        await #expect(throws: OriginFailure.self) {
+            try await Self.origin(trusting: nil).send(OriginRequest(url: server.url))
+        }
+    }
+}
+
+/// An authority whose certificates are made for a test, in a folder that goes with it.
+private final class TestAuthority {
+    /// A certificate and its key.
+    struct Files {
+        let certificate: String
+        let key: String
+        /// Keeps the folder.
+        let authority: TestAuthority
+    }
+
+    private let folder: URL
+
+    /// Its own certificate.
+    var path: String { file("authority.pem") }
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "vault-authority-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try run(
+            ["req", "-x509"] + Self.newKey + [
+                "-days", "2", "-subj", "/CN=An authority", "-keyout", file("authority.key"), "-out", path,
+            ])
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    /// A certificate of this authority's for names as they stand in `subjectAltName`.
+    func certificate(_ name: String, for names: String, days: Int = 2) throws -> Files {
+        let (request, extensions) = (file(name + ".csr"), file(name + ".ext"))
+        let files = Files(certificate: file(name + ".pem"), key: file(name + ".key"), authority: self)
+        try Data("subjectAltName=\(names)\n".utf8).write(to: URL(filePath: extensions))
+        try run(["req"] + Self.newKey + ["-subj", "/CN=An origin", "-keyout", files.key, "-out", request])
+        try run([
+            "x509", "-req", "-in", request, "-CA", path, "-CAkey", file("authority.key"), "-CAcreateserial",
+            "-days", "\(days)", "-extfile", extensions, "-out", files.certificate,
+        ])
+        return files
+    }
+
+    /// A certificate that nobody but its holder has signed.
+    func selfSigned(for names: String) throws -> Files {
+        let files = Files(certificate: file("self.pem"), key: file("self.key"), authority: self)
+        try run(
+            ["req", "-x509"] + Self.newKey + [
+                "-days", "2", "-subj", "/CN=An origin", "-addext", "subjectAltName=\(names)", "-keyout", files.key,
+                "-out", files.certificate,
+            ])
+        return files
+    }
+
+    private static let newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+
+    private func file(_ name: String) -> String { folder.appending(path: name).path }
+
+    private func run(_ arguments: [String]) throws {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/openssl")
+        process.arguments = arguments
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0, "\(arguments)")
+    }
+}
+
+/// An origin that speaks TLS on a loopback port, and answers everything with a page.
+private final class TLSOrigin {
+    let url: MediaURL
+    private let process = Process()
+    private let authority: TestAuthority
+    /// Its end would end the server.
+    private let input = Pipe()
+
+    init(_ files: TestAuthority.Files) throws {
+        authority = files.authority
+        let output = Pipe()
+        process.executableURL = URL(filePath: "/usr/bin/openssl")
+        process.arguments = [
+            "s_server", "-accept", "127.0.0.1:0", "-cert", files.certificate, "-key", files.key, "-www",
+        ]
+        process.standardInput = input
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        var told = ""
+        var port: Int?
+        while port == nil {
+            let more = output.fileHandleForReading.availableData
+            try #require(!more.isEmpty, "it did not begin: \(told)")
+            told += String(decoding: more, as: UTF8.self)
+            let line = told.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+                .first { $0.hasPrefix("ACCEPT 127.0.0.1:") }
+            port = line.flatMap { Int($0.dropFirst("ACCEPT 127.0.0.1:".count)) }
+        }
+        url = MediaURL(scheme: "https", host: "127.0.0.1", port: port, path: "/", query: nil)
+    }
+
+    deinit {
+        process.terminate()
+        process.waitUntilExit()
+    }
+}
