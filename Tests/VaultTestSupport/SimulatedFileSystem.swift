@@ -24,6 +24,7 @@ package final class SimulatedFileSystem: FileSystem {
         var calls: [FileOperation.Call] = []
         var faults: [Fault] = []
         var free: Int64?
+        var total: Int64?
         var observer: (@Sendable (FileOperation.Call) -> Void)?
 
         mutating func add(_ file: any StoredFile, path: String, durable: [UInt8]) -> Int {
@@ -73,6 +74,9 @@ package final class SimulatedFileSystem: FileSystem {
 
     /// Says from now on that so many bytes are free; nil says the truth.
     package func claimFree(_ bytes: Int64?) { state.withLock { $0.free = bytes } }
+
+    /// Says from now on that the disk has so many bytes in all; nil says nothing of it.
+    package func claimTotal(_ bytes: Int64?) { state.withLock { $0.total = bytes } }
 
     /// Calls `observer` before each call, on the caller's thread.
     package func observe(_ observer: (@Sendable (FileOperation.Call) -> Void)?) {
@@ -169,6 +173,8 @@ package final class SimulatedFileSystem: FileSystem {
         if let free = state.withLock({ $0.free }) { return free }
         return try real.freeBytes(at: path)
     }
+
+    package func totalBytes(at path: String) throws(FileFailure) -> Int64? { state.withLock { $0.total } }
 
     /// The number of the file at a path; one that nobody has changed so far is on the disk as it stands.
     private func adopt(_ path: String) throws(FileFailure) -> Int? {

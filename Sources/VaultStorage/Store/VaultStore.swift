@@ -42,11 +42,12 @@ package final class VaultStore: Sendable {
         var committed: Int64 = 0
         /// Changes that `catalog.backup` does not have yet.
         var changesSinceBackup = 0
-        var lastBackup: Int64 = 0
+        /// Not by the wall clock: that may be set back.
+        var lastBackup = ContinuousClock.now
         /// Bytes that were handed on and not stored, since the vault was opened.
         var passedThrough: Int64 = 0
-        /// Bytes of files that were evicted since then.
-        var evicted: Int64 = 0
+        /// What was evicted since then.
+        var evicted = EvictionTally()
         /// What has still to be erased in the index, its log and `catalog.backup`.
         var erasure: Erasure?
 
@@ -70,7 +71,6 @@ package final class VaultStore: Sendable {
         self.now = now
         segments = FolderSegmentStore(vault: folder, fileSystem: fileSystem)
         room = Room(folder: folder, fileSystem: fileSystem)
-        counters.withLock { $0.lastBackup = now() }
     }
 
     // MARK: Opening
