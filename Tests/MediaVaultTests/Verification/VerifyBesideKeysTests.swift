@@ -1,5 +1,7 @@
+import GRDB
 import OriginTestSupport
 import Testing
+import VaultCrypto
 import VaultModel
 import VaultStorage
 
