@@ -111,8 +111,8 @@ class Limits(VaultCase):
         self.assertLessEqual(vault.segment_bytes(), 2 * MEBIBYTE)
 
     def test_usage(self):
-        """A size without a number, and an age without a unit, are usage errors"""
-        for options in (["--max-size", "big"], ["--max-age", "90"], ["--min-free", "-1"]):
+        """A size without a number, and a size or an age without a unit, are usage errors"""
+        for options in (["--max-size", "big"], ["--max-size", "5"], ["--max-age", "90"], ["--min-free", "-1"]):
             self.assertEqual(self.vault.run("serve", *options).returncode, 2, options)
 
 

@@ -7,13 +7,14 @@ import Testing
 @Suite("Sizes and ages on the command line")
 struct RoomOptionTests {
     @Test(
-        "A size is a number of bytes, powers of 1024 or of 1000 (C16, X9)",
+        "A size is a number with its unit, powers of 1024 or of 1000; a bare number is none (C16, X9)",
         arguments: [
-            ("0", 0), ("1048576", 1_048_576), ("300MiB", 314_572_800), ("200MiB", 209_715_200), ("2GB", 2_000_000_000),
+            ("0", 0), ("5", nil), ("1048576", nil), ("5B", 5), ("5G", 5_000_000_000), ("5k", 5000), ("5T", 5_000_000_000_000),
+            ("300MiB", 314_572_800), ("200MiB", 209_715_200), ("2GB", 2_000_000_000),
             ("1KiB", 1024), ("1kB", 1000), ("7B", 7), ("3TiB", 3 << 40), ("1GiB", 1 << 30),
             ("", nil), ("MiB", nil), ("-1", nil), ("1.5GB", nil), ("1 GB", nil), ("1mib", nil), ("90d", nil),
-            ("9007199254740991", 9_007_199_254_740_991), ("9007199254740992", nil), ("9000000TiB", nil),
-            ("99999999999999999999", nil), ("１MB", nil),
+            ("9007199254740991B", 9_007_199_254_740_991), ("9007199254740992B", nil), ("9000000TiB", nil),
+            ("99999999999999999999B", nil), ("１MB", nil),
         ] as [(String, Int64?)])
     func size(_ text: String, _ bytes: Int64?) {
         #expect((try? SizeArgument.parse(text, "--max-size")) == bytes)
@@ -38,5 +39,14 @@ struct RoomOptionTests {
                 == RoomLimits(maxSize: 300 << 20, maxAge: 90 * 86_400, minFree: 1_000_000_000))
         #expect(try RoomOptions.parse(["--max-size", "0"]).limits() == RoomLimits(maxSize: 0))
         #expect(throws: UsageError.self) { try RoomOptions.parse(["--max-age", "90"]).limits() }
+        #expect(try RoomOptions.parse(["--evict-downloads"]).limits() == RoomLimits(evictsDownloads: true))
+        #expect(try RoomOptions.parse(["--min-free", "0"]).limits() == RoomLimits(minFree: 0))
+    }
+
+    @Test("Who types a size without its unit is told what to type")
+    func unit() {
+        let error = #expect(throws: UsageError.self) { try SizeArgument.parse("5", "--max-size") }
+        let text = error.map { "\($0)" } ?? ""
+        #expect(text.contains("--max-size") && text.contains("5G") && text.contains("5B"))
     }
 }

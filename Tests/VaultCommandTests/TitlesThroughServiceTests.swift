@@ -65,6 +65,11 @@ struct TitlesThroughServiceTests {
         try await served.lab.run("cat", served.url)
         let service = try await served.serve()
         #expect(try await served.keyless("pin", kept).status == 0)
+        let rehearsed = try await served.keyless("prune", "--max-size", "1MiB", "--dry-run", "--json")
+        #expect(rehearsed.status == 0 && rehearsed.text.contains(#""resources":1"#))
+        #expect(try await served.lab.run("info", served.url).status == 0)
+        let unreachable = try await served.keyless("prune", "--max-size", "5B")
+        #expect(unreachable.status == 2 && unreachable.errors.last?.contains("5 bytes") == true)
         // A loader that was used a moment ago is in use no more.
         let pruned = try await served.keyless("prune", "--max-size", "1MiB", "--json")
         #expect(pruned.status == 0)
@@ -90,8 +95,14 @@ struct TitlesThroughServiceTests {
         #expect(try await served.lab.run("config", "get", "--json").text == json)
         #expect(try await served.lab.run("config", "unset", "max-age").status == 0)
         #expect(try await served.lab.run("config", "get", "max-age").text == "0\n")
+        #expect(try await served.lab.run("config", "get", "min-free").text == "default\n")
+        #expect(try await served.lab.run("config", "set", "min-free", "0").status == 0)
+        #expect(try await served.lab.run("config", "get", "min-free").text == "0\n")
+        #expect(try await served.lab.run("config", "set", "evict-downloads", "yes").status == 0)
+        #expect(try await served.lab.run("config", "get", "evict-downloads").text == "yes\n")
         for words in [
             ["max-size"], ["max-size", "1", "2"], ["max-size", "-1"], ["colour", "red"], ["max-age", "90"],
+            ["max-size", "5"], ["min-free", "5"], ["evict-downloads", "maybe"],
         ] {
             #expect(try await served.lab.start(["config", "set"] + words).result.status == 2, "\(words)")
         }

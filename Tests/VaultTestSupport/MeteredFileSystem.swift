@@ -85,6 +85,7 @@ package final class MeteredFileSystem: FileSystem {
     package func makePrivate(_ path: String) throws(FileFailure) { try below.makePrivate(path) }
     package func size(of path: String) throws(FileFailure) -> Int64 { try below.size(of: path) }
     package func freeBytes(at path: String) throws(FileFailure) -> Int64 { try below.freeBytes(at: path) }
+    package func totalBytes(at path: String) throws(FileFailure) -> Int64? { try below.totalBytes(at: path) }
 
     fileprivate func grow(_ path: String, to size: Int64) throws(FileFailure) {
         guard meter.withLock({ $0.admit(path, size) }) else {

@@ -29,6 +29,7 @@ package final class SimulatedFileSystem: FileSystem {
         var free: Int64?
         /// The bytes by which files may still grow; nil for a disk without end.
         var room: Int64?
+        var total: Int64?
         var observer: (@Sendable (FileOperation.Call) -> Void)?
 
         mutating func add(_ file: any StoredFile, path: String, durable: [UInt8], seesIndex: Bool) -> Int {
@@ -104,6 +105,9 @@ package final class SimulatedFileSystem: FileSystem {
 
     /// A file has become smaller, or is gone.
     func giveBack(_ bytes: Int64) { state.withLock { $0.room = $0.room.map { $0 + max(0, bytes) } } }
+
+    /// Says from now on that the disk has so many bytes in all; nil says nothing of it.
+    package func claimTotal(_ bytes: Int64?) { state.withLock { $0.total = bytes } }
 
     /// Calls `observer` before each call, on the caller's thread.
     package func observe(_ observer: (@Sendable (FileOperation.Call) -> Void)?) {
@@ -202,6 +206,8 @@ package final class SimulatedFileSystem: FileSystem {
         if let free = state.withLock({ $0.free ?? $0.room }) { return free }
         return try real.freeBytes(at: path)
     }
+
+    package func totalBytes(at path: String) throws(FileFailure) -> Int64? { state.withLock { $0.total } }
 
     /// The number of the file at a path; one that nobody has changed so far is on the disk as it stands.
     private func adopt(_ path: String) throws(FileFailure) -> Int? {

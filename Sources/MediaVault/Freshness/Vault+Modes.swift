@@ -16,9 +16,11 @@ extension Vault {
     ///
     /// - Throws: ``VaultError`` where it cannot be written; with code `owned` where this is not the owner.
     public func setMode(_ mode: VaultMode?) async throws {
-        try checkOwner()
-        let store = store
-        try await pool.run { try store.changeSettings { $0.mode = mode?.rawValue } }
+        try await changeSettings(mode: .some(mode))
+    }
+
+    /// Takes over the mode that the settings name by now.
+    func use(_ mode: VaultMode?) async {
         modeOfSettings.withLock { $0 = mode }
         let inForce = self.mode
         for loader in loaders.withLock({ $0.values.map(\.loader) }) {

@@ -99,9 +99,6 @@ final class ResourceNames: Sendable {
         try await pool.run { [store] in try store.index.settings().keyPolicy() }
     }
 
-    /// Changes the key policy, in the settings first.
-    func setPolicy(_ policy: KeyPolicy) async throws {
-        try await pool.run { [store] in try store.changeSettings { $0.setKeyPolicy(policy) } }
-        known.withLock { $0.policy = policy }
-    }
+    /// Names by a key policy that the settings have by now.
+    func use(_ policy: KeyPolicy) { known.withLock { $0.policy = policy } }
 }

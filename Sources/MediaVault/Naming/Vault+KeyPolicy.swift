@@ -14,9 +14,6 @@ extension Vault {
     ///
     /// - Throws: ``VaultError`` where the settings cannot be written; with code `owned` where this is not the owner.
     public func setKeyPolicy(_ policy: KeyPolicy) async throws {
-        guard store.isOwner else {
-            throw VaultError(.owned, "only the owner of a vault changes its settings; open it as the owner")
-        }
-        try await names.setPolicy(policy)
+        try await changeSettings(policy: { _ in policy })
     }
 }

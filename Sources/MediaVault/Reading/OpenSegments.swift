@@ -1,4 +1,3 @@
-import Synchronization
 import VaultModel
 import VaultStorage
 
@@ -13,11 +12,12 @@ final class OpenSegments: Sendable {
     /// Nil once it was closed.
     private let entries = Locked<[SegmentID: Entry]?>([:])
 
-    /// How many are kept open in the process, all resources together.
-    private static let count = Atomic(0)
-    private static let most = 256
+    /// What bounds how many are kept, of all resources together.
+    private let share: OpenSegmentShare
     /// How long one is kept that nobody reads.
     private static let idleTime: Duration = .seconds(2)
+
+    init(share: OpenSegmentShare = .ofProcess) { self.share = share }
 
     deinit { close() }
 
@@ -31,15 +31,12 @@ final class OpenSegments: Sendable {
 
     /// Keeps a reader, unless too many are kept, or nobody is to read any more.
     func keep(_ reader: SegmentReader, of id: SegmentID) {
-        guard Self.count.add(1, ordering: .relaxed).newValue <= Self.most else {
-            Self.count.subtract(1, ordering: .relaxed)
-            return
-        }
+        guard share.take() else { return }
         let isOneMore = entries.withLock { entries in
             guard entries != nil else { return false }
             return entries?.updateValue(Entry(reader: reader, lastUse: .now), forKey: id) == nil
         }
-        if !isOneMore { Self.count.subtract(1, ordering: .relaxed) }
+        if !isOneMore { share.giveBack(1) }
     }
 
     /// Lets go of a segment that must not be read any more.
@@ -54,7 +51,7 @@ final class OpenSegments: Sendable {
             defer { entries = nil }
             return entries ?? [:]
         }
-        Self.count.subtract(dropped.count, ordering: .relaxed)
+        share.giveBack(dropped.count)
     }
 
     private func drop(where isMeant: (SegmentID, Entry) -> Bool) {
@@ -64,6 +61,6 @@ final class OpenSegments: Sendable {
             for id in dropped.keys { entries?[id] = nil }
             return dropped
         }
-        Self.count.subtract(dropped.count, ordering: .relaxed)
+        share.giveBack(dropped.count)
     }
 }

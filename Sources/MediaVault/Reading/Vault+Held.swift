@@ -17,7 +17,7 @@ extension Vault {
     package func held(_ reference: MediaReference, range: RequestedRange, atMost count: Int) -> HeldMedia? {
         guard let (id, _) = try? names.nameAtHand(tokens.unwrapped(reference).settled()), let loader = loaderAtHand(id)
         else { return nil }
-        let now = WallClock.now()
+        let now = store.now()
         guard let held = loader.look({ $0.held(range, now: now) }), held.range.length <= Int64(count),
             held.run.upperBound >= held.range.upperBound, let reader = loader.opened.reader(of: held.segment.id)
         else { return nil }
@@ -40,6 +40,6 @@ extension Vault {
     /// Notes that a resource was asked for, unless nothing may tell of it.
     func noteVisit(of loader: ResourceLoader) {
         guard loader.look({ $0.mode != .noStore }) else { return }
-        visits.withLock { $0.note(loader.record.id, hour: WallClock.now() / 3600) }
+        visits.withLock { $0.note(loader.record.id, hour: store.now() / 3600) }
     }
 }

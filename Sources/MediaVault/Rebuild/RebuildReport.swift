@@ -14,4 +14,7 @@ public struct RebuildReport: Hashable, Codable, Sendable {
     public let quarantined: Int
     /// Files that were left where they are, because they could not be read or the rows of their resource do not open.
     public let unknown: Int
+    /// Segments of the index that was there that the backup does not know: they are among the quarantined. 0 where that
+    /// index did not open.
+    public let unknownToBackup: Int
 }

@@ -32,7 +32,8 @@ extension Vault {
             await progress(1)
             return RebuildReport(
                 resources: counts.resources, segments: counts.segments, bytes: counts.bytes,
-                badBlocks: counts.badBlocks, cut: counts.cut, quarantined: counts.quarantined, unknown: counts.unknown)
+                badBlocks: counts.badBlocks, cut: counts.cut, quarantined: counts.quarantined, unknown: counts.unknown,
+                unknownToBackup: counts.unknownToBackup)
         } catch {
             try? await pool.run { rebuild.abandon() }
             throw error

@@ -1,4 +1,4 @@
-/// What pruning let go.
+/// What pruning let go, or would let go.
 public struct PruneReport: Hashable, Sendable {
     /// Titles that went whole, with all that was known of them.
     public let resources: Int

@@ -11,30 +11,60 @@ extension Vault {
 
     /// Writes limits into the vault's settings, and keeps to them from now on.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` where a limit is below 0.
+    /// - Throws: ``VaultError`` with code `invalidArgument` where a limit is below 0, or where the size could be kept to only
+    ///   with what is pinned or was fetched by name; `owned` where this is not the owner.
     public func setLimits(_ limits: RoomLimits) async throws {
-        let all = [limits.maxSize ?? 0, limits.maxAge ?? 0, limits.minFree]
+        try await changeSettings(limits: { $0 = limits })
+    }
+
+    /// - Throws: ``VaultError`` with code `invalidArgument` where a limit is below 0.
+    static func check(_ limits: RoomLimits) throws {
+        let all = [limits.maxSize ?? 0, limits.maxAge ?? 0, limits.minFree ?? 0]
         guard all.allSatisfy({ (0...ContentInformation.mostBytes).contains($0) }) else {
             throw VaultError(.invalidArgument, "a limit is 0, which is none, or a number above it")
         }
-        let (store, ofRun) = (store, limitsOfRun)
-        try await pool.run {
-            try store.changeSettings { $0.limits = limits }
-            store.noteChange()
-            store.enforce(ofRun?.over(limits) ?? limits)
-            _ = try store.prune(store.room.limits)
-        }
+    }
+
+    /// Keeps to limits that the settings have by now. What goes for its age goes later, when the time of day is believed.
+    /// Blocks.
+    func keep(to limits: RoomLimits) throws {
+        store.enforce(limitsOfRun?.over(limits) ?? limits)
+        var inForce = store.room.limits
+        inForce.maxAge = nil
+        _ = try store.prune(inForce)
     }
 
     /// Lets go of what lies beyond limits, once: what was merely played and not read for so long, then what is too much,
-    /// what was merely played first. What is pinned, and what is in use, stays.
-    public func prune(_ limits: RoomLimits) async throws -> PruneReport {
-        let store = store
+    /// what was merely played first, and what was fetched by name only where the limits allow it. What is pinned, and what
+    /// is in use, stays.
+    ///
+    /// - Parameters:
+    ///   - limits: nil means those in force, as far as they can be kept to.
+    ///   - isRehearsal: whether it only tells what would go.
+    /// - Throws: ``VaultError`` with code `owned` where this is not the owner; `invalidArgument` where the size could be kept
+    ///   to only with what is pinned or was fetched by name: then nothing went.
+    public func prune(_ limits: RoomLimits? = nil, isRehearsal: Bool = false) async throws -> PruneReport {
+        try requireOwner(to: "lets go of what it holds")
+        let (store, inForce) = (store, try await limitsInForce())
         return try await pool.run {
-            let gone = try store.prune(limits)
+            var limits = limits
+            if limits?.evictsDownloads == nil { limits?.evictsDownloads = inForce.evictsDownloads }
+            if let limits { try store.requireReachable(limits) }
+            let wanted = limits ?? inForce
+            let gone = isRehearsal ? try store.pruneRehearsal(wanted) : try store.prune(wanted)
             return PruneReport(
-                resources: gone.resources, segments: gone.segments, bytes: gone.bytes, used: store.room.used)
+                resources: gone.resources, segments: gone.segments, bytes: gone.bytes,
+                used: store.room.used - (isRehearsal ? gone.bytes : 0))
         }
+    }
+
+    /// Refuses a size of this run that could be kept to only with what no limit takes away.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    func requireReachableLimits() async throws {
+        guard limitsOfRun?.size != nil else { return }
+        let store = store
+        try await pool.run { try store.requireReachable(store.room.limits) }
     }
 
     /// Tells when bytes begin to pass through unstored, and when all are stored again; ends with the vault.
@@ -91,9 +121,13 @@ extension Vault {
         for loader in loaders where loader.look({ $0.refusalToRetry(now: now) }) != nil { await loader.storeAgain() }
         let (isSizeDue, isAgeDue) = roomPace.withLock { ($0.isSizeDue(now), $0.isAgeDue(now)) }
         let (store, isDiskFull) = (store, passage.withLock { $0.isDiskFull })
+        let (finding, isSteady) = lookAtClock(now)
         let hasDiskRoom = try? await pool.run {
             let limits = store.room.limits
-            if isAgeDue, limits.age != nil { _ = try? store.prune(RoomLimits(maxAge: limits.age)) }
+            if case .set(let first, let last, let time) = finding {
+                try? store.correctAccesses(from: first, through: last, to: time)
+            }
+            if isAgeDue, isSteady, limits.age != nil { _ = try? store.prune(RoomLimits(maxAge: limits.age)) }
             if isSizeDue, store.isOverfull { _ = try? store.prune(limits) }
             if isAgeDue { store.payDebts() }
             return !isDiskFull || store.hasDiskRoom
@@ -107,5 +141,26 @@ extension Vault {
             return (event, passage.told)
         }
         if let event { for listener in listeners { listener.yield(event) } }
+        tellEvictions(now: now)
+    }
+
+    private func lookAtClock(_ now: ContinuousClock.Instant) -> (SteadyClock.Finding, isSteady: Bool) {
+        let wall = store.now()
+        return clock.withLock { ($0.look(wall: wall, uptime: now), $0.isSteady(at: now)) }
+    }
+
+    private func tellEvictions(now: ContinuousClock.Instant) {
+        tell(evictionNotice.withLock { $0.look(store.evictions, now: now) })
+    }
+
+    /// Tells what was evicted and not told yet.
+    func tellLastEvictions() { tell(takeEvictions()) }
+
+    /// What was evicted and not told yet; nobody else is told.
+    package func takeEvictions() -> StoreEvent? { evictionNotice.withLock { $0.end(store.evictions) } }
+
+    private func tell(_ event: StoreEvent?) {
+        guard let event else { return }
+        for listener in passage.withLock({ $0.told }) { listener.yield(event) }
     }
 }

@@ -14,7 +14,8 @@ extension Vault {
     ///   but a copy of its sealed key may remain: that is tried again until it is gone.
     @discardableResult
     public func remove(_ reference: MediaReference) async throws -> Int64 {
-        try await takeAway(reference) { store, id in try store.remove(id) }
+        try requireOwner(to: "removes titles")
+        return try await takeAway(reference) { store, id in try store.remove(id) }
     }
 
     /// Whether the key of something that was removed may still stand in the index, its log or `catalog.backup`. It is erased
@@ -59,11 +60,12 @@ extension Vault {
     /// - Throws: ``VaultError`` with code `notHeld` where the vault knows nothing of it.
     public func pin(_ reference: MediaReference) async throws { try await setClass(.pinned, of: reference) }
 
-    /// Lets limits touch a resource again: one that is held whole like a download, one that is not like what was merely
-    /// played. One that is not pinned stays what it is.
+    /// Lets limits touch a resource again: one that is held whole like a download (``RoomLimits/evictsDownloads``), one that
+    /// is not like what was merely played. One that is not pinned stays what it is.
     ///
     /// - Throws: ``VaultError`` with code `notHeld` where the vault knows nothing of it.
     public func unpin(_ reference: MediaReference) async throws {
+        try requireOwner(to: "changes what stays")
         guard let summary = try await summary(of: reference) else { throw Self.unknown(reference) }
         try await setClass(summary.isComplete ? .download : .cache, of: reference, only: .pinned)
     }
@@ -71,6 +73,7 @@ extension Vault {
     private func setClass(
         _ resourceClass: ResourceClass, of reference: MediaReference, only: ResourceClass? = nil
     ) async throws {
+        try requireOwner(to: "changes what stays")
         let (store, id) = (store, try await name(reference).id)
         let isKnown = try await pool.run { try store.setClass(resourceClass, of: id, only: only) }
         guard isKnown else { throw Self.unknown(reference) }

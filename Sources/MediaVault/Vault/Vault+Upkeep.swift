@@ -21,7 +21,7 @@ extension Vault {
             try await pool.run {
                 try store.touch(visited)
                 try store.flushCounters()
-                try store.backUpCatalogIfDue()
+                try store.backUpCatalogIfDue(now: now)
             }
         } catch {
             // Upkeep that fails is tried again in a second.

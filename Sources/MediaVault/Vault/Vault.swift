@@ -24,6 +24,9 @@ public final class Vault: Sendable {
     /// What passes through unstored, and who is told.
     let passage = Locked(Passage())
     let roomPace = Locked(RoomPace())
+    /// Whether the time of day is believed.
+    let clock = Locked(SteadyClock())
+    let evictionNotice = Locked(EvictionNotice())
     private let retry: RetryPolicy
     let names: ResourceNames
     let unlockRestsWithVault: Bool
@@ -79,7 +82,8 @@ public final class Vault: Sendable {
     /// An owner takes the vault's lock, and recovers what its last owner left open. A passphrase takes most of a second.
     ///
     /// - Throws: ``VaultError`` with code `noVault`, `owned`, `wrongKey`, `looseKeyFile`, `damagedKeyring`,
-    ///   `tamperedKeyring`, `foreignKeyring`, `olderKeyring`, `integrity` or `storage`.
+    ///   `tamperedKeyring`, `foreignKeyring`, `olderKeyring`, `integrity` or `storage`; `invalidArgument` where a size among
+    ///   the limits could be kept to only with what no limit takes away.
     public static func open(
         _ place: VaultPlace, unlock: Unlock, options: VaultOptions = VaultOptions()
     ) async throws -> Vault {
@@ -90,6 +94,13 @@ public final class Vault: Sendable {
         await vault.recallMode()
         if options.access == .owner {
             await vault.guardRoom()
+            do {
+                // Before anything could go for it.
+                try await vault.requireReachableLimits()
+            } catch {
+                await vault.close()
+                throw error
+            }
             await vault.keepReserve()
             vault.beginUpkeep()
         }
@@ -126,6 +137,7 @@ public final class Vault: Sendable {
         for loader in loaders { loader.record.retire() }
         // Without randomness or memory the keys stay, in locked memory, until the process ends.
         try? store.keyring.close()
+        tellLastEvictions()
         for listener in passage.withLock({ $0.told }) { listener.finish() }
         await ownOrigin?.shutdown()
     }
@@ -220,7 +232,7 @@ public final class Vault: Sendable {
 
     private func release(_ id: ResourceID, _ loader: ResourceLoader?) {
         if let traces = loader?.change({ ($0.takeTraces(), Effects()) }), !traces.isEmpty {
-            answers.note(traces, of: id, at: WallClock.now())
+            answers.note(traces, of: id, at: store.now())
         }
         loaders.withLock { loaders in
             // Another may stand in its place by now.

@@ -6,9 +6,19 @@ extension Verifier {
     mutating func checkSettings() async throws {
         do {
             _ = try await blocking { try $0.index.settings() }
-        } catch let error as VaultError where error.code == .integrity {
+        } catch let error as VaultError where [.integrity, .foreignKeyring].contains(error.code) {
+            try await requireNewestKeys()
             report.note(.settings, isMended: false)
         }
+    }
+
+    /// Refuses to call damaged what the keys that this process has do not open, after the owner has changed them.
+    ///
+    /// - Throws: ``VaultError`` with code `olderKeyring`.
+    private func requireNewestKeys() async throws {
+        guard try await blocking({ try $0.index.isNewerThanKeyring() }) else { return }
+        throw VaultError(
+            .olderKeyring, "the keys of the vault were changed while it was checked; open it again, and verify again")
     }
 
     mutating func checkResources() async throws {
@@ -29,6 +39,7 @@ extension Verifier {
             guard let found = try await blocking({ try $0.index.resource(id) }) else { return }
             resource = found
         } catch let error as VaultError where error.code == .integrity {
+            try await requireNewestKeys()
             report.note(.resource, isMended: false)
             report.name(
                 DamagedResource(

@@ -40,10 +40,14 @@ struct IndexRebuildCommand: AsyncParsableCommand {
     }
 
     private static func text(_ report: RebuildReport) -> String {
-        FactSheet.text([
+        var facts: [(name: String, value: String)] = [
             ("holds", "\(ByteCount.text(report.bytes)) of \(report.resources) titles, in \(report.segments) segments"),
             ("bad blocks", String(report.badBlocks)), ("cut", String(report.cut)),
             ("quarantined", String(report.quarantined)), ("unknown", String(report.unknown)),
-        ])
+        ]
+        if report.unknownToBackup > 0 {
+            facts.append(("not in backup", "\(report.unknownToBackup) segments that the old index had"))
+        }
+        return FactSheet.text(facts)
     }
 }

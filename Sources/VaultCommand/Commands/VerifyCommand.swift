@@ -45,7 +45,14 @@ struct VerifyCommand: AsyncParsableCommand {
             return { try await finder.act { try await Self.verify($0, options) } }
         }
         let opener = try await access.opener()
-        return { try await opener.reading { try await Self.verify(LocalVault($0), options) } }
+        return {
+            do {
+                return try await opener.reading { try await Self.verify(LocalVault($0), options) }
+            } catch let error as VaultError where error.code == .olderKeyring {
+                // The owner changed the keys meanwhile: from the beginning, with the new ones.
+                return try await opener.reading { try await Self.verify(LocalVault($0), options) }
+            }
+        }
     }
 
     /// Checks a vault, and shows how far it is.

@@ -6,6 +6,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     case maxSize = "max-size"
     case maxAge = "max-age"
     case minFree = "min-free"
+    case evictDownloads = "evict-downloads"
     case ignoreQuery = "ignore-query"
     case mapHost = "map-host"
     case allowHost = "allow-host"
@@ -14,9 +15,10 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     static let names = allCases.map(\.rawValue).joined(separator: ", ")
 
     static let manual = """
-        max-size SIZE: the most bytes of sealed media: 200MiB, 2GB, 1048576; 0 is no limit.
+        max-size SIZE: the most bytes of sealed media: 200MiB, 2G; 0 is no limit. A size has a unit: 5B is five bytes.
         max-age AGE: how long what was merely played is kept after it was last read: 90d, 12h; 0 is for ever.
-        min-free SIZE: the bytes that the vault leaves free on its disk; 0 is none.
+        min-free SIZE: the bytes that the vault leaves free on its disk (default: 5 % of it, 10GiB at most); 0 is none.
+        evict-downloads yes|no: whether max-size may cost titles that were fetched by name (default: no).
         ignore-query NAME,… [--host HOST]: query items that name nothing: a token, an expiry.
         map-host HOST OTHER: what lies at HOST is named as what lies at OTHER: mirrors of one site.
         allow-host HOST…: private hosts that redirects and playlists may lead to.
@@ -28,7 +30,8 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         switch self {
         case .maxSize: [String(settings.maxSize)]
         case .maxAge: [AgeArgument.text(settings.maxAge)]
-        case .minFree: [String(settings.minFree)]
+        case .minFree: [settings.minFree.value.map { String($0) } ?? "default"]
+        case .evictDownloads: [settings.evictDownloads ? "yes" : "no"]
         case .ignoreQuery:
             settings.ignoreQuery.sorted { $0.key < $1.key }.map { host, names in
                 names.joined(separator: ",") + (host == SettingsDocument.everyHost ? "" : " --host \(host)")
@@ -44,9 +47,13 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         try check(host)
         var change = SettingsChange()
         switch self {
-        case .maxSize: change.maxSize = try SizeArgument.parse(single(values), rawValue)
+        case .maxSize: change.maxSize = SizeText(bytes: try SizeArgument.parse(single(values), rawValue))
         case .maxAge: change.maxAge = try AgeArgument.parse(single(values), rawValue)
-        case .minFree: change.minFree = try SizeArgument.parse(single(values), rawValue)
+        case .minFree: change.minFree = SizeText(bytes: try SizeArgument.parse(single(values), rawValue))
+        case .evictDownloads:
+            let answer = try single(values)
+            guard ["yes", "no"].contains(answer) else { throw UsageError("\(rawValue) is yes or no") }
+            change.evictDownloads = answer == "yes"
         case .ignoreQuery:
             change.ignoreQuery = [
                 host ?? SettingsDocument.everyHost: values.flatMap { $0.split(separator: ",").map(String.init) }
@@ -65,9 +72,10 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         try check(host)
         var change = SettingsChange()
         switch self {
-        case .maxSize: change.maxSize = 0
+        case .maxSize: change.maxSize = SizeText(bytes: 0)
         case .maxAge: change.maxAge = 0
-        case .minFree: change.minFree = 0
+        case .minFree: change.minFree = .standard
+        case .evictDownloads: change.evictDownloads = false
         case .ignoreQuery: change.ignoreQuery = [host ?? SettingsDocument.everyHost: nil as [String]?]
         case .mapHost: change.mapHost = Dictionary(try some(values).map { ($0, nil as String?) }) { $1 }
         case .allowHost: change.allowHost = Dictionary(try some(values).map { ($0, false) }) { $1 }

@@ -37,7 +37,16 @@ struct OperatorFinder: Sendable {
         _ opener: VaultOpener, _ body: (any VaultOperator) async throws -> Value
     ) async throws -> Value {
         do {
-            return try await opener.owning(limits: limits, whenOwned: wait) { try await body(LocalVault($0)) }
+            return try await opener.owning(limits: limits, whenOwned: wait) { vault in
+                do {
+                    let value = try await body(LocalVault(vault))
+                    await tellEvictions(of: vault)
+                    return value
+                } catch {
+                    await tellEvictions(of: vault)
+                    throw error
+                }
+            }
         } catch is ServiceFound {
             do {
                 return try await body(ServedVault(client))
@@ -45,6 +54,13 @@ struct OperatorFinder: Sendable {
                 throw VaultError(.closed, "the service has ended before it answered; run the command again")
             }
         }
+    }
+
+    /// A service logs what makes room; without one it is said here.
+    private func tellEvictions(of vault: Vault) async {
+        guard case .evicted(let titles, let segments, let bytes)? = vault.takeEvictions() else { return }
+        await Terminal.shared.say(
+            "evicted to make room: \(ByteCount.text(bytes)), \(segments) segments, \(titles) titles whole")
     }
 
     /// Whether to try again to own the vault.

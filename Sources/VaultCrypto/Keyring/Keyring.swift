@@ -140,7 +140,8 @@ package final class Keyring: Sendable {
 
     /// The key of the index's own sealed values (`vault.settings`).
     package func indexKey(locator: Int) throws -> SharedKey? {
-        try keys.locators[locator].map { SharedKey(try KeyDerivation.key(from: $0.secret, .index)) }
+        if keys.locators[locator] == nil { catchUp() }
+        return try keys.locators[locator].map { SharedKey(try KeyDerivation.key(from: $0.secret, .index)) }
     }
 
     // MARK: Resource keys

@@ -3,9 +3,11 @@ import MediaVault
 /// What is to be different in a vault's settings: `PATCH /api/v1/settings`. What is left out stays as it is, and `null`
 /// takes a rule back.
 package struct SettingsChange: Codable, Hashable, Sendable {
-    package var maxSize: Int64?
+    package var maxSize: SizeText?
     package var maxAge: Int64?
-    package var minFree: Int64?
+    package var minFree: SizeText?
+    /// Whether the size may cost titles that were fetched by name.
+    package var evictDownloads: Bool?
     /// By host: names in place of those so far.
     package var ignoreQuery: [String: [String]?]?
     /// By host: what it is named as.
@@ -17,7 +19,9 @@ package struct SettingsChange: Codable, Hashable, Sendable {
 
     package init() {}
 
-    var limits: LimitsDocument { LimitsDocument(maxSize: maxSize, maxAge: maxAge, minFree: minFree) }
+    var limits: LimitsDocument {
+        LimitsDocument(maxSize: maxSize, maxAge: maxAge, minFree: minFree, evictDownloads: evictDownloads)
+    }
 
     /// Whether it changes what names resources.
     var changesPolicy: Bool { ignoreQuery != nil || mapHost != nil || allowHost != nil }

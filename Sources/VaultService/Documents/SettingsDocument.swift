@@ -6,8 +6,10 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
     package let maxSize: Int64
     /// Seconds; 0 is for ever.
     package let maxAge: Int64
-    /// Bytes; 0 is none.
-    package let minFree: Int64
+    /// Bytes; 0 is none, and null is as in a new vault: a part of the disk.
+    package let minFree: OrNull<Int64>
+    /// Whether the size may cost titles that were fetched by name.
+    package let evictDownloads: Bool
     /// Names of query items that name nothing, by host; those of ``everyHost`` count for all.
     package let ignoreQuery: [String: [String]]
     /// Hosts that are named as others.
@@ -23,7 +25,8 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
     package init(_ limits: RoomLimits, _ policy: KeyPolicy, _ mode: VaultMode?) {
         maxSize = limits.maxSize ?? 0
         maxAge = limits.maxAge ?? 0
-        minFree = limits.minFree
+        minFree = OrNull(limits.minFree)
+        evictDownloads = limits.evictsDownloads ?? false
         ignoreQuery = Dictionary(
             policy.ignoreQuery.map { ($0.host ?? Self.everyHost, $0.names) }, uniquingKeysWith: +)
         mapHost = policy.mapHost

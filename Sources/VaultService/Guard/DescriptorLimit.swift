@@ -5,6 +5,7 @@ import Musl
 #elseif canImport(Darwin)
 import Darwin
 #endif
+import MediaVault
 import VaultModel
 
 /// How many files and connections the system lets this process have open.
@@ -34,10 +35,13 @@ package enum DescriptorLimit {
         }
     }
 
-    /// How many clients' connections fit: each may need a file, or a connection to an origin, as well.
+    /// How many clients' connections fit: each may need a file, or a connection to an origin, as well, and some segments
+    /// stay open a moment longer.
     static var connections: Int { connections(of: current) }
 
-    static func connections(of limit: Int) -> Int { max(4, (limit - ours) / 2) }
+    static func connections(of limit: Int) -> Int {
+        max(4, (limit - ours - OpenSegmentShare.most(ofFiles: limit)) / 2)
+    }
 
     private static var current: Int {
         var limit = rlimit()

@@ -15,6 +15,11 @@ enum APISchemas {
         "Mode": ["enum": ["online", "prefer-vault", "offline", "no-store"]],
         "NamedMode": ["enum": ["online", "prefer-vault", "offline", "no-store", "default"]],
         "Bytes": ["type": "integer", "format": "int64", "minimum": 0],
+        "Size": [
+            "type": "string", "pattern": #"^([0-9]+([kKMGT]?B|[KMGT]iB|[kKMGT])|0|default)$"#,
+            "description": "Bytes with their unit: 5G, 200MiB, 5B. A bare number but 0 is refused.",
+            "examples": ["200MiB"],
+        ],
         "Range": [
             "type": "array", "items": ref("Bytes"), "minItems": 2, "maxItems": 2,
             "description": "The first byte and one past the last.",
@@ -87,7 +92,7 @@ enum APISchemas {
         ]),
         "Link": object(["path": ["type": "string", "pattern": "^/media/"], "expires": ["type": "integer"]]),
         "Settings": object([
-            "maxSize": ref("Bytes"), "maxAge": count, "minFree": ref("Bytes"),
+            "maxSize": ref("Bytes"), "maxAge": count, "minFree": orNull(ref("Bytes")), "evictDownloads": truth,
             "ignoreQuery": map(of: ["type": "array", "items": text]), "mapHost": map(of: text),
             "allowHost": ["type": "array", "items": text],
             "mode": orNull(ref("Mode")),
@@ -216,15 +221,21 @@ enum APISchemas {
             ], optional: ["root", "locator", "dropSlots", "slots"]),
         "RetirementOrder": object(["generation": whole(from: 1)]),
         "Limits": object(
-            ["maxSize": orNull(limit), "maxAge": orNull(limit), "minFree": orNull(limit)],
-            optional: ["maxSize", "maxAge", "minFree"]),
+            [
+                "maxSize": orNull(ref("Size")), "maxAge": orNull(limit), "minFree": orNull(ref("Size")),
+                "evictDownloads": orNull(truth), "dryRun": orNull(truth),
+            ], optional: ["maxSize", "maxAge", "minFree", "evictDownloads", "dryRun"]),
         "SettingsChange": object(
             [
-                "maxSize": orNull(limit), "maxAge": orNull(limit), "minFree": orNull(limit),
+                "maxSize": orNull(ref("Size")), "maxAge": orNull(limit), "minFree": orNull(ref("Size")),
+                "evictDownloads": orNull(truth),
                 "ignoreQuery": orNull(map(of: orNull(["type": "array", "items": queryName]), host(orEvery: true))),
                 "mapHost": orNull(map(of: orNull(host()), host())), "allowHost": orNull(map(of: truth, host())),
                 "mode": orNull(ref("NamedMode")),
-            ], optional: ["maxSize", "maxAge", "minFree", "ignoreQuery", "mapHost", "allowHost", "mode"]),
+            ],
+            optional: [
+                "maxSize", "maxAge", "minFree", "evictDownloads", "ignoreQuery", "mapHost", "allowHost", "mode",
+            ]),
     ]
 
     // MARK: Pieces

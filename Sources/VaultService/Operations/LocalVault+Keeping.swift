@@ -17,8 +17,8 @@ extension LocalVault {
 
     package func prune(_ limits: LimitsDocument) async throws -> PruneDocument {
         try limits.check()
-        let wanted = limits.namesAny ? limits.laid() : try await vault.status().limits
-        return PruneDocument(try await vault.prune(wanted))
+        return PruneDocument(
+            try await vault.prune(limits.namesAny ? limits.laid() : nil, isRehearsal: limits.dryRun ?? false))
     }
 
     package func verify(
@@ -47,12 +47,14 @@ extension LocalVault {
     }
 
     package func change(_ change: SettingsChange) async throws -> SettingsDocument {
-        // What cannot be is refused before anything is written.
-        let policy = try change.applied(to: try await vault.keyPolicy())
+        try change.limits.check()
         let mode = try change.mode.map { try NamedMode($0) }
-        if change.limits.namesAny { try await vault.setLimits(change.limits.laid(over: try await vault.limits())) }
-        if change.changesPolicy { try await vault.setKeyPolicy(policy) }
-        if let mode { try await vault.setMode(mode.mode) }
+        // All of it, or nothing.
+        let limits: @Sendable (inout RoomLimits) throws -> Void = { $0 = change.limits.laid(over: $0) }
+        let policy: @Sendable (() throws -> KeyPolicy) throws -> KeyPolicy = { try change.applied(to: try $0()) }
+        try await vault.changeSettings(
+            limits: change.limits.namesAny ? limits : nil, policy: change.changesPolicy ? policy : nil,
+            mode: mode.map { .some($0.mode) } ?? .none)
         return try await settings()
     }
 }

@@ -1,7 +1,7 @@
 import Logging
 import MediaVault
 
-/// Tells the log once when bytes begin to pass through unstored, and once when that is over.
+/// Tells the log once when bytes begin to pass through unstored, once when that is over, and once of each eviction.
 struct StoreWatch: Sendable {
     let vault: Vault
     let logger: Logger
@@ -22,6 +22,9 @@ struct StoreWatch: Sendable {
                 metadata: ["reason": "\(reason.rawValue)", "message": "\(message)"])
         case .storing(let passed):
             logger.notice("media is stored again", metadata: ["passedThrough": "\(passed)"])
+        case .evicted(let titles, let segments, let bytes):
+            logger.notice(
+                "media was evicted", metadata: ["bytes": "\(bytes)", "segments": "\(segments)", "titles": "\(titles)"])
         }
     }
 }

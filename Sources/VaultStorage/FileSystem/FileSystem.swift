@@ -25,11 +25,16 @@ package protocol FileSystem: Sendable {
     func size(of path: String) throws(FileFailure) -> Int64
     /// Bytes that may still be written on the file system that a path lies on.
     func freeBytes(at path: String) throws(FileFailure) -> Int64
+    /// All bytes of the file system that a path lies on; nil where it does not say.
+    func totalBytes(at path: String) throws(FileFailure) -> Int64?
     /// Whether a folder is another user's, or others may write in it. To root every folder is its own.
     func isShared(_ folder: String) throws(FileFailure) -> Bool
 }
 
 extension FileSystem {
+    /// A file system that does not say how large it is.
+    package func totalBytes(at path: String) throws(FileFailure) -> Int64? { nil }
+
     /// A file system of one user.
     package func isShared(_ folder: String) throws(FileFailure) -> Bool { false }
 

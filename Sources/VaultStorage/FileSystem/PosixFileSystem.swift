@@ -85,9 +85,23 @@ package struct PosixFileSystem: FileSystem {
     }
 
     package func freeBytes(at path: String) throws(FileFailure) -> Int64 {
+        let status = try status(ofDiskAt: path)
+        return Self.bytes(status.f_bavail, in: status)
+    }
+
+    package func totalBytes(at path: String) throws(FileFailure) -> Int64? {
+        let status = try status(ofDiskAt: path)
+        return Self.bytes(status.f_blocks, in: status)
+    }
+
+    private func status(ofDiskAt path: String) throws(FileFailure) -> statvfs {
         var status = statvfs()
         guard unsafe statvfs(path, &status) == 0 else { throw .last("statvfs") }
-        let (bytes, overflow) = Int64(clamping: status.f_bavail)
+        return status
+    }
+
+    private static func bytes(_ blocks: some BinaryInteger, in status: statvfs) -> Int64 {
+        let (bytes, overflow) = Int64(clamping: blocks)
             .multipliedReportingOverflow(by: Int64(clamping: status.f_frsize))
         return overflow ? .max : bytes
     }

@@ -21,10 +21,10 @@ extension VaultIndex {
 
     /// Resources that hold bytes and may be evicted, those to go first before the others.
     ///
-    /// - Parameter unusedFor: only what was merely played, and last read so long ago; what holds no byte too.
-    func evictable(limit: Int, excluding inUse: Set<ResourceID>, readBefore time: Int64? = nil) throws -> [ResourceID] {
-        let excluded = Array(inUse.prefix(Self.mostExcluded)).map(\.data)
-        let marks = Array(repeating: "?", count: excluded.count).joined(separator: ",")
+    /// - Parameters:
+    ///   - place: only those that go after this one.
+    ///   - time: only what was merely played, and last read before it; what holds no byte too.
+    func evictable(limit: Int, after place: EvictionPlace?, readBefore time: Int64? = nil) throws -> [EvictionPlace] {
         let condition =
             time == nil
             ? """
@@ -33,20 +33,57 @@ extension VaultIndex {
             """
             : "class = 'cache' AND accessed <= ?"
         return try read { db in
-            try Data.fetchAll(
+            try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT id FROM resource WHERE \(condition) AND id NOT IN (\(marks))
+                    SELECT id, class, accessed FROM resource WHERE \(condition)
+                    \(place == nil ? "" : "AND (class = 'download', accessed, id) > (?, ?, ?)")
                     ORDER BY class = 'download', accessed, id LIMIT ?
                     """,
                 arguments: StatementArguments(
-                    (time.map { [$0] as [any DatabaseValueConvertible] } ?? []) + excluded + [limit])
-            ).compactMap { ResourceID($0) }
+                    (time.map { [$0] as [any DatabaseValueConvertible] } ?? [])
+                        + (place.map { [$0.isDownload, $0.accessed, $0.resource.data] } ?? []) + [limit])
+            ).compactMap { row in
+                guard let id = ResourceID(try row.column("id")) else { return nil }
+                return EvictionPlace(
+                    id, isDownload: try row.column("class") == ResourceClass.download.rawValue,
+                    accessed: try row.column("accessed"))
+            }
         }
     }
 
-    /// SQLite binds no more values than some thousands.
-    private static let mostExcluded = 10_000
+    /// The bytes of files that no limit of size touches.
+    package func keptFileBytes(evicting classes: Set<ResourceClass>) throws -> Int64 {
+        let kept = [ResourceClass.pinned, .download].filter { !classes.contains($0) }.map { "'\($0.rawValue)'" }
+        return try read { db in
+            let total = try Double.fetchOne(
+                db,
+                sql: """
+                    SELECT total(\(SegmentDescription.headerByteCount) + segment.length
+                        + \(SegmentDescription.tagByteCount)
+                        * ((segment.length + segment.blockSize - 1) / segment.blockSize))
+                    FROM segment JOIN representation ON representation.id = segment.representation
+                    JOIN resource ON resource.id = representation.resource
+                    WHERE resource.class IN (\(kept.joined(separator: ",")))
+                    """)
+            return Int64(exactly: (total ?? 0).rounded()) ?? 0
+        }
+    }
+
+    /// Moves the last readings of a time that turned out to be wrong to the time that counts.
+    func moveAccesses(from first: Int64, through last: Int64, to time: Int64) throws {
+        try write { db in
+            try db.execute(
+                sql: "UPDATE resource SET accessed = ? WHERE accessed BETWEEN ? AND ?",
+                arguments: [time - time % 3600, first - first % 3600, last])
+        }
+    }
+
+    /// Whether a resource that is emptied goes with its keys: it was merely played, and has no mode of its own.
+    func goesWhole(_ id: ResourceID) throws -> Bool {
+        // One that does not open says nothing of a mode.
+        try read { db in (try? resource(id, db))?.metadata.mode == nil }
+    }
 
     /// What a resource has to be evicted; nil where it is gone.
     func candidate(_ id: ResourceID) throws -> EvictionPlan.Candidate? {

@@ -233,7 +233,9 @@ package final class VaultIndex: Sendable {
     }
 
     func settings(_ db: Database) throws -> VaultSettings {
-        try openSettings(try Data.fetchOne(db, sql: "SELECT settings FROM vault") ?? Data())
+        // By the locator that they are sealed under: the owner may have changed it since this was opened.
+        let row = try Row.fetchOne(db, sql: "SELECT settings, locator FROM vault")
+        return try openSettings(try row?.column("settings") ?? Data(), locator: try row?.column("locator") ?? locator)
     }
 
     func write(_ settings: VaultSettings, _ db: Database) throws {
@@ -249,7 +251,15 @@ package final class VaultIndex: Sendable {
             settings.object, key: key.secret, associatedData: Self.settingsData(keyring.vaultID))
     }
 
-    func openSettings(_ sealed: Data) throws -> VaultSettings {
+    /// Whether the vault's owner has changed keys since the keyring was read here: then what does not open may be sound.
+    package func isNewerThanKeyring() throws -> Bool {
+        try read { db in
+            let revision = try Int64.fetchOne(db, sql: "SELECT keyringRevision FROM vault")
+            return (revision ?? 0) > keyring.revision
+        }
+    }
+
+    func openSettings(_ sealed: Data, locator: Int) throws -> VaultSettings {
         guard let key = try keyring.indexKey(locator: locator),
             let object = SealedDocument.open(
                 Array(sealed), key: key.secret, associatedData: Self.settingsData(keyring.vaultID)),

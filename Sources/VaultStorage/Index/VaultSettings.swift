@@ -23,7 +23,8 @@ package struct VaultSettings: Sendable {
             bytesFetched = try object.optionalInteger("bytesFetched") ?? 0
             limits = RoomLimits(
                 maxSize: try object.optionalInteger("maxSize"), maxAge: try object.optionalInteger("maxAge"),
-                minFree: try object.optionalInteger("minFree") ?? 0)
+                minFree: try object.optionalInteger("minFree"),
+                evictsDownloads: object["evictDownloads"] == nil ? nil : try object.bool("evictDownloads"))
             mode = try object.optionalString("mode")
         } catch {
             return nil
@@ -34,9 +35,12 @@ package struct VaultSettings: Sendable {
     var object: JSONObject {
         var object = members
         object["bytesFetched"] = .integer(bytesFetched)
-        for (name, value) in [("maxSize", limits.size), ("maxAge", limits.age), ("minFree", limits.free)] {
+        for (name, value) in [("maxSize", limits.size), ("maxAge", limits.age)] {
             object[name] = (value ?? 0) > 0 ? value.map { .integer($0) } : nil
         }
+        // 0 says that nothing is left free; where nothing is said, the usual part of the disk is.
+        object["minFree"] = limits.minFree.map { .integer(max(0, $0)) }
+        object["evictDownloads"] = limits.evictsDownloads.map { .bool($0) }
         object["mode"] = mode.map { .string($0) }
         return object
     }

@@ -4,8 +4,9 @@ import VaultModel
 /// Makes the index of a vault anew from `catalog.backup` and the files of its segments.
 ///
 /// It owns the vault from beginning to end. The new index is made under a temporary name and put in the old one's place
-/// when it is whole and durable; until then nothing has changed but that files which are no segments were moved to
-/// `quarantine/`. Every call may block.
+/// when it is whole and durable; until then no file is moved, cut or removed, so that whoever breaks it off has the vault
+/// as it was. What a crash leaves undone after that, a repair finds: files without a row, and files that are too long.
+/// Every call may block.
 package final class IndexRebuild: Sendable {
     /// What was found.
     package struct Counts: Sendable {
@@ -20,6 +21,15 @@ package final class IndexRebuild: Sendable {
         package var quarantined = 0
         /// Files that could not be read, or whose resource does not open: they stay where they are.
         package var unknown = 0
+        /// Segments of the index that was there of which the backup does not know what they are; 0 where that index did
+        /// not open.
+        package var unknownToBackup = 0
+    }
+
+    /// What is to be done to files once the new index is in its place.
+    private struct Work {
+        var cuts: [SegmentDescription] = []
+        var aside: [(name: String, byte: UInt8)] = []
     }
 
     private let folder: String
@@ -27,6 +37,7 @@ package final class IndexRebuild: Sendable {
     /// A store over the new index.
     private let store: VaultStore
     private let counts = Locked(Counts())
+    private let work = Locked(Work())
 
     /// The first bytes of segment ids: ``adopt(_:)`` wants each of them.
     package static let bytes = UInt8.min...UInt8.max
@@ -51,11 +62,16 @@ package final class IndexRebuild: Sendable {
             )
         }
         let path = folder + "/index.sqlite"
-        if !evenIfSound, try Self.isSound(path, keyring, fileSystem) {
+        // Forced, it goes on with an index that this keyring is not the one for, too.
+        let (isSound, unknown) =
+            evenIfSound
+            ? (try? Self.judge(path, backup, keyring, fileSystem)) ?? (false, 0)
+            : try Self.judge(path, backup, keyring, fileSystem)
+        if isSound, !evenIfSound {
             throw VaultError(
                 .invalidArgument,
-                "the index of \(folder) is sound, and an index made anew could only know less; use --force to do it all the same"
-            )
+                "the index of \(folder) is sound, and one made again could only know less: catalog.backup does not know "
+                    + "\(unknown) of its segments, which would be moved to quarantine; use --force to do it all the same")
         }
         let index: VaultIndex
         do throws(FileFailure) {
@@ -67,24 +83,27 @@ package final class IndexRebuild: Sendable {
         index = try VaultIndex.restore(at: path + ".new", from: backup, keyring: keyring)
         self.folder = folder
         self.fileSystem = fileSystem
+        counts.withLock { $0.unknownToBackup = unknown }
         store = VaultStore(
             folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: lock, now: now)
     }
 
+    /// Whether nothing is wrong with the index that is there, and how many of its segments the backup does not know.
+    ///
     /// - Throws: ``VaultError`` where the index opens, and this keyring is not the one for it.
-    private static func isSound(
-        _ path: String, _ keyring: Keyring, _ fileSystem: any FileSystem
-    ) throws -> Bool {
-        guard fileSystem.exists(path) else { return false }
+    private static func judge(
+        _ path: String, _ backup: String, _ keyring: Keyring, _ fileSystem: any FileSystem
+    ) throws -> (isSound: Bool, unknown: Int) {
+        guard fileSystem.exists(path) else { return (false, 0) }
         do {
             // Opened for writing, so that closing it folds its log into it: it may be moved away in a moment.
             let index = try VaultIndex.open(at: path, keyring: keyring, readOnly: false)
             defer { try? index.close() }
-            return try index.isSound()
+            return (try index.isSound(), (try? index.segmentCount(unknownTo: backup)) ?? 0)
         } catch let error as VaultError where [.foreignKeyring, .olderKeyring].contains(error.code) {
             throw error
         } catch {
-            return false
+            return (false, 0)
         }
     }
 
@@ -94,21 +113,20 @@ package final class IndexRebuild: Sendable {
     package func adopt(_ byte: UInt8) throws {
         let (segments, others) = try store.unnamedFiles(in: byte)
         for id in segments { try adopt(id, in: byte) }
-        for name in others { try putAside(name, in: byte) }
+        for name in others { putAside(name, in: byte) }
     }
 
     private func adopt(_ id: SegmentID, in byte: UInt8) throws {
         do {
             guard let claimed = try store.claim(of: id), let (segment, badBlocks) = try Self.good(of: claimed) else {
-                return try putAside(id.hex, in: byte)
+                return putAside(id.hex, in: byte)
             }
-            let isCut = segment.fileSize != claimed.fileSize
-            if isCut { try store.cut(segment) }
-            guard try store.adopt(segment, badBlocks: badBlocks) else { return try putAside(id.hex, in: byte) }
-            counts.withLock { counts in
-                counts.badBlocks += badBlocks.count
-                if isCut { counts.cut += 1 }
+            // One that cannot be made durable goes, too: the next sync might say yes to pages that the disk never got.
+            guard (try? store.makeDurable(id)) != nil, try store.enter(segment, badBlocks: badBlocks) else {
+                return putAside(id.hex, in: byte)
             }
+            counts.withLock { $0.badBlocks += badBlocks.count }
+            if segment.fileSize != claimed.fileSize { work.withLock { $0.cuts.append(segment) } }
         } catch SegmentFailure.missing {
             return
         } catch SegmentFailure.unreadable {
@@ -131,12 +149,19 @@ package final class IndexRebuild: Sendable {
         return count > 0 ? (segment, bad) : nil
     }
 
-    private func putAside(_ name: String, in byte: UInt8) throws {
-        do {
-            try store.putAside(name, in: byte)
-            counts.withLock { $0.quarantined += 1 }
-        } catch let error as VaultError where error.code == .storage {
-            counts.withLock { $0.unknown += 1 }
+    private func putAside(_ name: String, in byte: UInt8) { work.withLock { $0.aside.append((name, byte)) } }
+
+    /// Cuts and moves what was found, now that the index that is in place knows of it. A file that the system does not
+    /// let go of stays: a repair finds it again.
+    private func clearUp() {
+        let work = work.withLock(\.self)
+        for segment in work.cuts {
+            let isCut = (try? store.cut(segment)) != nil
+            counts.withLock { if isCut { $0.cut += 1 } else { $0.unknown += 1 } }
+        }
+        for (name, byte) in work.aside {
+            let isMoved = (try? store.putAside(name, in: byte)) != nil
+            counts.withLock { if isMoved { $0.quarantined += 1 } else { $0.unknown += 1 } }
         }
     }
 
@@ -153,6 +178,7 @@ package final class IndexRebuild: Sendable {
         } catch {
             throw error.vaultError("the new index cannot be put in place")
         }
+        clearUp()
         store.giveUpLock()
         return counts.withLock { counts in
             (counts.resources, counts.segments, counts.bytes) = (totals.resources, totals.segments, totals.bytes)

@@ -76,6 +76,21 @@ extension VaultIndex {
         return false
     }
 
+    /// How many segments there are of which a catalog backup does not know what they are.
+    func segmentCount(unknownTo backup: String) throws -> Int {
+        try checkOpen()
+        return try IndexError.translating {
+            try database.writeWithoutTransaction { db in
+                try db.execute(sql: "ATTACH DATABASE ? AS backup", arguments: [backup])
+                defer { try? db.execute(sql: "DETACH DATABASE backup") }
+                return try Int.fetchOne(
+                    db,
+                    sql: "SELECT count(*) FROM segment WHERE representation NOT IN (SELECT id FROM backup.representation)"
+                ) ?? 0
+            }
+        }
+    }
+
     /// Serves representations that the backup knew only as being filled, and that are all a resource has by now.
     func serveFilled() throws {
         let filled = try read { db in

@@ -23,7 +23,7 @@ extension VaultIndex {
                 names[id] = try rename(id, under: locator, cacheKey, db)
                 if names[id] == nil { unopened += 1 }
             }
-            var settings = try openSettings(try Data.fetchOne(db, sql: "SELECT settings FROM vault") ?? Data())
+            var settings = try self.settings(db)
             change(&settings)
             settings.resealOrder = settings.resealOrder?.renamed(names)
             try db.execute(

@@ -78,11 +78,25 @@ package final class Room: Sendable {
     /// Bytes that are free on the file system; nil where it does not say.
     func freeBytes() -> Int64? { try? fileSystem.freeBytes(at: folder) }
 
+    /// Limits that say how many bytes to leave free: the usual part of the disk where they said nothing.
+    func settled(_ limits: RoomLimits) -> RoomLimits {
+        var limits = limits
+        if limits.minFree == nil, let disk = try? fileSystem.totalBytes(at: folder) {
+            limits.minFree = RoomLimits.standardFree(ofDisk: disk)
+        }
+        return limits
+    }
+
     private func measure() {
         // A file system that does not say is taken to have room: a full one says so when it is written to.
         let free = freeBytes() ?? .max / 2
         ledger.withLock { $0.measured(free: free) }
     }
+}
+
+extension RoomLimits {
+    /// The classes that may go for the size: what was fetched by name only where that is allowed.
+    var sizeClasses: Set<ResourceClass> { evictsDownloads == true ? [.cache, .download] : [.cache] }
 }
 
 /// Somebody has a segment's file open.

@@ -24,7 +24,11 @@ extension VaultStore {
             let (now, refused) = try carryOut(plan)
             gone += now
             queue.begin(inUse: queue.inUse.union(refused))
-            if let last = plan.victims.last, !last.isWhole { queue.putBack(last.resource) }
+            if let last = plan.victims.last, !last.isWhole,
+                let rest = candidates.first(where: { $0.resource == last.resource })
+            {
+                queue.putBack(rest)
+            }
             // A disk that removes nothing would cost the index everything.
             if now.segments > 0, now.bytes == 0 { break }
         }
@@ -35,9 +39,9 @@ extension VaultStore {
     func next(_ classes: Set<ResourceClass>, _ queue: inout EvictionQueue) throws -> EvictionPlan.Candidate? {
         while true {
             if queue.waiting.isEmpty {
-                queue.fill(try index.evictable(limit: EvictionQueue.pageSize, excluding: queue.passed))
+                queue.fill(try index.evictable(limit: EvictionQueue.pageSize, after: queue.last))
             }
-            guard let id = queue.waiting.first else { return nil }
+            guard let id = queue.waiting.first?.resource else { return nil }
             guard !queue.passed.contains(id), let candidate = try index.candidate(id), !candidate.segments.isEmpty,
                 candidate.resourceClass != .pinned
             else {
@@ -64,9 +68,10 @@ extension VaultStore {
         for victim in evicted { changes.note(victim.resource) }
         let condemned = evicted.flatMap(\.segments)
         let bytes = try removeFiles(of: condemned.map(\.id)).bytes
-        counters.withLock { $0.evicted += bytes }
+        let gone = EvictionTally(resources: resources, segments: condemned.count, bytes: bytes)
+        counters.withLock { $0.evicted += gone }
         let refused = Set(plan.victims.map(\.resource)).subtracting(evicted.map(\.resource))
-        return (EvictionTally(resources: resources, segments: condemned.count, bytes: bytes), Array(refused))
+        return (gone, Array(refused))
     }
 
     /// Writes what makes room on a disk that may have none: over what the log does not need any more, or where the reserve
@@ -89,11 +94,78 @@ extension VaultStore {
             var gone = EvictionTally()
             if let age = limits.age { gone += try evictUnread(for: age) }
             let excess = limits.size.map { room.used - $0 } ?? 0
-            if excess > 0 { gone += try evict(excess, [.cache, .download], &queue) }
+            if excess > 0 { gone += try evict(excess, limits.sizeClasses, &queue) }
             let short = limits.free > 0 ? limits.free - (room.freeBytes() ?? .max) : 0
             if short > 0 { gone += try evict(short, [.cache], &queue) }
             return gone
         }
+    }
+
+    /// What ``prune(_:)`` would let go of now; nothing goes.
+    package func pruneRehearsal(_ limits: RoomLimits) throws -> EvictionTally {
+        var gone = EvictionTally()
+        var chosen = use.withLock { $0 }.all()
+        func choose(_ plan: EvictionPlan) throws {
+            for victim in plan.victims {
+                chosen.insert(victim.resource)
+                gone.segments += victim.segments.count
+                if victim.isWhole, try index.candidate(victim.resource)?.resourceClass == .cache,
+                    try index.goesWhole(victim.resource)
+                {
+                    gone.resources += 1
+                }
+            }
+            gone.bytes += plan.bytes
+        }
+        func rehearse(_ needed: Int64, _ classes: Set<ResourceClass>) throws {
+            let target = gone.bytes + needed
+            try walk { candidates in
+                try choose(
+                    EvictionPlan(freeing: target - gone.bytes, of: candidates, inUse: chosen, classes: classes))
+                return gone.bytes < target
+            }
+        }
+        if let age = limits.age {
+            try walk(readBefore: now() - age) { candidates in
+                try choose(EvictionPlan(olderThan: age, now: now(), of: candidates, inUse: chosen))
+                return true
+            }
+        }
+        let excess = limits.size.map { room.used - gone.bytes - $0 } ?? 0
+        if excess > 0 { try rehearse(excess, limits.sizeClasses) }
+        let short = limits.free > 0 ? limits.free - (room.freeBytes() ?? .max) - gone.bytes : 0
+        if short > 0 { try rehearse(short, [.cache]) }
+        return gone
+    }
+
+    /// Goes through what may go, in the order in which it would, as long as it is told to.
+    private func walk(
+        readBefore time: Int64? = nil, _ take: ([EvictionPlan.Candidate]) throws -> Bool
+    ) throws {
+        var last: EvictionPlace?
+        while true {
+            let page = try index.evictable(limit: EvictionQueue.pageSize, after: last, readBefore: time)
+            guard let end = page.last else { return }
+            last = end
+            guard try take(try page.compactMap { try index.candidate($0.resource) }) else { return }
+        }
+    }
+
+    /// Refuses a limit of size that could be kept to only with what no limit takes away.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    package func requireReachable(_ limits: RoomLimits) throws {
+        guard let size = limits.size else { return }
+        let kept = try index.keptFileBytes(evicting: limits.sizeClasses)
+        guard kept > size else { return }
+        let what = limits.evictsDownloads == true ? "are pinned" : "are pinned or were fetched by name"
+        let way =
+            limits.evictsDownloads == true
+            ? "unpin or remove something" : "remove something, or allow downloads to be evicted"
+        throw VaultError(
+            .invalidArgument,
+            "the vault cannot be kept to \(size) bytes: \(kept) bytes of it \(what), and no limit takes those away; "
+                + "raise the limit, \(way)")
     }
 
     /// Whether something lies beyond the limits in force, as far as that shows without asking the index.
@@ -102,20 +174,22 @@ extension VaultStore {
     private func evictUnread(for age: Int64) throws -> EvictionTally {
         var gone = EvictionTally()
         let inUse = use.withLock { $0 }.all()
-        var passed = inUse
-        while true {
-            let page = try index.evictable(limit: EvictionQueue.pageSize, excluding: passed, readBefore: now() - age)
-            let candidates = try page.compactMap { try index.candidate($0) }
+        // Each is met once, though it keep its row because it has a mode.
+        try walk(readBefore: now() - age) { candidates in
             let plan = EvictionPlan(olderThan: age, now: now(), of: candidates, inUse: inUse)
-            if plan.victims.isEmpty { return gone }
-            gone += try carryOut(plan).0
-            // A title that keeps its row, because it has a mode, is met once.
-            passed.formUnion(plan.victims.map(\.resource))
+            if !plan.victims.isEmpty { gone += try carryOut(plan).0 }
+            return true
         }
+        return gone
     }
 
-    /// Sets the limits in force.
-    package func enforce(_ limits: RoomLimits) { room.limits = limits }
+    /// Sets the limits in force: where they do not say what to leave free, the usual part of the disk.
+    package func enforce(_ limits: RoomLimits) { room.limits = room.settled(limits) }
+
+    /// Notes that the wall clock was wrong: what was read by it then was read now.
+    package func correctAccesses(from first: Int64, through last: Int64, to time: Int64) throws {
+        if isOwner { try index.moveAccesses(from: first, through: last, to: time) }
+    }
 
     // MARK: By name
 

@@ -26,8 +26,11 @@ extension VaultStore {
 
     /// Bytes handed on and not stored, and bytes of files evicted, since the vault was opened.
     package var tally: (passedThrough: Int64, evicted: Int64) {
-        counters.withLock { ($0.passedThrough, $0.evicted) }
+        counters.withLock { ($0.passedThrough, $0.evicted.bytes) }
     }
+
+    /// What was evicted since the vault was opened.
+    package var evictions: EvictionTally { counters.withLock { $0.evicted } }
 
     /// Lets a segment's file grow to `size` bytes, evicting what must go for that.
     ///
@@ -41,12 +44,12 @@ extension VaultStore {
             while let shortage = room.reserve(size, for: id) {
                 let gone =
                     shortage.size > 0
-                    ? try evict(shortage.size + outlook.ahead, [.cache, .download], &queue)
+                    ? try evict(shortage.size + outlook.ahead, room.limits.sizeClasses, &queue)
                     : try evict(shortage.free + outlook.ahead, [.cache], &queue)
                 guard gone.bytes > 0 else {
                     throw Self.noRoom(
                         shortage.size > 0
-                            ? "the vault is as large as it may become, and the rest of it is pinned or in use"
+                            ? "the vault is as large as it may become, and the rest of it is pinned, in use or kept by name"
                             : "the disk has no more room than is to be left free")
                 }
             }
@@ -83,7 +86,7 @@ extension VaultStore {
             guard shortage.size == 0 || mayEvict(for: length) else { return false }
             return eviction.withLock { queue in
                 queue.begin(inUse: use.withLock { $0 }.all())
-                return ((try? next(shortage.size > 0 ? [.cache, .download] : [.cache], &queue)) ?? nil) != nil
+                return ((try? next(shortage.size > 0 ? room.limits.sizeClasses : [.cache], &queue)) ?? nil) != nil
             }
         default: return true
         }

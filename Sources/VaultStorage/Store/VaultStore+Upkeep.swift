@@ -40,23 +40,23 @@ extension VaultStore {
     package func noteChange() { counters.withLock { $0.changesSinceBackup += 1 } }
 
     /// Backs the catalog up where it is 10 minutes or 1 000 changes behind.
-    package func backUpCatalogIfDue() throws {
+    package func backUpCatalogIfDue(now: ContinuousClock.Instant = .now) throws {
         let isDue = counters.withLock { counters in
             counters.changesSinceBackup >= 1000
-                || (counters.changesSinceBackup > 0 && now() - counters.lastBackup >= 600)
+                || (counters.changesSinceBackup > 0 && now - counters.lastBackup >= .seconds(600))
         }
-        if isDue { try backUpCatalog() }
+        if isDue { try backUpCatalog(now: now) }
     }
 
     /// Writes `catalog.backup` anew.
-    package func backUpCatalog() throws {
+    package func backUpCatalog(now: ContinuousClock.Instant = .now) throws {
         // One at a time: two would take the half-written file from under each other.
         try backup.withLock { _ in
             let changes = counters.withLock { $0.changesSinceBackup }
             try CatalogBackup.write(index, vault: folder, fileSystem: fileSystem)
             counters.withLock { counters in
                 counters.changesSinceBackup -= changes
-                counters.lastBackup = now()
+                counters.lastBackup = now
             }
         }
     }

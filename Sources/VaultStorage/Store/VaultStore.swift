@@ -44,11 +44,12 @@ package final class VaultStore: Sendable {
         var committed: Int64 = 0
         /// Changes that `catalog.backup` does not have yet.
         var changesSinceBackup = 0
-        var lastBackup: Int64 = 0
+        /// Not by the wall clock: that may be set back.
+        var lastBackup = ContinuousClock.now
         /// Bytes that were handed on and not stored, since the vault was opened.
         var passedThrough: Int64 = 0
-        /// Bytes of files that were evicted since then.
-        var evicted: Int64 = 0
+        /// What was evicted since then.
+        var evicted = EvictionTally()
         /// When copies of keys were last erased.
         var lastErasure: ContinuousClock.Instant?
         /// Segments that were given up while the index took no write: they serve nothing, and their rows are to go.
@@ -73,7 +74,6 @@ package final class VaultStore: Sendable {
         segments = FolderSegmentStore(vault: folder, fileSystem: fileSystem)
         room = Room(folder: folder, fileSystem: fileSystem)
         reserve = Reserve(in: folder, fileSystem: fileSystem)
-        counters.withLock { $0.lastBackup = now() }
     }
 
     // MARK: Opening

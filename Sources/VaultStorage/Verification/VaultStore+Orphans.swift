@@ -61,13 +61,23 @@ extension VaultStore {
     /// - Returns: false where its bytes are held in another segment.
     package func adopt(_ segment: SegmentDescription, badBlocks: Set<Int> = []) throws -> Bool {
         do throws(FileFailure) {
-            try segments.open(segment.id, writable: true).synchronize()
-            try segments.synchronizeName(of: segment.id)
+            try makeDurable(segment.id)
         } catch {
             // Aside: the next sync might say yes to pages that the disk never got.
             try? segments.quarantine(segment.id)
             throw error.vaultError("a segment cannot be made durable")
         }
+        return try enter(segment, badBlocks: badBlocks)
+    }
+
+    /// Makes the file of a segment, and its name, durable.
+    func makeDurable(_ id: SegmentID) throws(FileFailure) {
+        try segments.open(id, writable: true).synchronize()
+        try segments.synchronizeName(of: id)
+    }
+
+    /// Enters a file that is durable into the index, as ``adopt(_:badBlocks:)`` does.
+    func enter(_ segment: SegmentDescription, badBlocks: Set<Int>) throws -> Bool {
         let counted = try index.fileBytes(of: segment.id)
         guard try index.adopt(segment, badBlocks: badBlocks, now: now()) else { return false }
         // Under a row that was wrong it counted with another size.

@@ -22,6 +22,8 @@ class SmallDisk:
         folder = os.path.join(self.folder, "vault")
         shutil.copytree(vault.folder, folder)
         vault.folder = vault.environment["MEDIAVAULT_DIR"] = folder
+        # What is tested here is a disk that is full, not one of which a part is to be left free.
+        vault.result("config", "set", "min-free", "0")
         self._ballast = os.path.join(self.folder, "ballast")
 
     def fill(self, leaving=0):

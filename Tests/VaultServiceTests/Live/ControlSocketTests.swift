@@ -159,6 +159,8 @@ struct ControlSocketTests {
             ("GET", "content?url=file:///etc/hunter2", ""), ("GET", "resources?after=hunter2", ""),
             ("GET", "resources?limit=hunter2", ""),
             ("POST", "verifications", #"{"sample":101}"#), ("POST", "prunes", #"{"minFree":-1}"#),
+            ("PATCH", "settings", #"{"maxSize":5}"#), ("PATCH", "settings", #"{"maxSize":"5"}"#),
+            ("PATCH", "settings", #"{"maxSize":"default"}"#), ("POST", "prunes", #"{"maxSize":5}"#),
             ("POST", "downloads", #"{"url":"http://a.example/","fields":[["","hunter2"]]}"#),
             ("GET", "content?url=http://a.example/hunter2&contentID=%1F", ""), ("POST", "links", #"{"lifetime":5}"#),
             ("GET", "resources?limit=0", ""), ("GET", "resources?limit=1001", ""),

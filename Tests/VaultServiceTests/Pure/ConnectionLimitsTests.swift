@@ -1,3 +1,4 @@
+import MediaVault
 import Testing
 
 @testable import VaultService
@@ -30,9 +31,11 @@ struct ConnectionLimitsTests {
         #expect(limits.yielding(among: [], most: 9) == [])
     }
 
-    @Test("Beside the connections there is room for files and origins", arguments: [64, 256, 1024, 4096])
+    @Test(
+        "Beside the connections there is room for files, origins and segments that stay open", arguments: [64, 256, 1024, 4096])
     func descriptors(limit: Int) {
         let connections = DescriptorLimit.connections(of: limit)
-        #expect(connections >= 4 && 2 * connections + 40 <= limit)
+        let segments = OpenSegmentShare.most(ofFiles: limit)
+        #expect(connections >= 4 && segments > 0 && 2 * connections + segments + 40 <= limit)
     }
 }

@@ -197,4 +197,25 @@ struct GenerationTests {
         try store.retire(1, noting: vault.log(of: store))
         #expect(keyring.activeGenerations == [2])
     }
+
+    @Test("A keyring from before a generation was let go opens the vault no more, though receipts alone came between")
+    func letGo() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let log = vault.log(of: store)
+        #expect(try store.addGeneration(noting: log) == 2)
+        let old = try KeyringReader.unlock(try vault.keyringPlace().read(), with: TestKeyring.secret())
+        try log.note(.rewrap)
+        try #require(store.keyring.revision > old.revision)
+        // The power goes when the index has let go of the generation and the keyring still has it.
+        try store.index.removeGeneration(1)
+        try store.close()
+        let refusal = #expect(throws: VaultError.self) {
+            _ = try VaultStore.open(at: vault.folder, keyring: old, access: .owner)
+        }
+        #expect(refusal?.code == .olderKeyring)
+        let newer = try TemporaryVault.unlock(vault.keyringFile)
+        let again = try VaultStore.open(at: vault.folder, keyring: newer, access: .owner)
+        #expect(try again.index.generations().all == [2] && again.retiringGenerations() == [1])
+    }
 }

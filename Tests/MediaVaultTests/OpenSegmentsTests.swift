@@ -1,0 +1,66 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+import Testing
+import VaultModel
+import VaultStorage
+import VaultTestSupport
+
+@testable import MediaVault
+
+@Suite("Segments stay open for the next range, as far as files are allowed")
+struct OpenSegmentsTests {
+    /// Readers of so many segments.
+    private static func readers(_ store: VaultStore, _ count: Int) throws -> [(id: SegmentID, reader: SegmentReader)] {
+        let resource = try store.addMedia("film", length: Int64(count) * 1000)
+        return try (0..<count).map { number in
+            let bytes = [UInt8](repeating: UInt8(number), count: 1000)
+            let segment = try #require(try store.store(bytes, at: Int64(number) * 1000, of: resource))
+            return (segment.id, try store.reader(of: segment, resource: resource))
+        }
+    }
+
+    @Test("No more are kept than the share has, of all resources together, and what is let go gives its place back")
+    func bounded() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let readers = try Self.readers(store, 12)
+        let share = OpenSegmentShare { 5 }
+        let (one, other) = (OpenSegments(share: share), OpenSegments(share: share))
+        for (number, reader) in readers.enumerated() {
+            (number % 2 == 0 ? one : other).keep(reader.reader, of: reader.id)
+        }
+        #expect(share.taken == 5)
+        #expect(readers.count { one.reader(of: $0.id) != nil || other.reader(of: $0.id) != nil } == 5)
+        // The same one again takes no second place.
+        one.keep(readers[0].reader, of: readers[0].id)
+        #expect(share.taken == 5)
+        one.drop(readers[0].id)
+        #expect(share.taken == 4)
+        other.keep(readers[11].reader, of: readers[11].id)
+        #expect(share.taken == 5 && other.reader(of: readers[11].id) != nil)
+        one.dropIdle(now: .now + .seconds(9))
+        other.close()
+        #expect(share.taken == 0)
+        other.keep(readers[1].reader, of: readers[1].id)
+        #expect(share.taken == 0 && other.reader(of: readers[1].id) == nil)
+    }
+
+    @Test("An eighth of the files that the system allows is theirs, and never more than is of use")
+    func share() {
+        let shares = [0, 7, 64, 256, 1024, 4096, 1 << 20].map { OpenSegmentShare.most(ofFiles: $0) }
+        #expect(shares == [0, 0, 8, 32, 128, 256, 256])
+        var limit = rlimit()
+        #if canImport(Glibc)
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+        let resource = RLIMIT_NOFILE
+        #endif
+        #expect(unsafe getrlimit(resource, &limit) == 0)
+        #expect(OpenSegmentShare.ofProcess.allowed == OpenSegmentShare.most(ofFiles: Int(clamping: limit.rlim_cur)))
+    }
+}

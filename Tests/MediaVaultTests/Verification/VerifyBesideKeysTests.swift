@@ -1,0 +1,77 @@
+import GRDB
+import OriginTestSupport
+import Testing
+import VaultCrypto
+import VaultModel
+import VaultStorage
+
+@testable import MediaVault
+
+@Suite("A check beside acts on the keys calls nothing damaged that is not", .timeLimit(.minutes(2)))
+struct VerifyBesideKeysTests {
+    private let film = ScriptedResource(length: 300_000)
+
+    private func rewrap(_ vault: Vault) async throws {
+        for try await _ in vault.rewrapKeys() {}
+    }
+
+    @Test("A reader from before a new locator, a new generation and a rewrap finds everything sound")
+    func followed() async throws {
+        let (fixture, owner) = try await VaultFixture.filled(film)
+        let beside = try await fixture.open(.reader)
+        _ = try await owner.changeLocator()
+        #expect(owner.store.keyring.locators == [2], "the old key is gone")
+        #expect(try await VaultFixture.report(of: beside.verify()).isSound)
+        _ = try await owner.rotateKeys()
+        try await rewrap(owner)
+        _ = try await owner.retireGeneration(1)
+        #expect(try await VaultFixture.report(of: beside.verify()).isSound)
+        #expect(try await beside.limits() == RoomLimits())
+        await beside.close()
+        await owner.close()
+    }
+
+    @Test("A reader that cannot follow a new root key is told to open again, and of no damage")
+    func newRoot() async throws {
+        let (fixture, owner) = try await VaultFixture.filled(film)
+        let beside = try await fixture.open(.reader)
+        _ = try await owner.rotateRoot(unlockedBy: [fixture.unlock])
+        try await rewrap(owner)
+        let error = await #expect(throws: VaultError.self) { try await VaultFixture.report(of: beside.verify()) }
+        #expect(error?.code == .olderKeyring && error?.message.contains("again") == true)
+        await beside.close()
+        await owner.close()
+        let again = try await fixture.open(.reader)
+        #expect(try await VaultFixture.report(of: again.verify()).isSound)
+        await again.close()
+    }
+
+    @Test("The owner's own checks are sound while its locator changes again and again")
+    func meanwhile() async throws {
+        let (_, owner) = try await VaultFixture.filled(film)
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            group.addTask {
+                for _ in 0..<8 { _ = try await owner.changeLocator() }
+                return 0
+            }
+            group.addTask {
+                var damage = 0
+                for _ in 0..<20 {
+                    damage += try await VaultFixture.report(of: owner.verify()).damage[.settings] ?? 0
+                }
+                return damage
+            }
+            for try await damage in group { #expect(damage == 0) }
+        }
+        await owner.close()
+    }
+
+    @Test("Settings that are damaged are damage still")
+    func damaged() async throws {
+        let fixture = try await VaultFixture.filled()
+        try fixture.index { try $0.execute(sql: "UPDATE vault SET settings = zeroblob(200)") }
+        let vault = try await fixture.open(.reader)
+        #expect(try await VaultFixture.report(of: vault.verify()).damage[.settings] == 1)
+        await vault.close()
+    }
+}
