@@ -5,7 +5,7 @@ import VaultModel
 
 @testable import VaultService
 
-@Suite("Requests that can be read in two ways, or by another version", .timeLimit(.minutes(5)))
+@Suite("Requests that can be read in two ways, or by another version", .serialized, .timeLimit(.minutes(5)))
 struct RequestReadingTests {
     private let film = ScriptedResource(seed: 61, length: 1000)
 
