@@ -18,14 +18,17 @@ extension AuditLog {
     /// - Throws: ``VaultError`` where the log cannot be read, or the keyring not be written.
     package func receipts(after sequence: Int64?) throws -> [Receipt] {
         guard let sequence else { return [] }
-        let log = try Self.translating("audit.log cannot be read") { () throws(FileFailure) in try file.contents() }
         let anchor = try store.keyring.auditAnchor()
         var receipts: [Receipt] = []
-        for bytes in AuditCheck.lines(of: log).reversed() {
-            guard let line = ReceiptLine(bytes) else { continue }
-            guard line.receipt.sequence > sequence else { break }
-            guard line.isGenuine, line.publicKey == anchor.publicKey, line.vaultID == anchor.vaultID else { continue }
-            receipts.append(line.receipt)
+        try Self.translating("audit.log cannot be read") { () throws(FileFailure) in
+            try file.forEachLineFromEnd { bytes, _ in
+                guard let line = ReceiptLine(bytes) else { return true }
+                guard line.receipt.sequence > sequence else { return false }
+                if line.isGenuine, line.publicKey == anchor.publicKey, line.vaultID == anchor.vaultID {
+                    receipts.append(line.receipt)
+                }
+                return true
+            }
         }
         if let last = receipts.map(\.sequence).max(), last > anchor.sequence {
             try writing.withLock { _ in

@@ -213,9 +213,10 @@ package final class AuditLog: Sendable {
     package static func report(
         on folder: String, keyring: Keyring?, fileSystem: any FileSystem = PosixFileSystem()
     ) throws -> AuditReport {
-        let log = try translating("audit.log cannot be read") { () throws(FileFailure) in
-            try AuditFile(in: folder, fileSystem: fileSystem).contents()
+        var check = AuditCheck(anchor: try keyring?.auditAnchor())
+        try translating("audit.log cannot be read") { () throws(FileFailure) in
+            try AuditFile(in: folder, fileSystem: fileSystem).forEachLine { check.add($0) }
         }
-        return AuditCheck.report(on: log, anchor: try keyring?.auditAnchor())
+        return check.finished()
     }
 }

@@ -9,6 +9,8 @@ package protocol FileSystem: Sendable {
     /// Opens a file that is there. A symbolic link is refused.
     func open(_ path: String, writable: Bool) throws(FileFailure) -> any StoredFile
     func exists(_ path: String) -> Bool
+    /// Whether a name is a symbolic link.
+    func isLink(_ path: String) -> Bool
     /// Moves a file over whatever stands at the new name.
     func rename(_ path: String, to newPath: String) throws(FileFailure)
     /// Moves a file to a name that nothing has yet.
@@ -30,6 +32,9 @@ package protocol FileSystem: Sendable {
 extension FileSystem {
     /// A file system of one user.
     package func isShared(_ folder: String) throws(FileFailure) -> Bool { false }
+
+    /// A file system without links.
+    package func isLink(_ path: String) -> Bool { false }
 }
 
 /// An open file. Closed when the last reference goes.
