@@ -29,11 +29,18 @@ package enum CatalogBackup {
         try IndexError.translating {
             try index.database.writeWithoutTransaction { db in
                 try db.execute(sql: "ATTACH DATABASE ? AS backup", arguments: [path])
-                defer { try? db.execute(sql: "DETACH DATABASE backup") }
+                // A row that says what cannot be keeps no other out of the backup.
+                try db.execute(sql: "PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF")
+                defer {
+                    try? db.execute(
+                        sql: """
+                            PRAGMA ignore_check_constraints = OFF; PRAGMA foreign_keys = ON; DETACH DATABASE backup
+                            """)
+                }
                 // It is synced as a whole when it is whole, and thrown away when it is not.
                 try db.execute(
                     sql: """
-                        PRAGMA backup.journal_mode = OFF;
+                        PRAGMA backup.journal_mode = MEMORY;
                         PRAGMA backup.synchronous = OFF;
                         PRAGMA backup.application_id = \(IndexSchema.applicationID);
                         PRAGMA backup.user_version = \(IndexSchema.version);

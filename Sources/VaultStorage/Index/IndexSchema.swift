@@ -50,6 +50,16 @@ enum IndexSchema {
         segment, segmentByPlace, badBlock, doomed,
     ]
 
+    /// The tables by name.
+    static let tableNames = Set(
+        (all + optional).filter { $0.hasPrefix("CREATE TABLE ") }.map { String($0.split(separator: " ")[2]) })
+
+    /// What an older vault lacks, and gets when an owner opens it: tables and indices that may be there.
+    static let optional: [String] = []
+
+    /// The same of `catalog.backup`.
+    static let optionalCatalog: [String] = []
+
     /// What makes a table of the catalog: the table itself, then its indices.
     static func statements(making table: String) -> [String] {
         catalog.filter { $0.hasPrefix("CREATE TABLE \(table) (") || $0.contains(" ON \(table) (") }

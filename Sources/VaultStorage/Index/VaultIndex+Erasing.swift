@@ -13,14 +13,15 @@ extension VaultIndex {
         try IndexError.translating {
             try database.writeWithoutTransaction { db in
                 // A table that is dropped would take with it what refers to its rows.
-                try db.execute(sql: "PRAGMA foreign_keys = OFF")
+                // A row that says what cannot be stays what it is, and keeps no other from being erased.
+                try db.execute(sql: "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON")
                 let result = Result {
                     try db.inTransaction(.immediate) {
                         for table in tables { try Self.renew(table, db) }
                         return .commit
                     }
                 }
-                try db.execute(sql: "PRAGMA foreign_keys = ON")
+                try db.execute(sql: "PRAGMA foreign_keys = ON; PRAGMA ignore_check_constraints = OFF")
                 try result.get()
             }
         }

@@ -15,7 +15,7 @@ extension VaultIndex {
                     WHERE representation.id = ? AND resource.key = ?
                     """,
                 arguments: [
-                    segment.id.data, segment.blockSize, segment.start, now - now % 3600, segment.representation.data,
+                    segment.id.data, segment.blockSize, segment.start, PlainColumn.hour(of: now), segment.representation.data,
                     segment.keyNumber,
                 ])
             guard db.changesCount == 1 else {
@@ -112,8 +112,11 @@ extension VaultIndex {
     /// Condemned segments whose files are still to be removed, a page of them.
     package func doomedSegments(limit: Int) throws -> [SegmentID] {
         try read { db in
-            try Data.fetchAll(db, sql: "SELECT segment FROM doomed LIMIT ?", arguments: [limit])
-                .compactMap { SegmentID($0) }
+            // What is no id names no file, and must not hide what does.
+            try Data.fetchAll(
+                db, sql: "SELECT segment FROM doomed WHERE typeof(segment) = 'blob' AND length(segment) = 16 LIMIT ?",
+                arguments: [limit]
+            ).compactMap { SegmentID($0) }
         }
     }
 
