@@ -1,7 +1,15 @@
 #ifndef MEDIAVAULT_CFILE_SHIM_H
 #define MEDIAVAULT_CFILE_SHIM_H
 
-// A call on files that Swift's module of the C library leaves out, behind a fixed signature.
+// Calls on files, and on the index's file, that Swift cannot make, behind a fixed signature.
+
+#include <sqlite3.h>
+
+/// Puts a connection on guard: no statement can write the schema as if it were a table, or turn the rollback journal off.
+/// Variadic, so out of Swift's reach. Returns SQLite's result code.
+static inline int cfile_guard_schema(sqlite3 *connection) {
+    return sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)0);
+}
 
 #ifdef __linux__
 #include <linux/fs.h>

@@ -125,13 +125,14 @@ struct ResealTests {
             bytes[200] ^= 1
             try bytes.write(to: file)
         }
+        // Before the trigger: with one the index is not opened.
+        let vault = try await fixture.open(mode: .offline)
         let database = try DatabaseQueue(path: fixture.place.folder + "/index.sqlite")
         try await database.write { db in
             try db.execute(
                 sql: "CREATE TRIGGER refuse BEFORE INSERT ON badBlock BEGIN SELECT RAISE(ABORT, 'no'); END")
         }
         try database.close()
-        let vault = try await fixture.open(mode: .offline)
         var last: ResealProgress?
         for try await step in vault.reseal() { last = step }
         let report = try #require(last?.report)

@@ -37,6 +37,8 @@ struct Verifier {
 
     /// Runs the check; the last step that is told carries the report.
     mutating func run() async throws {
+        // A foreign schema would answer in the place of what is checked.
+        try await blocking { try $0.index.requireOwnSchema() }
         try await count()
         progress()
         // Files first: what is adopted need not be fetched.

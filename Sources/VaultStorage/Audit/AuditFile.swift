@@ -10,10 +10,12 @@ struct AuditFile: Sendable {
         let last: [UInt8]?
     }
 
-    /// More than the longest line.
-    private static let tailBytes: Int64 = 8192
+    /// More than the longest line: of a longer one, which is none of ours, so many of its last bytes are given.
+    private static let mostOfLine = 8192
+    /// How much is read at a time.
+    private static let piece: Int64 = 64 << 10
     /// The longest log that is read.
-    private static let mostBytes = 256 << 20
+    private static let mostBytes: Int64 = 256 << 20
 
     init(in folder: String, fileSystem: any FileSystem) {
         self.folder = folder
@@ -22,29 +24,70 @@ struct AuditFile: Sendable {
 
     private var path: String { folder + "/audit.log" }
 
-    /// All that it holds; nothing where there is no file.
-    func contents() throws(FileFailure) -> [UInt8] {
-        do throws(FileFailure) {
-            return try fileSystem.contents(of: path, atMost: Self.mostBytes)
-        } catch {
-            guard error.kind == .notFound else { throw error }
-            return []
+    /// Goes through the whole lines, from the first on, a piece of the file at a time.
+    func forEachLine(_ body: ([UInt8]) -> Void) throws(FileFailure) {
+        guard let (file, size) = try opened() else { return }
+        var (place, line): (Int64, [UInt8]) = (0, [])
+        while place < size {
+            let bytes = try file.read(count: Int(min(Self.piece, size - place)), at: place)
+            guard !bytes.isEmpty else { return }
+            var rest = bytes[...]
+            while let end = rest.firstIndex(of: 0x0A) {
+                body(Array((line + rest[..<end]).suffix(Self.mostOfLine)))
+                line = []
+                rest = rest[(end + 1)...]
+            }
+            line = Array((line + rest).suffix(Self.mostOfLine))
+            place += Int64(bytes.count)
         }
+    }
+
+    /// Goes through the whole lines, from the last on.
+    ///
+    /// - Parameter body: is given a line and where the next one begins, and says whether it wants the one before.
+    func forEachLineFromEnd(_ body: (_ line: [UInt8], _ end: Int64) -> Bool) throws(FileFailure) {
+        guard let (file, size) = try opened() else { return }
+        var place = size
+        // What of a line lies behind `place`, once its end is found.
+        var (line, lineEnd): ([UInt8], Int64?) = ([], nil)
+        while place > 0 {
+            let first = max(0, place - Self.piece)
+            var bytes = try file.read(count: Int(place - first), at: first)[...]
+            while let end = bytes.lastIndex(of: 0x0A) {
+                if let lineEnd, !body(Array((bytes[(end + 1)...] + line).suffix(Self.mostOfLine)), lineEnd) { return }
+                (line, lineEnd) = ([], first + Int64(end) + 1)
+                bytes = bytes[..<end]
+            }
+            if lineEnd != nil { line = Array((bytes + line).suffix(Self.mostOfLine)) }
+            place = first
+        }
+        if let lineEnd { _ = body(line, lineEnd) }
     }
 
     /// Where it ends: what stands behind the last whole line was promised to nobody.
     func end() throws(FileFailure) -> End {
-        guard fileSystem.exists(path) else { return End(offset: 0, last: nil) }
-        let file = try fileSystem.open(path, writable: false)
-        let size = try file.size()
-        // All of it where the last bytes have no line end: then it is short, or damaged.
-        for first in [max(0, size - Self.tailBytes), 0] {
-            let bytes = try file.read(count: Int(size - first), at: first)
-            guard let end = bytes.lastIndex(of: 0x0A) else { continue }
-            let start = bytes[..<end].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
-            return End(offset: first + Int64(end) + 1, last: Array(bytes[start..<end]))
+        var found = End(offset: 0, last: nil)
+        try forEachLineFromEnd { line, end in
+            found = End(offset: end, last: line)
+            return false
         }
-        return End(offset: 0, last: nil)
+        return found
+    }
+
+    /// The file and its size; nil where there is none.
+    private func opened() throws(FileFailure) -> (file: any StoredFile, size: Int64)? {
+        let file: any StoredFile
+        do throws(FileFailure) {
+            file = try fileSystem.open(path, writable: false)
+        } catch {
+            guard error.kind == .notFound else { throw error }
+            return nil
+        }
+        let size = try file.size()
+        guard size <= Self.mostBytes else {
+            throw FileFailure(.other(27), "it is larger than \(Self.mostBytes) bytes, as no log is; move it away")
+        }
+        return (file, size)
     }
 
     /// Writes a line, durably.

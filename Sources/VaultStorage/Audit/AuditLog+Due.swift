@@ -18,14 +18,16 @@ extension AuditLog {
     /// - Throws: ``VaultError`` where the log cannot be read, or the keyring not be written.
     package func receipts(after sequence: Int64?) throws -> [Receipt] {
         guard let sequence else { return [] }
-        let log = try Self.translating("audit.log cannot be read") { () throws(FileFailure) in try file.contents() }
         let anchor = try store.keyring.auditAnchor()
         var receipts: [Receipt] = []
-        for bytes in AuditCheck.lines(of: log).reversed() {
-            // What others wrote must not end the search either.
-            guard let line = ReceiptLine(bytes), line.isSigned(as: anchor) else { continue }
-            guard line.receipt.sequence > sequence else { break }
-            receipts.append(line.receipt)
+        try Self.translating("audit.log cannot be read") { () throws(FileFailure) in
+            try file.forEachLineFromEnd { bytes, _ in
+                // What others wrote must not end the search either.
+                guard let line = ReceiptLine(bytes), line.isSigned(as: anchor) else { return true }
+                guard line.receipt.sequence > sequence else { return false }
+                receipts.append(line.receipt)
+                return true
+            }
         }
         if let last = receipts.map(\.sequence).max(), last > anchor.sequence {
             try writing.withLock { _ in

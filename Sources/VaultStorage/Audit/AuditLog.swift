@@ -176,8 +176,14 @@ package final class AuditLog: Sendable {
             ReceiptLine(line).flatMap { $0.isSigned(as: anchor) ? $0.receipt.sequence : nil }
         }
         if let sequence = own(last) { return sequence }
-        let log = try translating("audit.log cannot be read") { () throws(FileFailure) in try file.contents() }
-        return AuditCheck.lines(of: log).reversed().lazy.compactMap(own).first ?? 0
+        var newest: Int64?
+        try translating("audit.log cannot be read") { () throws(FileFailure) in
+            try file.forEachLineFromEnd { line, _ in
+                newest = own(line)
+                return newest == nil
+            }
+        }
+        return newest ?? 0
     }
 
     static func translating<Result>(
@@ -225,9 +231,10 @@ package final class AuditLog: Sendable {
     package static func report(
         on folder: String, keyring: Keyring?, fileSystem: any FileSystem = PosixFileSystem()
     ) throws -> AuditReport {
-        let log = try translating("audit.log cannot be read") { () throws(FileFailure) in
-            try AuditFile(in: folder, fileSystem: fileSystem).contents()
+        var check = AuditCheck(anchor: try keyring?.auditAnchor())
+        try translating("audit.log cannot be read") { () throws(FileFailure) in
+            try AuditFile(in: folder, fileSystem: fileSystem).forEachLine { check.add($0) }
         }
-        return AuditCheck.report(on: log, anchor: try keyring?.auditAnchor())
+        return check.finished()
     }
 }

@@ -9,6 +9,8 @@ package protocol FileSystem: Sendable {
     /// Opens a file that is there. A symbolic link is refused.
     func open(_ path: String, writable: Bool) throws(FileFailure) -> any StoredFile
     func exists(_ path: String) -> Bool
+    /// Whether a name is a symbolic link.
+    func isLink(_ path: String) -> Bool
     /// Moves a file over whatever stands at the new name.
     func rename(_ path: String, to newPath: String) throws(FileFailure)
     /// Moves a file to a name that nothing has yet.
@@ -40,6 +42,9 @@ extension FileSystem {
 
     /// A file system without rights.
     package func makePrivate(_ path: String) throws(FileFailure) {}
+
+    /// A file system without links.
+    package func isLink(_ path: String) -> Bool { false }
 }
 
 /// An open file. Closed when the last reference goes.

@@ -27,6 +27,11 @@ package struct PosixFileSystem: FileSystem {
 
     package func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
+    package func isLink(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+    }
+
     package func rename(_ path: String, to newPath: String) throws(FileFailure) {
         guard Self.systemRename(path, newPath) == 0 else { throw .last("rename") }
     }

@@ -10,7 +10,7 @@ package struct Rewrap: Sendable {
     /// How many have been.
     package private(set) var done = 0
     /// How many do not open: they stay as they are, and their generation is still needed for them.
-    package private(set) var unopened = 0
+    package private(set) var unopened: Int
     /// How many resources have all that they had under other generations wrapped anew. One may have several keys.
     package var resources: Int { resourcesTotal - stuck.count }
     /// How far it went once it is at its end: what a receipt says.
@@ -30,7 +30,7 @@ package struct Rewrap: Sendable {
     init(_ store: VaultStore) throws {
         self.store = store
         current = store.keyring.currentGeneration
-        (total, resourcesTotal) = try store.index.keyCount(notWrappedBy: current)
+        (total, resourcesTotal, unopened) = try store.index.keyCount(notWrappedBy: current)
         waiting = try store.index.generations().all.filter { $0 != store.keyring.currentGeneration }
     }
 

@@ -12,9 +12,10 @@ extension VaultIndex {
                         SELECT generation, count(DISTINCT resource) AS resources, total(
                             (SELECT total(segment.length) FROM representation
                                 JOIN segment ON segment.representation = representation.id
-                                WHERE representation.resource = resourceKey.resource
+                                WHERE representation.resource = resourceKey.resource AND \(PlainColumn.isSegment)
                                     AND segment.key = resourceKey.number)) AS bytes
-                        FROM resourceKey WHERE resource > ? AND resource <= ? GROUP BY generation
+                        FROM resourceKey WHERE resource > ? AND resource <= ? AND \(PlainColumn.isResourceKey)
+                        GROUP BY generation
                         """), arguments: [before, last])
             for row in rows {
                 let generation: Int = try row.column("generation")

@@ -30,13 +30,15 @@ extension VaultIndex {
     /// - Throws: ``VaultError`` where they cannot be written.
     func prepareForKeyring() throws {
         try write { db in
+            // A trigger could keep what is to be destroyed.
+            try SchemaCheck.require(IndexSchema.first, optional: IndexSchema.later, db)
             // There and back: SQLite writes no page that nothing changes in.
             try db.execute(
                 sql: """
                     UPDATE vault SET keyringRevision = keyringRevision + 1;
                     UPDATE vault SET keyringRevision = keyringRevision - 1;
                     INSERT OR IGNORE INTO generation VALUES (0, 'active');
-                    DELETE FROM generation WHERE number = 0;
+                    DELETE FROM generation WHERE number = 0 AND NOT EXISTS (SELECT 1 FROM resourceKey WHERE generation = 0);
                     """)
         }
         try checkOpen()
@@ -95,7 +97,10 @@ extension VaultIndex {
     package func generations() throws -> (all: [Int], retiring: [Int]) {
         try read { db in
             let rows = try Row.fetchAll(db, sql: "SELECT number, state FROM generation ORDER BY number")
-            let known = try rows.map { (try $0.column("number") as Int, try $0.column("state") as String) }
+            // A number that none can have is no generation's; a state that is none ends none.
+            let known: [(Int, String)] = rows.compactMap { row in
+                (try? row.column("number", in: PlainColumn.numbers)).map { ($0, (try? row.column("state")) ?? "") }
+            }
             return (known.map(\.0), known.filter { $0.1 == "retiring" }.map(\.0))
         }
     }

@@ -10,7 +10,7 @@ extension VaultIndex {
                 db,
                 sql: """
                     SELECT resource, number, wrapped FROM resourceKey
-                    WHERE generation = ? AND (resource, number) > (?, ?) ORDER BY resource, number LIMIT ?
+                    WHERE generation = ? AND (resource, number) > (?, ?) AND \(PlainColumn.isResourceKey) ORDER BY resource, number LIMIT ?
                     """,
                 arguments: [generation, last?.resource.data ?? Data(), last?.number ?? 0, limit])
             return try rows.map { row in
@@ -39,16 +39,21 @@ extension VaultIndex {
         }
     }
 
-    /// How many resource keys are not wrapped by a generation, and of how many resources.
-    func keyCount(notWrappedBy generation: Int) throws -> (keys: Int, resources: Int) {
+    /// How many resource keys are not wrapped by a generation, of how many resources, and how many of them say what cannot
+    /// be: none of those is given by ``keys(wrappedBy:after:limit:)``.
+    func keyCount(notWrappedBy generation: Int) throws -> (keys: Int, resources: Int, impossible: Int) {
         try read { db in
             let row = try Row.fetchOne(
                 db,
                 sql: """
-                    SELECT count(*) AS keys, count(DISTINCT resource) AS resources FROM resourceKey WHERE generation <> ?
+                    SELECT count(*) AS keys, count(DISTINCT CASE WHEN isPossible THEN resource END) AS resources,
+                        count(CASE WHEN NOT isPossible THEN 1 END) AS impossible
+                    FROM (SELECT resource, \(PlainColumn.isResourceKey)
+                            AND generation IN (SELECT number FROM generation) AS isPossible
+                        FROM resourceKey WHERE generation <> ?)
                     """, arguments: [generation])
             guard let row else { throw IndexError.damaged }
-            return (try row.column("keys"), try row.column("resources"))
+            return (try row.column("keys"), try row.column("resources"), try row.column("impossible"))
         }
     }
 }

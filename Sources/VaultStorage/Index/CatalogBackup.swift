@@ -35,10 +35,12 @@ package enum CatalogBackup {
             let backup = try DatabaseQueue(path: path, configuration: configuration)
             defer { try? backup.close() }
             try backup.writeWithoutTransaction { db in
+                // A row that says what cannot be keeps no other out of the backup.
+                try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
                 // It is synced as a whole when it is whole, and thrown away when it is not.
                 try db.execute(
                     sql: """
-                        PRAGMA journal_mode = OFF;
+                        PRAGMA journal_mode = MEMORY;
                         PRAGMA synchronous = OFF;
                         PRAGMA application_id = \(IndexSchema.applicationID);
                         PRAGMA user_version = \(IndexSchema.version);

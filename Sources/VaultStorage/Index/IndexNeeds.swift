@@ -38,18 +38,27 @@ package struct IndexNeeds: Sendable {
             throw VaultStore.absence(at: folder)
         }
         do {
-            return try IndexNeeds(file: folder + "/index.sqlite")
-        } catch {
-            guard let needs = try? IndexNeeds(file: folder + "/catalog.backup") else { throw error }
-            return needs
+            return try IndexNeeds(
+                file: folder + "/index.sqlite", IndexSchema.first, optional: IndexSchema.later)
+        } catch let failure {
+            do {
+                return try IndexNeeds(
+                    file: folder + "/catalog.backup", IndexSchema.catalog)
+            } catch {
+                throw VaultStore.exists(at: folder) ? failure : error
+            }
         }
     }
 
-    private init(file: String) throws {
+    private init(file: String, _ statements: [String], optional: [String]) throws {
+        try PlainFile.require(file)
         self = try IndexError.translating {
             let database = try DatabaseQueue(path: file, configuration: VaultIndex.configuration(readOnly: true))
             defer { try? database.close() }
-            return try database.read { db in try IndexNeeds(db) }
+            return try database.read { db in
+                try SchemaCheck.require(statements, optional: optional, db)
+                return try IndexNeeds(db)
+            }
         }
     }
 
@@ -58,19 +67,22 @@ package struct IndexNeeds: Sendable {
             let id = VaultID(bytes: Array(try row.column("id") as Data))
         else { throw IndexError.damaged }
         vaultID = id
-        keyringRevision = try row.column("keyringRevision")
-        locator = try row.column("locator")
+        keyringRevision = try row.column("keyringRevision", in: PlainColumn.revisions)
+        locator = try row.column("locator", in: PlainColumn.numbers)
         settings = Array(try row.column("settings") as Data)
-        generations = Set(try Int.fetchAll(db, sql: "SELECT number FROM generation"))
+        generations = Set(try Int.fetchAll(db, sql: "SELECT number FROM generation").filter(PlainColumn.numbers.contains))
         var resources: [Int: Int] = [:]
         var samples: [Sample] = []
         for row in try Row.fetchAll(
-            db, sql: "SELECT generation, COUNT(*) AS count FROM resourceKey GROUP BY generation")
+            db,
+            sql: """
+                SELECT generation, COUNT(*) AS count FROM resourceKey WHERE \(PlainColumn.isResourceKey) GROUP BY generation
+                """)
         {
             let generation: Int = try row.column("generation")
             resources[generation] = try row.column("count")
             samples += try Row.fetchAll(
-                db, sql: "SELECT * FROM resourceKey WHERE generation = ? LIMIT ?",
+                db, sql: "SELECT * FROM resourceKey WHERE generation = ? AND \(PlainColumn.isResourceKey) LIMIT ?",
                 arguments: [generation, Self.samplesOfEach]
             ).compactMap(Self.sample)
         }

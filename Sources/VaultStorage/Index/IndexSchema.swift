@@ -52,8 +52,14 @@ enum IndexSchema {
         segment, segmentByPlace, badBlock, doomed, owed,
     ]
 
-    /// What the first vaults were made without: an owner adds it, and readers do without it.
+    /// What an older vault lacks, and gets when an owner opens it; readers do without it.
     static let later = [owed]
+
+    /// What every vault has.
+    static let first = all.filter { !later.contains($0) }
+
+    /// The tables by name.
+    static let tableNames = Set(all.filter { $0.hasPrefix("CREATE TABLE ") }.map { String($0.split(separator: " ")[2]) })
 
     /// A statement that does nothing where the table is there.
     static func ifAbsent(_ statement: String) -> String {

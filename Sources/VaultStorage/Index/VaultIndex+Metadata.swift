@@ -30,9 +30,10 @@ extension VaultIndex {
             db, sql: "SELECT id, info FROM representation WHERE resource = ?", arguments: [newID.data])
         var unopened = 0
         for row in rows {
-            guard let representation = RepresentationID(try row.column("id")),
+            guard let name: Data = try? row.column("id"), let representation = RepresentationID(name),
+                let former: Data = try? row.column("info"),
                 let info = SealedDocument.open(
-                    Array(try row.column("info") as Data), key: key,
+                    Array(former), key: key,
                     associatedData: Self.infoData(id, representation))
             else {
                 unopened += 1

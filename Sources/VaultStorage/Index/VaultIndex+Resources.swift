@@ -39,7 +39,8 @@ extension VaultIndex {
         try read { db in
             (
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM resource") ?? 0,
-                try Int64.fetchOne(db, sql: "SELECT total(length) FROM segment") ?? 0,
+                try Int64.fetchOne(
+                    db, sql: "SELECT total(length) FROM segment WHERE \(PlainColumn.isSegment)") ?? 0,
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM segment") ?? 0,
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM doomed") ?? 0
             )
@@ -47,10 +48,15 @@ extension VaultIndex {
     }
 
     private func resource(_ row: Row, _ db: Database) throws -> StoredResource {
+        // What a row says that cannot be is damage to it, and not to the page that it stands on.
+        try IndexError.translating { try opened(row, db) }
+    }
+
+    private func opened(_ row: Row, _ db: Database) throws -> StoredResource {
         guard let id = ResourceID(try row.column("id")),
             let resourceClass = ResourceClass(rawValue: try row.column("class"))
         else { throw IndexError.damaged }
-        let keyNumber: Int = try row.column("key")
+        let keyNumber = try row.column("key", in: PlainColumn.numbers)
         let (keys, generation) = try keys(of: id, current: keyNumber, db)
         guard let key = keys[keyNumber] else { throw IndexError.damaged }
         let metadataKey = try KeyDerivation.key(from: key.secret, .metadata)
@@ -61,7 +67,7 @@ extension VaultIndex {
         else { throw IndexError.damaged }
         return StoredResource(
             id: id, metadata: metadata, resourceClass: resourceClass, keyNumber: keyNumber, keys: keys,
-            generation: generation, accessed: try row.column("accessed"),
+            generation: generation, accessed: try row.column("accessed", in: PlainColumn.hours),
             serving: try metadata.serving.flatMap { try self.representation($0, of: id, key: metadataKey, db) })
     }
 
@@ -72,7 +78,8 @@ extension VaultIndex {
         var currentGeneration = 0
         let rows = try Row.fetchAll(db, sql: "SELECT * FROM resourceKey WHERE resource = ?", arguments: [id.data])
         for row in rows {
-            let (number, generation): (Int, Int) = (try row.column("number"), try row.column("generation"))
+            let number = try row.column("number", in: PlainColumn.numbers)
+            let generation = try row.column("generation", in: PlainColumn.numbers)
             let wrapped = Array(try row.column("wrapped") as Data)
             guard let key = try keyring.unwrap(wrapped, resource: id, number: number, generation: generation) else {
                 throw VaultError(
@@ -122,13 +129,23 @@ extension VaultIndex {
     static func segment(_ row: Row) -> SegmentDescription? {
         guard let id = try? SegmentID(row.column("id")),
             let representation = try? RepresentationID(row.column("representation")),
-            let keyNumber: Int = try? row.column("key"), let blockSize: Int = try? row.column("blockSize"),
-            let start: Int64 = try? row.column("start"), let length: Int64 = try? row.column("length")
+            let keyNumber = try? row.column("key", in: PlainColumn.numbers),
+            let blockSize: Int = try? row.column("blockSize"), let bytes = range(row),
+            let state: String = try? row.column("state"), ["open", "closed"].contains(state)
         else { return nil }
         let segment = SegmentDescription(
-            id: id, representation: representation, keyNumber: keyNumber, blockSize: blockSize, start: start,
-            length: length)
+            id: id, representation: representation, keyNumber: keyNumber, blockSize: blockSize,
+            start: bytes.lowerBound, length: bytes.length)
         return segment.isPossible ? segment : nil
+    }
+
+    /// The bytes that a segment row names; nil where there can be no such bytes.
+    static func range(_ row: Row) -> ByteRange? {
+        let most = ContentInformation.mostBytes
+        guard let start = try? row.column("start", in: 0...most),
+            let length = try? row.column("length", in: 0...SegmentDescription.mostBytes), start <= most - length
+        else { return nil }
+        return start..<start + length
     }
 
     static func metadataData(_ id: ResourceID) -> [UInt8] {
@@ -150,7 +167,7 @@ extension VaultIndex {
         let metadataKey = try KeyDerivation.key(from: key.secret, .metadata)
         let sealed = try SealedDocument.seal(
             metadata.object, key: metadataKey, associatedData: Self.metadataData(id))
-        let accessed = now - now % 3600
+        let accessed = PlainColumn.hour(of: now)
         let generation = try writeAhead { db in
             // Within the transaction: the generation that is current now cannot be retired before this is written.
             let generation = keyring.currentGeneration
@@ -234,7 +251,7 @@ extension VaultIndex {
 
     /// Notes that resources were read in this hour.
     package func touch(_ ids: [ResourceID], now: Int64) throws {
-        let hour = now - now % 3600
+        let hour = PlainColumn.hour(of: now)
         try write { db in
             for id in ids {
                 try db.execute(

@@ -12,7 +12,7 @@ extension VaultIndex {
                 sql: """
                     SELECT total(\(SegmentDescription.headerByteCount) + length
                         + \(SegmentDescription.tagByteCount) * ((length + blockSize - 1) / blockSize)) FROM segment
-                    \(segment == nil ? "" : "WHERE id = ?")
+                    WHERE \(PlainColumn.isSegment) \(segment == nil ? "" : "AND id = ?")
                     """, arguments: segment.map { [$0.data] } ?? [])
             // Exact up to 2^53; a damaged row counts as nothing.
             return Int64(exactly: (total ?? 0).rounded()) ?? 0
@@ -36,7 +36,7 @@ extension VaultIndex {
             try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT id, class, accessed FROM resource WHERE \(condition)
+                    SELECT id, class, accessed FROM resource WHERE \(condition) AND \(PlainColumn.hasHour)
                     \(place == nil ? "" : "AND (class = 'download', accessed, id) > (?, ?, ?)")
                     ORDER BY class = 'download', accessed, id LIMIT ?
                     """,
@@ -85,20 +85,20 @@ extension VaultIndex {
         try read { db in (try? resource(id, db))?.metadata.mode == nil }
     }
 
-    /// What a resource has to be evicted; nil where it is gone.
+    /// What a resource has to be evicted; nil where it is gone, or its row says what cannot be.
     func candidate(_ id: ResourceID) throws -> EvictionPlan.Candidate? {
         try read { db in try Self.candidate(id, db) }
     }
 
     private static func candidate(_ id: ResourceID, _ db: Database) throws -> EvictionPlan.Candidate? {
-        guard
-            let row = try Row.fetchOne(
-                db, sql: "SELECT class, accessed FROM resource WHERE id = ?", arguments: [id.data]),
-            let resourceClass = ResourceClass(rawValue: try row.column("class"))
+        let found = try Row.fetchOne(
+            db, sql: "SELECT class, accessed FROM resource WHERE id = ?", arguments: [id.data])
+        guard let row = found, let name: String = try? row.column("class"),
+            let resourceClass = ResourceClass(rawValue: name),
+            let accessed = try? row.column("accessed", in: PlainColumn.hours)
         else { return nil }
         return EvictionPlan.Candidate(
-            resource: id, resourceClass: resourceClass, accessed: try row.column("accessed"),
-            segments: try segments(of: id, db))
+            resource: id, resourceClass: resourceClass, accessed: accessed, segments: try segments(of: id, db))
     }
 
     private static func segments(of resource: ResourceID, _ db: Database) throws -> [SegmentDescription] {

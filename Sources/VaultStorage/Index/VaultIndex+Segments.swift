@@ -15,7 +15,7 @@ extension VaultIndex {
                     WHERE representation.id = ? AND resource.key = ?
                     """,
                 arguments: [
-                    segment.id.data, segment.blockSize, segment.start, now - now % 3600, segment.representation.data,
+                    segment.id.data, segment.blockSize, segment.start, PlainColumn.hour(of: now), segment.representation.data,
                     segment.keyNumber,
                 ])
             guard db.changesCount == 1 else {
@@ -112,9 +112,13 @@ extension VaultIndex {
     /// Condemned segments whose files are still to be removed, a page of them in the order of their ids.
     package func doomedSegments(after last: SegmentID? = nil, limit: Int) throws -> [SegmentID] {
         try read { db in
+            // What is no id names no file, and must not hide what does.
             try Data.fetchAll(
                 db,
-                sql: "SELECT segment FROM doomed WHERE segment > ? AND length(segment) = 16 ORDER BY segment LIMIT ?",
+                sql: """
+                    SELECT segment FROM doomed WHERE segment > ? AND typeof(segment) = 'blob' AND length(segment) = 16
+                    ORDER BY segment LIMIT ?
+                    """,
                 arguments: [last?.data ?? Data(), limit]
             ).compactMap { SegmentID($0) }
         }

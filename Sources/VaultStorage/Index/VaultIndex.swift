@@ -57,6 +57,7 @@ package final class VaultIndex: Sendable {
     ///
     /// A reader needs no free byte on the disk: see ``nameWithoutRoom(_:)``.
     package static func open(at path: String, keyring: Keyring, readOnly: Bool) throws -> VaultIndex {
+        for suffix in ["", "-wal", "-shm", "-journal"] { try PlainFile.require(path + suffix) }
         do {
             return try connect(to: path, keyring: keyring, readOnly: readOnly)
         } catch let error as VaultError where error.code == .diskFull && readOnly {
@@ -67,7 +68,9 @@ package final class VaultIndex: Sendable {
     static func connect(to path: String, keyring: Keyring, readOnly: Bool) throws -> VaultIndex {
         try IndexError.translating {
             let database = try DatabaseQueue(path: path, configuration: configuration(readOnly: readOnly))
-            let locator = try database.read { db in try check(db, keyring) }
+            let locator = try database.read { db in
+                try check(db, keyring, IndexSchema.first, optional: IndexSchema.later)
+            }
             let index = VaultIndex(database: database, keyring: keyring, locator: locator)
             if !readOnly {
                 try index.prepareForWriting()
@@ -95,6 +98,7 @@ package final class VaultIndex: Sendable {
         configuration.foreignKeysEnabled = true
         configuration.busyMode = .timeout(busyTimeout)
         configuration.label = "mediavault.index"
+        configuration.prepareDatabase { try SchemaCheck.guardConnection($0) }
         return configuration
     }
 
@@ -110,13 +114,17 @@ package final class VaultIndex: Sendable {
         }
     }
 
-    static func check(_ db: Database, _ keyring: Keyring) throws -> Int {
+    /// Checks that a database is this vault's index or its backup: what it is first, then its schema, and its rows last.
+    static func check(
+        _ db: Database, _ keyring: Keyring, _ statements: [String], optional: [String] = []
+    ) throws -> Int {
         guard try Int.fetchOne(db, sql: "PRAGMA application_id") == IndexSchema.applicationID else {
             throw VaultError(.noVault, "this is not the index of a vault; name the vault's folder")
         }
         guard try Int.fetchOne(db, sql: "PRAGMA user_version") == IndexSchema.version else {
             throw VaultError(.noVault, "a newer version wrote this vault; use that version")
         }
+        try SchemaCheck.require(statements, optional: optional, db)
         guard let row = try Row.fetchOne(db, sql: "SELECT id, keyringRevision, locator FROM vault") else {
             throw VaultError(.integrity, "the index has lost its first row; make it anew with index rebuild")
         }
@@ -124,7 +132,7 @@ package final class VaultIndex: Sendable {
             throw VaultError(
                 .foreignKeyring, "the keyring belongs to another vault; name the one this vault was made with")
         }
-        let revision: Int64 = try row.column("keyringRevision")
+        let revision: Int64 = try row.column("keyringRevision", in: PlainColumn.revisions)
         guard revision <= keyring.revision + IndexNeeds.farthestRevision else {
             throw VaultError(
                 .integrity,
@@ -134,7 +142,7 @@ package final class VaultIndex: Sendable {
             throw VaultError(
                 .olderKeyring, "the keyring is older than the one this vault was last used with; use the newer one")
         }
-        return try row.column("locator")
+        return try row.column("locator", in: PlainColumn.numbers)
     }
 
     /// Writes down how new the keyring is: an older one opens the vault no more.
@@ -144,6 +152,13 @@ package final class VaultIndex: Sendable {
                 sql: "UPDATE vault SET keyringRevision = ? WHERE keyringRevision < ?",
                 arguments: [keyring.revision, keyring.revision])
         }
+    }
+
+    /// Requires that nobody has changed the schema since the index was opened.
+    ///
+    /// - Throws: ``VaultError`` with code `integrity`.
+    package func requireOwnSchema() throws {
+        try read { db in try SchemaCheck.require(IndexSchema.first, optional: IndexSchema.later, db) }
     }
 
     /// Names resources by another locator from now on: the index does so durably.

@@ -33,12 +33,34 @@ package enum PrivateFile {
                 ? "have the service manager load it, or name a key file"
                 : "run chmod 600 on it, or pass --allow-loose-key-file"
         }
+
+        /// What to do where it is another user's.
+        fileprivate var remedyOfOwner: String {
+            self == .bySystem
+                ? "have the service manager load it, or name a key file"
+                : "run chown on it, or pass --allow-loose-key-file"
+        }
+    }
+
+    /// Why a plain file is not taken; nil where it is. Root may read all files anyway: one of its own is as good.
+    static func refusal(
+        mode: mode_t, owner: uid_t, user: uid_t, kept keeping: Keeping, _ what: String, _ path: String
+    ) -> VaultError? {
+        guard mode & keeping.forbidden == 0 else {
+            return VaultError(.looseKeyFile, "others can read the \(what) \(path); \(keeping.remedy)")
+        }
+        guard keeping == .loosely || [user, 0].contains(owner) else {
+            return VaultError(
+                .looseKeyFile,
+                "the \(what) \(path) is another user's, who can read and change it; \(keeping.remedyOfOwner)")
+        }
+        return nil
     }
 
     /// Opens a file for reading; nil where there is none.
     ///
     /// - Parameter what: what messages call it: `key file`.
-    /// - Throws: ``VaultError`` with code `looseKeyFile` where mode or kind are wrong.
+    /// - Throws: ``VaultError`` with code `looseKeyFile` where mode or kind are wrong, or it is another user's.
     static func open(_ path: String, kept keeping: Keeping, what: String) throws -> FileDescriptor? {
         let descriptor: FileDescriptor
         do throws(FileFailure) {
@@ -56,10 +78,8 @@ package enum PrivateFile {
         guard unsafe fstat(descriptor.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             throw VaultError(.looseKeyFile, "the \(what) \(path) is no plain file; name a file")
         }
-        guard status.st_mode & keeping.forbidden == 0 else {
-            throw VaultError(
-                .looseKeyFile, "others can read the \(what) \(path); \(keeping.remedy)")
-        }
+        let (mode, owner) = (status.st_mode, status.st_uid)
+        if let error = refusal(mode: mode, owner: owner, user: geteuid(), kept: keeping, what, path) { throw error }
         return descriptor
     }
 

@@ -16,16 +16,12 @@ extension VaultIndex {
             try database.writeWithoutTransaction { db in
                 try db.execute(sql: "ATTACH DATABASE ? AS backup", arguments: [backup])
                 try db.inTransaction {
+                    // Once more, since it may be another by now.
+                    try SchemaCheck.require(
+                        IndexSchema.catalog, of: "backup", db)
                     try db.execute(sql: "PRAGMA application_id = \(IndexSchema.applicationID)")
                     for statement in IndexSchema.all { try db.execute(sql: statement) }
-                    for table in IndexSchema.catalogTables {
-                        try db.execute(sql: "INSERT INTO main.\(table) SELECT * FROM backup.\(table)")
-                    }
-                    // Generations that the keyring got after the backup was written.
-                    for number in keyring.activeGenerations {
-                        try db.execute(
-                            sql: "INSERT OR IGNORE INTO generation VALUES (?, 'active')", arguments: [number])
-                    }
+                    try copyRows(keyring, now: WallClock.now(), db)
                     try db.execute(sql: "PRAGMA user_version = \(IndexSchema.version)")
                     return .commit
                 }
@@ -40,13 +36,55 @@ extension VaultIndex {
         return index
     }
 
+    /// Copies what can be right. A class, an hour or a state that cannot be is set right: it says nothing of a key. A row
+    /// whose numbers cannot be is left out, and what hangs on it.
+    private static func copyRows(_ keyring: Keyring, now: Int64, _ db: Database) throws {
+        try db.execute(
+            sql: """
+                INSERT INTO main.vault SELECT * FROM backup.vault;
+                INSERT INTO main.generation
+                    SELECT number, CASE WHEN state = 'retiring' THEN state ELSE 'active' END FROM backup.generation
+                    WHERE \(PlainColumn.isWithin(PlainColumn.numbers, "number"));
+                """)
+        // Generations that the keyring got after the backup was written.
+        for number in keyring.activeGenerations {
+            try db.execute(sql: "INSERT OR IGNORE INTO generation VALUES (?, 'active')", arguments: [number])
+        }
+        try db.execute(
+            sql: """
+                INSERT INTO main.resource
+                    SELECT id, key, metadata,
+                        CASE WHEN class IN ('pinned', 'download', 'cache') THEN class ELSE 'download' END,
+                        CASE WHEN \(PlainColumn.hasHour) THEN accessed ELSE \(PlainColumn.hour(of: now)) END
+                    FROM backup.resource
+                    WHERE typeof(id) = 'blob' AND length(id) = 32 AND typeof(metadata) = 'blob' AND EXISTS (
+                        SELECT 1 FROM backup.resourceKey AS used
+                        WHERE used.resource = backup.resource.id AND used.number = backup.resource.key
+                            AND \(PlainColumn.isWithin(PlainColumn.numbers, "used.number"))
+                            AND used.generation IN (SELECT number FROM main.generation));
+                INSERT INTO main.resourceKey SELECT * FROM backup.resourceKey
+                    WHERE \(PlainColumn.isResourceKey) AND length(wrapped) = 60
+                        AND resource IN (SELECT id FROM main.resource)
+                        AND generation IN (SELECT number FROM main.generation);
+                INSERT INTO main.representation
+                    SELECT id, resource,
+                        CASE WHEN state IN ('filling', 'superseded') THEN state ELSE 'serving' END, info
+                    FROM backup.representation
+                    WHERE typeof(id) = 'blob' AND length(id) = 16 AND typeof(info) = 'blob'
+                        AND resource IN (SELECT id FROM main.resource);
+                """)
+    }
+
     private static func requireBackup(_ path: String, _ keyring: Keyring) throws {
+        for suffix in ["", "-wal", "-shm", "-journal"] { try PlainFile.require(path + suffix) }
         do {
             try IndexError.translating {
                 let database = try DatabaseQueue(path: path, configuration: configuration(readOnly: true))
                 defer { try? database.close() }
                 try database.read { db in
-                    _ = try check(db, keyring)
+                    _ = try check(db, keyring, IndexSchema.catalog)
+                    // Rows that say what cannot be are left out one by one.
+                    try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
                     guard try String.fetchOne(db, sql: "PRAGMA quick_check(1)") == "ok" else {
                         throw IndexError.damaged
                     }

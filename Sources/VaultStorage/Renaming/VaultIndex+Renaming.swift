@@ -68,17 +68,26 @@ extension VaultIndex {
         keys: [(Int, Int, SharedKey)], metadataKey: SharedKey, metadata: ResourceMetadata
     )
 
-    /// Nil where something does not open.
+    /// Nil where something does not open, or says what cannot be.
     func opened(_ id: ResourceID, _ db: Database) throws -> Opened? {
+        do {
+            return try IndexError.translating { try openedRows(id, db) }
+        } catch let error as VaultError where error.code == .integrity {
+            return nil
+        }
+    }
+
+    private func openedRows(_ id: ResourceID, _ db: Database) throws -> Opened? {
         // Called for each resource of a vault: what is compiled once is used again.
         let resource = try db.cachedStatement(sql: "SELECT key, metadata FROM resource WHERE id = ?")
         guard let row = try Row.fetchOne(resource, arguments: [id.data]) else { return nil }
-        let current: Int = try row.column("key")
+        let current = try row.column("key", in: PlainColumn.numbers)
         var keys: [(Int, Int, SharedKey)] = []
         var metadataKey: SharedKey?
         let resourceKeys = try db.cachedStatement(sql: "SELECT * FROM resourceKey WHERE resource = ?")
         for keyRow in try Row.fetchAll(resourceKeys, arguments: [id.data]) {
-            let (number, generation): (Int, Int) = (try keyRow.column("number"), try keyRow.column("generation"))
+            let number = try keyRow.column("number", in: PlainColumn.numbers)
+            let generation = try keyRow.column("generation", in: PlainColumn.numbers)
             let wrapped = Array(try keyRow.column("wrapped") as Data)
             guard let key = try keyring.unwrap(wrapped, resource: id, number: number, generation: generation) else {
                 return nil

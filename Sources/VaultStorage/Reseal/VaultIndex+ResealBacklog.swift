@@ -44,7 +44,7 @@ extension VaultIndex {
                     \(rest) SELECT count(*) AS resources, total(
                         (SELECT total(segment.length) FROM representation
                             JOIN segment ON segment.representation = representation.id
-                            WHERE representation.resource = rest.id
+                            WHERE representation.resource = rest.id AND \(PlainColumn.isSegment)
                                 AND (segment.key <> rest.key OR NOT rest.isBegun))) AS bytes
                     FROM rest
                     """), arguments: values)
@@ -58,7 +58,9 @@ extension VaultIndex {
                     \(rest) SELECT older.generation, count(DISTINCT rest.id) AS resources FROM rest
                     JOIN resourceKey AS used ON used.resource = rest.id AND used.number = rest.key
                     JOIN resourceKey AS older ON older.resource = rest.id AND older.number <> rest.key
-                    WHERE older.generation <> used.generation GROUP BY older.generation
+                    WHERE older.generation <> used.generation
+                        AND \(PlainColumn.isWithin(PlainColumn.numbers, "older.generation"))
+                    GROUP BY older.generation
                     """), arguments: values)
         for row in leaving {
             backlog.leaving[try row.column("generation"), default: 0] += try row.column("resources") as Int

@@ -28,7 +28,8 @@ extension VaultIndex {
                 db,
                 sql: """
                     SELECT total(segment.length) FROM segment
-                    JOIN representation ON representation.id = segment.representation WHERE representation.resource = ?
+                    JOIN representation ON representation.id = segment.representation
+                    WHERE representation.resource = ? AND \(PlainColumn.isSegment)
                     """, arguments: [resource.data]) ?? 0
         }
     }
@@ -45,6 +46,7 @@ extension VaultIndex {
             guard let old = resource.keys[resource.keyNumber] else { throw IndexError.damaged }
             // Above those of all runs before, so that the number in use tells whether this one has begun.
             let number = max(resource.keys.keys.max() ?? 0, Int(run)) + 1
+            guard PlainColumn.numbers.contains(number) else { throw IndexError.damaged }
             let key = try Fresh.key("resource key")
             let generation = keyring.currentGeneration
             guard let wrapped = try keyring.wrap(key, resource: id, number: number, generation: generation) else {
@@ -76,7 +78,7 @@ extension VaultIndex {
                 db,
                 sql: """
                     SELECT segment.* FROM segment JOIN representation ON representation.id = segment.representation
-                    WHERE representation.resource = ? AND segment.key <> ?
+                    WHERE representation.resource = ? AND segment.key <> ? AND \(PlainColumn.isSegment)
                     ORDER BY segment.state = 'open', segment.representation, segment.start LIMIT ?
                     """, arguments: [resource.id.data, resource.keyNumber, limit])
             return try rows.compactMap { row in
@@ -98,7 +100,7 @@ extension VaultIndex {
             let accessed = try Int64.fetchOne(
                 db, sql: "SELECT accessed FROM segment WHERE id = ? AND length = ? AND state = 'closed'",
                 arguments: [old.id.data, old.length])
-            guard let accessed else { return false }
+            guard let accessed = accessed.map(PlainColumn.hour) else { return false }
             try db.execute(sql: "INSERT OR IGNORE INTO doomed VALUES (?)", arguments: [old.id.data])
             try db.execute(sql: "DELETE FROM segment WHERE id = ?", arguments: [old.id.data])
             for segment in new {

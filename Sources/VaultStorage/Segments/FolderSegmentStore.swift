@@ -20,37 +20,55 @@ package struct FolderSegmentStore: SegmentStore {
         try fileSystem.synchronizeDirectory(folder)
     }
 
-    package func create(_ id: SegmentID) throws(FileFailure) -> any StoredFile { try fileSystem.create(path(id)) }
+    package func create(_ id: SegmentID) throws(FileFailure) -> any StoredFile { try fileSystem.create(try path(id)) }
 
     package func open(_ id: SegmentID, writable: Bool) throws(FileFailure) -> any StoredFile {
-        try fileSystem.open(path(id), writable: writable)
+        try fileSystem.open(try path(id), writable: writable)
     }
 
     package func synchronizeName(of id: SegmentID) throws(FileFailure) {
-        try fileSystem.synchronizeDirectory(folder(of: id))
+        try fileSystem.synchronizeDirectory(try folder(of: id))
     }
 
-    package func size(of id: SegmentID) throws(FileFailure) -> Int64 { try fileSystem.size(of: path(id)) }
+    package func size(of id: SegmentID) throws(FileFailure) -> Int64 { try fileSystem.size(of: try path(id)) }
 
-    package func remove(_ id: SegmentID) throws(FileFailure) { try fileSystem.remove(path(id)) }
+    package func remove(_ id: SegmentID) throws(FileFailure) { try fileSystem.remove(try path(id)) }
 
     package func quarantine(_ id: SegmentID) throws(FileFailure) {
         guard let byte = id.bytes.first else { return }
         try quarantine(id.hex, in: byte)
     }
 
-    package func names(in byte: UInt8) throws(FileFailure) -> [String] { try fileSystem.names(in: folder(of: byte)) }
-
-    package func quarantine(_ name: String, in byte: UInt8) throws(FileFailure) {
-        try fileSystem.createDirectory(folder + "/quarantine")
-        try fileSystem.rename(folder(of: byte) + "/" + name, to: folder + "/quarantine/" + name)
-        try fileSystem.synchronizeDirectory(folder + "/quarantine")
-        try fileSystem.synchronizeDirectory(folder(of: byte))
+    package func names(in byte: UInt8) throws(FileFailure) -> [String] {
+        try fileSystem.names(in: try folder(named: Hex.encode([byte])))
     }
 
-    private func folder(of byte: UInt8) -> String { folder + "/segments/" + Hex.encode([byte]) }
+    package func quarantine(_ name: String, in byte: UInt8) throws(FileFailure) {
+        let (source, quarantine) = (try folder(named: Hex.encode([byte])), folder + "/quarantine")
+        try fileSystem.createDirectory(quarantine)
+        try requireNoLink(quarantine)
+        try fileSystem.rename(source + "/" + name, to: quarantine + "/" + name)
+        try fileSystem.synchronizeDirectory(quarantine)
+        try fileSystem.synchronizeDirectory(source)
+    }
 
-    private func folder(of id: SegmentID) -> String { folder + "/segments/" + id.hex.prefix(2) }
+    private func folder(of id: SegmentID) throws(FileFailure) -> String { try folder(named: id.hex.prefix(2)) }
 
-    private func path(_ id: SegmentID) -> String { folder(of: id) + "/" + id.hex }
+    private func path(_ id: SegmentID) throws(FileFailure) -> String { try folder(of: id) + "/" + id.hex }
+
+    /// The folder of the segments whose names begin so.
+    private func folder(named name: some StringProtocol) throws(FileFailure) -> String {
+        let segments = folder + "/segments"
+        try requireNoLink(segments)
+        let path = "\(segments)/\(name)"
+        try requireNoLink(path)
+        return path
+    }
+
+    /// Through a link, the files of another folder would be read, moved away and removed.
+    private func requireNoLink(_ path: String) throws(FileFailure) {
+        guard !fileSystem.isLink(path) else {
+            throw FileFailure(.symbolicLink, "a folder of the vault is a symbolic link; put the folder in its place")
+        }
+    }
 }

@@ -57,13 +57,7 @@ extension VaultIndex {
         var description = segment(row)
         // A segment without a byte is only beginning.
         if !isOpen, description?.length == 0 { description = nil }
-        var range = description?.range
-        if range == nil, let start: Int64 = try? row.column("start"), let length: Int64 = try? row.column("length"),
-            start >= 0, (1...SegmentDescription.mostBytes).contains(length),
-            start <= .max - SegmentDescription.mostBytes
-        {
-            range = start..<start + length
-        }
+        let range = description?.range ?? Self.range(row).flatMap { $0.isEmpty ? nil : $0 }
         return StoredSegment(
             id: id, description: description, isOpen: isOpen, badBlocks: badBlocks, range: range,
             place: StoredSegment.Place(start: row["start"], id: row["id"]))
@@ -129,7 +123,7 @@ extension VaultIndex {
                     sql: "INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, 'closed', ?)",
                     arguments: [
                         segment.id.data, segment.representation.data, segment.keyNumber, segment.blockSize,
-                        segment.start, segment.length, now - now % 3600,
+                        segment.start, segment.length, PlainColumn.hour(of: now),
                     ])
                 for block in badBlocks {
                     try db.execute(sql: "INSERT INTO badBlock VALUES (?, ?)", arguments: [segment.id.data, block])

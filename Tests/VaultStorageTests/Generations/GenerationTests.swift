@@ -160,7 +160,7 @@ struct GenerationTests {
         try store.index.write { db in
             try db.execute(
                 sql: """
-                    CREATE TRIGGER refuse BEFORE INSERT ON generation WHEN NEW.number > 1 BEGIN SELECT RAISE(ABORT, 'no'); END
+                    CREATE TEMP TRIGGER refuse BEFORE INSERT ON generation WHEN NEW.number > 1 BEGIN SELECT RAISE(ABORT, 'no'); END
                     """)
         }
         #expect(throws: (any Error).self) { try store.addGeneration(noting: log) }
