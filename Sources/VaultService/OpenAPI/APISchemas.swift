@@ -85,12 +85,7 @@ enum APISchemas {
             ],
         ]),
         "Link": object(["path": ["type": "string", "pattern": "^/media/"], "expires": ["type": "integer"]]),
-        "Settings": object([
-            "maxSize": ref("Bytes"), "maxAge": count, "minFree": ref("Bytes"),
-            "ignoreQuery": map(of: ["type": "array", "items": text]), "mapHost": map(of: text),
-            "allowHost": ["type": "array", "items": text],
-            "mode": orNull(ref("Mode")),
-        ]),
+        "Settings": settings,
         "Shred": object([
             "resources": [
                 "type": "array",
@@ -217,14 +212,34 @@ enum APISchemas {
         "Limits": object(
             ["maxSize": orNull(limit), "maxAge": orNull(limit), "minFree": orNull(limit)],
             optional: ["maxSize", "maxAge", "minFree"]),
-        "SettingsChange": object(
-            [
-                "maxSize": orNull(limit), "maxAge": orNull(limit), "minFree": orNull(limit),
-                "ignoreQuery": orNull(map(of: orNull(["type": "array", "items": queryName]), host(orEvery: true))),
-                "mapHost": orNull(map(of: orNull(host()), host())), "allowHost": orNull(map(of: truth, host())),
-                "mode": orNull(ref("NamedMode")),
-            ], optional: ["maxSize", "maxAge", "minFree", "ignoreQuery", "mapHost", "allowHost", "mode"]),
+        "SettingsChange": object(settingsChange, optional: Set(settingsChange.keys)),
     ]
+
+    // MARK: Settings
+
+    private static let texts: JSONTree = ["type": "array", "items": text]
+    private static let hostFlags: JSONTree = orNull(map(of: truth, host()))
+
+    // One member a line of its own: the compiler takes minutes for one large literal.
+    private static let settings: JSONTree = {
+        var members: [String: JSONTree] = ["maxSize": ref("Bytes"), "maxAge": count, "minFree": ref("Bytes")]
+        members["ignoreQuery"] = map(of: texts)
+        members["mapHost"] = map(of: text)
+        for name in ["allowHost", "ignoreEtag", "immutable"] { members[name] = texts }
+        members["mode"] = orNull(ref("Mode"))
+        return object(members)
+    }()
+
+    private static let settingsChange: [String: JSONTree] = {
+        var members: [String: JSONTree] = [:]
+        for name in ["maxSize", "maxAge", "minFree"] { members[name] = orNull(limit) }
+        let names: JSONTree = ["type": "array", "items": queryName]
+        members["ignoreQuery"] = orNull(map(of: orNull(names), host(orEvery: true)))
+        members["mapHost"] = orNull(map(of: orNull(host()), host()))
+        for name in ["allowHost", "ignoreEtag", "immutable"] { members[name] = hostFlags }
+        members["mode"] = orNull(ref("NamedMode"))
+        return members
+    }()
 
     // MARK: Pieces
 
