@@ -21,6 +21,7 @@ final class CurlTransfer {
     let hops: Int
     let handle: CurlHandle
     private let addresses: AddressGuard
+    private let connections: ConnectionNumbers
     private let url: MediaURL
     private var parser = HeadParser()
     private var hasHead = false
@@ -36,7 +37,11 @@ final class CurlTransfer {
     private var silentSince = ContinuousClock.now
     private var isPaused = false
 
-    init(_ transfer: Transfer, at url: MediaURL, hops: Int, _ configuration: CurlConfiguration) throws(OriginFailure) {
+    init(
+        _ transfer: Transfer, at url: MediaURL, hops: Int, _ configuration: CurlConfiguration,
+        _ connections: ConnectionNumbers
+    ) throws(OriginFailure) {
+        self.connections = connections
         self.transfer = transfer
         self.url = url
         self.hops = hops
@@ -148,7 +153,7 @@ final class CurlTransfer {
     /// - Returns: the bytes taken; fewer than there are break the transfer off.
     private func receive(line: UnsafeRawBufferPointer) -> Int {
         do throws(OriginFailure) {
-            guard let head = unsafe try parser.read(line) else { return line.count }
+            guard var head = unsafe try parser.read(line) else { return line.count }
             switch try RedirectPolicy.decide(on: head, from: url, hops: hops) {
             case .follow(let target): redirect = target
             case .deliver:
@@ -157,6 +162,7 @@ final class CurlTransfer {
                 silentSince = .now
                 // Now its round trip is known; a connection that is used again is narrow already.
                 SocketWindow.narrow(tried, at: handle.localPort)
+                head.connection = connections.number(port: handle.localPort, isNew: !tried.isEmpty)
                 transfer.receive(head: head)
             }
             return line.count

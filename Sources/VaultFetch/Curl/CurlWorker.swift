@@ -12,6 +12,7 @@ final class CurlWorker {
     private let configuration: CurlConfiguration
     private let loop: CurlLoop
     private let multi: CurlMulti
+    private let connections = ConnectionNumbers()
     private var running: [ObjectIdentifier: CurlTransfer] = [:]
 
     /// - Returns: nil where libcurl cannot be used.
@@ -59,7 +60,7 @@ final class CurlWorker {
     private func launch(_ transfer: Transfer, at url: MediaURL, hops: Int) {
         guard !transfer.isCancelled else { return }
         do throws(OriginFailure) {
-            let curl = try CurlTransfer(transfer, at: url, hops: hops, configuration)
+            let curl = try CurlTransfer(transfer, at: url, hops: hops, configuration, connections)
             guard multi.add(curl.handle) else { throw CurlHandle.unusable }
             running[ObjectIdentifier(transfer)] = curl
         } catch {
