@@ -37,7 +37,10 @@ final class VaultFixture: Sendable {
 
     /// Opens the vault.
     func open(_ access: VaultOptions.Access = .owner, mode: VaultMode = .online) async throws -> Vault {
-        try await Vault.open(place, unlock: unlock, options: VaultOptions(access: access, mode: mode))
+        var options = VaultOptions(access: access, mode: mode)
+        // A machine that is busy takes its time to refuse a connection.
+        options.retry.moment = .seconds(3)
+        return try await Vault.open(place, unlock: unlock, options: options)
     }
 
     /// Reads all that a reference means; nil where a byte is not the media's.

@@ -64,8 +64,15 @@ final class Filling: Sendable {
     }
 
     private func fill() async throws {
-        let isShared = options.connections > 1
-        let opening = try await open(isShared)
+        var isShared = options.connections > 1
+        var opening = try await open(isShared)
+        if isShared, loader.isBound {
+            // Nothing tells whether what other connections bring is the same.
+            let reader = opening.reader
+            loader.change { $0.removeReader(reader) }
+            isShared = false
+            opening = try await open(isShared)
+        }
         let first = Lane(reader: opening.reader, position: opening.range?.lowerBound ?? 0)
         do {
             let record = loader.record

@@ -20,10 +20,8 @@ struct Fetch {
 
     private func receive() async -> FetchFailure? {
         do {
-            let time = loader.store.now()
-            guard let (request, response) = try await loader.ask(for: makeRequest) else { return nil }
+            guard let (request, response) = try await acceptedAnswer() else { return nil }
             defer { response.cancel() }
-            try await accept(response.head, asked: request, at: time)
             loader.noteContact(isReachable: true)
             await loader.noteAnswer(from: request.url)
             // However this ends, what had come is kept.
@@ -47,6 +45,26 @@ struct Fetch {
         }
     }
 
+    /// An answer whose head is good; nil where nothing is wanted any more.
+    private func acceptedAnswer() async throws -> (request: OriginRequest, response: any OriginResponse)? {
+        while true {
+            let time = loader.store.now()
+            guard let (request, response) = try await loader.ask(for: makeRequest) else { return nil }
+            do {
+                try await accept(response.head, asked: request, at: time)
+                return (request, response)
+            } catch is AskAgain {
+                response.cancel()
+            } catch {
+                response.cancel()
+                throw error
+            }
+        }
+    }
+
+    /// The condition that was asked with no longer counts, and the answer is one to that condition.
+    private struct AskAgain: Error {}
+
     private func take(_ bytes: [UInt8]) {
         loader.change { state in
             let (used, effects) = state.received(bytes, by: id, now: .now)
@@ -57,12 +75,13 @@ struct Fetch {
     }
 
     private func makeRequest(to url: MediaURL) -> OriginRequest? {
-        loader.look { state in
+        let known = loader.known
+        return loader.look { state in
             guard let fetch = state.fetches[id], fetch.isActive else { return nil }
             let isCut = fetch.end < state.information?.length ?? .max
             return OriginRequest(
                 url: url, first: fetch.start, end: isCut ? fetch.end : nil,
-                ifRange: state.information?.validators.ifRange)
+                ifRange: known?.validators.ifRange)
         }
     }
 
@@ -91,7 +110,7 @@ struct Fetch {
         // One answer at a time is taken in, so that two first ones, or two that bring one change, are not two changes.
         // Which representation the bytes belong to is noted before the next one may begin another.
         try await loader.answers.exclusively {
-            let content = try await takeIn(head, asked: asked, at: time)
+            let content = try await takeIn(loader.heard(head), asked: asked, at: time)
             let representation = loader.record.representation
             switch content {
             case .partial(let range, _):
@@ -106,16 +125,29 @@ struct Fetch {
     }
 
     private func takeIn(_ head: OriginHead, asked: OriginRequest, at time: Int64) async throws -> ResponseContent {
-        let known = loader.look { $0.information }
+        let known = loader.known
         let verdict = try ResponseCheck.judge(
             head, asked: asked, known: known.map { KnownRepresentation(validators: $0.validators, length: $0.length) })
+        if case .current(.whole) = verdict, try await loader.isOfWeakerNode(head, asked: asked) { throw AskAgain() }
+        if case .changed(let content) = verdict, try await loader.isOfOtherNode(head, content) {
+            if case .whole = content, asked.ifRange != nil { throw AskAgain() }
+            return try await takeIn(loader.heard(head), asked: asked, at: time)
+        }
         var information = ResponseCheck.information(of: head, asked: asked, content: verdict.content)
         switch (verdict, known) {
         case (.current(let content), let known?):
+            if case .unsatisfiable = content {} else {
+                switch share(from: head.connection) {
+                case .fill: break
+                case .apart: return verdict.content
+                case .begin: return try await begin(information, head, time, verdict.content)
+                case .none: throw VaultError(.changed, "\(loader.url) has nothing that tells whether it is the same still")
+                }
+            }
             try await learn(information, content, known, asked)
             loader.confirm(by: head, asked: time)
         case (.current(.unsatisfiable(let total)), nil) where total != 0: break
-        case (.current, nil): try await loader.begin(information, Freshness(head.fields, asked: time), keeping: id)
+        case (.current, nil): _ = try await begin(information, head, time, verdict.content)
         case (.changed, _) where loader.look({ $0.fetches[id]?.keepsRepresentation ?? false }):
             throw VaultError(.changed, "\(loader.url) has changed at its origin")
         case (.changed, _):
@@ -123,9 +155,40 @@ struct Fetch {
                 // The whole came because the representation changed: that says nothing about ranges.
                 information.supportsRanges = head.fields["Accept-Ranges"]?.isEqualIgnoringCase("bytes") ?? false
             }
-            try await loader.begin(information, Freshness(head.fields, asked: time), keeping: id)
+            _ = try await begin(information, head, time, verdict.content)
         }
         return verdict.content
+    }
+
+    /// What the answer's bytes are to the representation that is read.
+    private func share(from connection: UInt64?) -> LoaderState.Share {
+        let isBound = loader.isBound
+        return loader.change { state in
+            state.isBound = isBound
+            return (state.share(of: id, from: connection), Effects())
+        }
+    }
+
+    /// Another representation begins with this answer.
+    private func begin(
+        _ information: ContentInformation, _ head: OriginHead, _ time: Int64, _ content: ResponseContent
+    ) async throws -> ResponseContent {
+        loader.change { state in
+            // It was to be apart from what ends now.
+            state.fetches[id]?.isApart = false
+            for reader in state.readers.keys where state.readers[reader]?.fetch == id {
+                state.readers[reader]?.isApart = false
+            }
+            return Effects()
+        }
+        try await loader.begin(information, Freshness(head.fields, asked: time), keeping: id)
+        let isBound = loader.isBound
+        loader.change { state in
+            state.isBound = isBound
+            state.connection = head.connection
+            return Effects()
+        }
+        return content
     }
 
     private func learn(

@@ -18,18 +18,37 @@ extension ResourceLoader {
         }
         // Who was silent a moment ago need not be waited for.
         if contact.verdict(now: .now) == false { return Inquiry(staleness: .unreachable) }
-        let (verdict, isNew) = try await revalidator.verdict { await self.revalidate() }
+        // What misses bytes asks for them all the same, and will be told: what it holds is given while the origin thinks,
+        // unless that wants each use confirmed.
+        let isStrict = look { $0.freshness?.isStrict } ?? false
+        let isPatient = isStrict || look { state in state.missing.isEmpty }
+        let patience = isPatient ? Revalidation.patience : look { $0.retry.policy.shortPatience }
+        let (verdict, isNew) = try await revalidator.verdict(within: patience) { await self.revalidate() }
         switch verdict {
         case .confirmed(let status): return Inquiry(originStatus: isNew ? status : nil)
         case .changed: return Inquiry()
         case .stale(let reason, let status):
-            if reason == .slow { contact.note(isReachable: false, now: .now) }
             return Inquiry(staleness: reason, originStatus: isNew ? status : nil)
         case .refused(let failure):
-            guard look({ $0.freshness?.isStrict }) ?? false else {
+            guard isStrict else {
                 return Inquiry(staleness: .refused, originStatus: isNew ? Self.status(of: failure) : nil)
             }
             throw FetchFailure.origin(failure).vaultError(for: url, at: first ?? 0)
+        }
+    }
+
+    /// Whether the origin answers; nil where it has not said so in time: the question goes on beside what is given
+    /// meanwhile. A changed representation is noticed on the way.
+    func reachOrigin(within patience: Duration) async throws -> Bool? {
+        if let known = contact.verdict(now: .now) { return known }
+        let (verdict, _) = try await revalidator.verdict(within: patience, doubt: OriginContact.doubted) {
+            await self.revalidate()
+        }
+        switch verdict {
+        case .stale(.unreachable, _): return false
+        case .stale(.slow, _): return nil
+        // It answered, if only to refuse: what is missing will show when it is asked for.
+        case .confirmed, .changed, .stale, .refused: return true
         }
     }
 
@@ -55,10 +74,15 @@ extension ResourceLoader {
     /// Asks the origin whether it still has the representation that is known; another one that it has begins.
     ///
     /// Some origins answer HEAD carelessly: what would be lost by its word is asked for once more, by the first byte.
-    func askWhetherSame() async throws -> Revalidation.Verdict {
+    private func askWhetherSame() async throws -> Revalidation.Verdict {
+        guard contact.answersHead else { return try await askWhetherSame(by: .get) }
         do {
-            let verdict = try await askWhetherSame(by: .head)
+            let verdict = try await contact.within(OriginContact.headPatience) { [self] in
+                try await askWhetherSame(by: .head)
+            }
             if verdict != .changed { return verdict }
+        } catch is OriginContact.TooSlow {
+            contact.noteSilenceToHead()
         } catch let failure as OriginFailure where Self.mayBeHeadAlone(failure) {
             // GET may say otherwise.
         }
@@ -67,7 +91,7 @@ extension ResourceLoader {
 
     /// Answers to HEAD change nothing but how fresh things are.
     private func askWhetherSame(by method: OriginRequest.Method) async throws -> Revalidation.Verdict {
-        let validators = look { $0.information?.validators }
+        let validators = known?.validators
         let asked = store.now()
         let exchange = try await ask { url in
             let end: Int64? = method == .get ? 1 : nil
@@ -76,13 +100,13 @@ extension ResourceLoader {
         }
         guard let (request, response) = exchange else { return .stale(.unreachable) }
         defer { response.cancel() }
-        let head = response.head
         return try await answers.exclusively {
-            guard let information = look({ $0.information }), information.validators == validators else {
+            guard let information = known, information.validators == validators else {
                 // Meanwhile another answer has told more.
                 return .changed
             }
             let known = KnownRepresentation(validators: information.validators, length: information.length)
+            var head = heard(response.head)
             if try ValidationCheck.isSame(head, asked: request, known: known) {
                 guard information.validators != Validators() else {
                     return .stale(.unverifiable, status: head.status)
@@ -92,6 +116,11 @@ extension ResourceLoader {
             }
             guard method == .get else { return .changed }
             let content = try ResponseCheck.judge(head, asked: request, known: known).content
+            if try await isOfOtherNode(head, content) {
+                head = heard(head)
+                confirm(by: head, asked: asked)
+                return .confirmed(status: head.status)
+            }
             try await begin(
                 ResponseCheck.information(of: head, asked: request, content: content),
                 Freshness(head.fields, asked: asked), keeping: nil)
@@ -102,7 +131,7 @@ extension ResourceLoader {
     /// An answer of the origin's belongs to the representation that is known. What nothing tells from another version
     /// is not confirmed by that.
     func confirm(by head: OriginHead, asked: Int64) {
-        guard head.status != 416, look({ $0.information?.validators != Validators() }) else { return }
+        guard head.status != 416, let known, known.validators != Validators() else { return }
         change { state in
             guard let known = state.freshness, head.status == 304 else {
                 return state.confirm(Freshness(head.fields, asked: asked))
@@ -130,7 +159,11 @@ extension ResourceLoader {
     }
 
     private static func mayBeHeadAlone(_ failure: OriginFailure) -> Bool {
-        guard let status = status(of: failure) else { return false }
-        return status == 501 || (status < 500 && status != 429)
+        switch failure.kind {
+        case .refused(let status, _): status == 501 || (status < 500 && status != 429)
+        // Some close on it, or answer with what is no head.
+        case .interrupted, .lied: true
+        case .unreachable: false
+        }
     }
 }

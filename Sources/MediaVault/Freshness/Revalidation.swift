@@ -25,7 +25,7 @@ struct Revalidation {
         case know(Verdict)
     }
 
-    /// How long a first byte is held up.
+    /// How long a first byte is held up at most.
     static let patience: Duration = .seconds(3)
     /// What was found out is not asked again so soon: a player that seeks asks many times a second.
     static let quiet: Duration = .seconds(2)
@@ -39,13 +39,19 @@ struct Revalidation {
     var isRunning: Bool { begun != nil }
 
     /// What to do now. Whoever is told to ask does.
-    mutating func advice(now: ContinuousClock.Instant) -> Advice {
+    ///
+    /// - Parameters:
+    ///   - patience: how long the asker waits, counted from when the question was put.
+    ///   - doubt: how long what was not found out is not asked again.
+    mutating func advice(
+        now: ContinuousClock.Instant, patience: Duration = Self.patience, doubt: Duration = Self.doubt
+    ) -> Advice {
         if let begun {
-            return now - begun < Self.patience ? .join(until: begun + Self.patience) : .know(.stale(.slow))
+            return now - begun < patience ? .join(until: begun + patience) : .know(.stale(.slow))
         }
-        if let last, now - last.time < Self.pause(after: last.verdict) { return .know(last.verdict) }
+        if let last, now - last.time < Self.pause(after: last.verdict, doubt) { return .know(last.verdict) }
         begun = now
-        return .ask(until: now + Self.patience)
+        return .ask(until: now + patience)
     }
 
     /// The question was answered, or will not be.
@@ -57,7 +63,7 @@ struct Revalidation {
     /// What those know whose wait is over.
     var verdict: Verdict { isRunning ? .stale(.slow) : last?.verdict ?? .stale(.slow) }
 
-    private static func pause(after verdict: Verdict) -> Duration {
+    private static func pause(after verdict: Verdict, _ doubt: Duration) -> Duration {
         switch verdict {
         case .confirmed, .changed: quiet
         case .stale, .refused: doubt

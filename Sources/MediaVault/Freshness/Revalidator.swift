@@ -17,14 +17,18 @@ final class Revalidator: Sendable {
     /// What is known of the representation, or can be found out soon. The question goes on when its time is over: those
     /// who come later have its answer.
     ///
+    /// - Parameters:
+    ///   - patience: how long is waited for it.
+    ///   - doubt: how long what was not found out is not asked again.
     /// - Returns: the verdict, and whether the origin was asked for it now rather than a moment ago.
     /// - Throws: `CancellationError` where the task was cancelled.
     func verdict(
+        within patience: Duration, doubt: Duration = Revalidation.doubt,
         by ask: @escaping @Sendable () async -> Revalidation.Verdict
     ) async throws -> (verdict: Revalidation.Verdict, isNew: Bool) {
         let advice = state.withLock { state -> Revalidation.Advice in
             guard !state.isEnded else { return .know(.stale(.unreachable)) }
-            let advice = state.revalidation.advice(now: .now)
+            let advice = state.revalidation.advice(now: .now, patience: patience, doubt: doubt)
             if case .ask = advice { state.task = Task { [self] in end(await ask()) } }
             return advice
         }

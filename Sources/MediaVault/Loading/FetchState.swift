@@ -23,6 +23,9 @@ struct FetchState {
     var phase = Phase.asking
     /// An answer of another representation is not taken.
     var keepsRepresentation = false
+    /// Its bytes are for the readers that asked for them alone, and are not stored: nothing tells whether they are of the
+    /// representation that is read.
+    var isApart = false
     /// The representation that the answer's bytes belong to; nil before the head, and where the store has none.
     var representation: RepresentationID?
     /// The last bytes that came.

@@ -24,14 +24,19 @@ extension LoaderState {
         return effects
     }
 
-    mutating func addFetch(_ gap: ByteRange, now: ContinuousClock.Instant) -> FetchState.ID {
+    mutating func addFetch(
+        _ gap: ByteRange, now: ContinuousClock.Instant, isApart: Bool = false
+    ) -> FetchState.ID {
         lastID += 1
-        // A fetch that would come here much later stops before: nothing is fetched twice.
-        for (id, fetch) in fetches where fetch.isActive && fetch.remaining.contains(gap.lowerBound) {
+        // A fetch that would come here much later stops before: nothing is fetched twice. What is bound to its connection
+        // does not, as the other may turn out to be none of it.
+        for (id, fetch) in fetches
+        where !isBound && !isApart && fetch.isActive && !fetch.isApart && fetch.remaining.contains(gap.lowerBound) {
             fetches[id]?.end = gap.lowerBound
         }
         fetches[lastID] = FetchState(id: lastID, range: gap, now: now)
-        fetches[lastID]?.isStoring = canStore && refusal == nil && mode.stores
+        fetches[lastID]?.isApart = isApart
+        fetches[lastID]?.isStoring = canStore && refusal == nil && mode.stores && !isApart
         return lastID
     }
 
@@ -108,7 +113,7 @@ extension LoaderState {
     /// Up to where bytes are used that come from a fetch which was let go: what another fetch brings is not counted twice.
     func endOfLateBytes(of fetch: FetchState) -> Int64 {
         fetches.values.reduce(fetch.end) { end, other in
-            guard other.id != fetch.id, other.end > fetch.present else { return end }
+            guard other.id != fetch.id, !other.isApart, other.end > fetch.present else { return end }
             return min(end, max(other.start, fetch.present))
         }
     }

@@ -19,12 +19,15 @@ extension LoaderState {
         effects.wake(reader.signal.raise())
         keepTrace(of: reader)
         if let fetch = reader.fetch { effects.merge(release(fetch)) }
+        effects.merge(releaseUnneeded())
         return effects
     }
 
     /// The bytes that are there: in segments, or just come.
     var present: ByteRanges {
-        fetches.values.reduce(into: map.covered) { $0.insert(contentsOf: $1.recent.start..<$1.present) }
+        fetches.values.reduce(into: map.covered) {
+            if !$1.isApart { $0.insert(contentsOf: $1.recent.start..<$1.present) }
+        }
     }
 
     /// What a reader does next.
@@ -34,11 +37,12 @@ extension LoaderState {
         reader.signal.lower()
         defer { readers[id] = reader }
         if let ending { return (.failed(.final(ending)), effects) }
-        guard reader.edition == edition else { return (.changed, effects) }
+        guard reader.isApart || reader.edition == edition else { return (.changed, effects) }
         // It matters only to who still misses the byte.
         let failure = reader.failure.take()
         let (position, end) = (reader.position, reader.end)
         guard position < end else { return (.finished, effects) }
+        if reader.isApart { return stepApart(&reader, after: failure, now) }
 
         if let (fetch, bytes) = recentBytes(at: position, limit: end) {
             effects.merge(attach(&reader, to: fetch))
@@ -46,14 +50,14 @@ extension LoaderState {
             return (.take(bytes), effects)
         }
         let supportsRanges = information?.supportsRanges ?? false
-        let active = fetches.values.filter(\.isActive)
+        let active = fetches.values.filter { $0.isActive && !$0.isApart }
         // Before the first answer nobody knows what will come: one fetch asks, the others wait.
         if information == nil, let pioneer = active.first {
             effects.merge(attach(&reader, to: pioneer.id, isDemanding: false))
             return (.wait, effects)
         }
         var inFlight = ByteRanges()
-        for fetch in fetches.values {
+        for fetch in fetches.values where !fetch.isApart {
             // Bytes that came and are not sealed yet need not be fetched again.
             inFlight.insert(contentsOf: fetch.recent.start..<fetch.present)
             if fetch.isActive { inFlight.insert(contentsOf: fetch.near(supportsRanges: supportsRanges)) }
@@ -112,7 +116,7 @@ extension LoaderState {
     }
 
     func recentBytes(at position: Int64, limit: Int64) -> (FetchState.ID, ArraySlice<UInt8>)? {
-        for fetch in fetches.values {
+        for fetch in fetches.values where !fetch.isApart {
             if let bytes = fetch.recent.bytes(from: position, limit: limit) { return (fetch.id, bytes) }
         }
         return nil
@@ -149,7 +153,7 @@ extension LoaderState {
         guard remaining <= 0 else { return effects }
         if let heir = heir(to: fetch) {
             readers[heir]?.fetch = id
-        } else {
+        } else if !isNeeded(fetch, leaving: leaving) {
             fetches[id]?.isLetGo = true
             effects.cancelled.append(id)
         }
@@ -159,9 +163,10 @@ extension LoaderState {
     /// One who reads what is sealed and will come to what a fetch has still to bring, where the origin cannot jump: it
     /// would send everything once more.
     private func heir(to fetch: FetchState) -> ReaderState.ID? {
-        guard information?.supportsRanges == false else { return nil }
+        guard information?.supportsRanges == false, !fetch.isApart else { return nil }
         return readers.first { _, reader in
-            reader.fetch == nil && reader.edition == edition && reader.position < fetch.end && reader.end > fetch.present
+            reader.fetch == nil && !reader.isApart && reader.edition == edition
+                && reader.position < fetch.end && reader.end > fetch.present
         }?.key
     }
 }

@@ -15,6 +15,7 @@ extension LoaderState {
 
     /// Why bytes for this reader are handed on unstored; nil where they are stored.
     func bypass(_ id: ReaderState.ID) -> StoreRefusal? {
+        if readers[id]?.isApart == true { return .unverifiable }
         guard let fetch = readers[id]?.fetch, let isStoring = fetches[fetch]?.isStoring, !isStoring else { return nil }
         return bypass
     }
@@ -23,7 +24,7 @@ extension LoaderState {
     var bypass: StoreRefusal? { mode.stores ? (refusal?.error ?? storeFailure).map { StoreRefusal($0) } : .mode }
 
     /// Whether bytes are being handed on that the store should have had.
-    var isPassingThrough: Bool { mode.stores && fetches.values.contains { $0.isActive && !$0.isStoring } }
+    var isPassingThrough: Bool { mode.stores && fetches.values.contains { $0.isActive && !$0.isStoring && !$0.isApart } }
 
     /// Whether it is known without a look at a reader's transfer that nothing is stored.
     var refusesAll: Bool { refusal != nil || !mode.stores }
@@ -61,7 +62,7 @@ extension LoaderState {
         refusal = nil
         canStore = true
         for id in fetches.keys {
-            guard var fetch = fetches[id], fetch.isActive, !fetch.isStoring else { continue }
+            guard var fetch = fetches[id], fetch.isActive, !fetch.isStoring, !fetch.isApart else { continue }
             fetch.isStoring = true
             // What came meanwhile was handed on, and may be gone.
             fetch.takenTo = fetch.present

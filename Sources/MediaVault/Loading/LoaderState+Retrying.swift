@@ -4,6 +4,7 @@ import VaultModel
 extension LoaderState {
     /// A reader has its answer's head: from now on it waits for an origin that fails, within reason.
     mutating func begin(_ id: ReaderState.ID, isDownload: Bool) -> Effects {
+        readers[id]?.hasBegun = true
         readers[id]?.patience = isDownload ? retry.policy.downloadPatience : retry.policy.patience
         if isDownload { readers[id]?.isWhole = false }
         return Effects()
@@ -47,7 +48,8 @@ extension LoaderState {
         case .ask: break
         }
         // While the origin is in trouble one asks, and the others wait for what it hears.
-        if retry.isInTrouble, let asking = fetches.values.first(where: { $0.isActive && $0.phase == .asking }) {
+        if retry.isInTrouble, let asking = fetches.values.first(where: { $0.isActive && !$0.isApart && $0.phase == .asking })
+        {
             effects.merge(attach(&reader, to: asking.id, isDemanding: false))
             return (.wait, effects)
         }

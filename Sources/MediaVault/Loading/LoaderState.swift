@@ -33,6 +33,12 @@ struct LoaderState {
     /// How long the representation is taken for what the origin has, and what the index knows of that.
     var freshness: Freshness?
     var writtenFreshness: Freshness?
+    /// Whether nothing tells the representation from another version: then it is filled from one connection alone.
+    var isBound = false
+    /// That connection; nil where it has no bytes yet, and where they came in an earlier run.
+    var connection: UInt64?
+    /// What was heard of versions that may be nodes.
+    var nodes = NodeWatch()
     /// Whether the resource is kept, and given, whatever becomes of it at its origin.
     var isPinned = false
     /// When an origin that fails is asked again.
@@ -100,9 +106,10 @@ struct LoaderState {
         if let keeping { fetches[keeping]?.isStoring = canStore }
         let isFirst = self.information == nil && map.covered.isEmpty
         self.information = information
+        connection = nil
         map = SegmentMap()
         if !isFirst { edition += 1 }
-        effects.merge(abandon(fetches.keys.filter { $0 != keeping }))
+        effects.merge(abandon(fetches.keys.filter { $0 != keeping && fetches[$0]?.isApart != true }))
         for id in readers.keys {
             setEnd(of: id)
             effects.wake(readers[id]?.signal.raise())
@@ -116,8 +123,9 @@ struct LoaderState {
         information = nil
         freshness = nil
         map = SegmentMap()
+        connection = nil
         edition += 1
-        effects.merge(abandon(Array(fetches.keys)))
+        effects.merge(abandon(fetches.keys.filter { fetches[$0]?.isApart != true }))
         for id in readers.keys { effects.wake(readers[id]?.signal.raise()) }
         return effects
     }
@@ -142,7 +150,7 @@ struct LoaderState {
     }
 
     private mutating func setEnd(of id: ReaderState.ID) {
-        guard let length = information?.length, let end = readers[id]?.end else { return }
+        guard let length = information?.length, let end = readers[id]?.end, readers[id]?.isApart != true else { return }
         readers[id]?.end = min(end, length)
     }
 
@@ -172,7 +180,8 @@ struct LoaderState {
                 fetch.rest()
                 if fetch.takenTo < fetch.present { effects.wake(fetch.sealerSignal.raise()) }
             }
-            if let since = fetch.pausedSince, now - since >= FetchState.patience {
+            // What is bound to its connection could not be taken up again.
+            if !isBound, !fetch.isApart, let since = fetch.pausedSince, now - since >= FetchState.patience {
                 fetch.isLetGo = true
                 effects.wake(fetch.receiverSignal.raise())
             }

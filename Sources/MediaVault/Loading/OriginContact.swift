@@ -9,10 +9,19 @@ final class OriginContact: Sendable {
     }
 
     private let last = Locked<Last?>(nil)
+    private let ignoresHead = Locked(false)
 
     /// How long an answer, and a silence, is believed.
     private static let believed: Duration = .seconds(60)
-    private static let doubted: Duration = .seconds(5)
+    static let doubted: Duration = .seconds(5)
+    /// How long an answer to HEAD is waited for: some origins answer GET alone.
+    static let headPatience: Duration = .seconds(1)
+
+    /// Whether HEAD is worth asking: it was not left unanswered before.
+    var answersHead: Bool { !ignoresHead.withLock(\.self) }
+
+    /// HEAD was left unanswered: GET is asked in its place from now on.
+    func noteSilenceToHead() { ignoresHead.withLock { $0 = true } }
 
     /// Whether the origin answers, where that is known.
     func verdict(now: ContinuousClock.Instant) -> Bool? {

@@ -15,6 +15,8 @@ struct ReaderState {
     var keepsRepresentation = false
     /// The fetch it takes bytes from, whose transfer lives as long as somebody does.
     var fetch: FetchState.ID?
+    /// Whether it takes its bytes from one fetch alone, which is apart from the representation.
+    var isApart = false
     /// What the last fetch it waited for ended with.
     var failure: FetchFailure?
     /// How long it waits for a byte that an origin does not give; nothing before it has begun.
@@ -30,6 +32,8 @@ struct ReaderState {
     /// Where the bytes it has had came from, and where those come from that it has now.
     var trace = ByteTrace()
     var source = ByteTrace.Source.vault
+    /// Whether its answer has begun: what it gives from then on must be of one version.
+    var hasBegun = false
     /// Whether it fills the vault and answers nobody.
     var isFilling = false
     var signal = Signal()
@@ -37,6 +41,7 @@ struct ReaderState {
     /// It has had bytes up to `position`.
     mutating func advance(to position: Int64) {
         trace.note(self.position..<max(self.position, position), source)
+        hasBegun = hasBegun || position > self.position
         self.position = position
         troubledSince = nil
     }

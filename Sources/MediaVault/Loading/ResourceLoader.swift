@@ -233,63 +233,6 @@ final class ResourceLoader: Sendable {
 
     // MARK: Origin
 
-    /// Whether the origin answers, asked by a HEAD where it has not been heard of lately. A changed representation is
-    /// noticed on the way.
-    func reachOrigin() async throws -> Bool {
-        if let known = contact.verdict(now: .now) { return known }
-        do {
-            try await contact.within(Revalidation.patience) { [self] in
-                if look({ $0.information == nil }) { try await askHead() } else { _ = try await askWhetherSame() }
-            }
-            contact.note(isReachable: true, now: .now)
-            return true
-        } catch let failure as OriginFailure where failure.kind == .unreachable {
-            contact.note(isReachable: false, now: .now)
-            return false
-        } catch is OriginContact.TooSlow {
-            // A network that swallows everything: better a range that ends than one that hangs at the hole.
-            contact.note(isReachable: false, now: .now)
-            return false
-        } catch let error as CancellationError {
-            throw error
-        } catch {
-            // It answered, if only to refuse: what is missing will show when it is asked for.
-            contact.note(isReachable: true, now: .now)
-            return true
-        }
-    }
-
     /// Notes what a fetch learned about the origin.
     func noteContact(isReachable: Bool) { contact.note(isReachable: isReachable, now: .now) }
-
-    /// Asks for the head of the resource, and takes over what it says.
-    @discardableResult
-    func askHead() async throws -> ContentInformation {
-        let time = store.now()
-        let (url, fields, reach) = addresses.current
-        let request = OriginRequest(
-            url: url, method: .head, fields: fields?.sent(to: url) ?? HeaderFields(), reach: reach)
-        let response = try await origin.send(request)
-        response.cancel()
-        return try await answers.exclusively { try await takeIn(response.head, asked: request, at: time) }
-    }
-
-    private func takeIn(
-        _ head: OriginHead, asked request: OriginRequest, at time: Int64
-    ) async throws -> ContentInformation {
-        let known = look { $0.information }
-        let verdict = try ResponseCheck.judge(
-            head, asked: request,
-            known: known.map { KnownRepresentation(validators: $0.validators, length: $0.length) })
-        let information = ResponseCheck.information(of: head, asked: request, content: verdict.content)
-        switch verdict {
-        case .current:
-            guard let known else { break }
-            confirm(by: head, asked: time)
-            return known
-        case .changed: break
-        }
-        try await begin(information, Freshness(head.fields, asked: time), keeping: nil)
-        return information
-    }
 }

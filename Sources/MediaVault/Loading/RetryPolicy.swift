@@ -15,6 +15,11 @@ package struct RetryPolicy: Hashable, Sendable {
     package var patienceWithGone: Duration = .seconds(10)
     /// How often one resource is asked for within a minute without a byte coming of it.
     package var triesPerMinute = 30
+    /// How long a range that begins with held bytes is held up for the word that its origin is out of reach: refusals come
+    /// at once, silence may last.
+    package var moment: Duration = .milliseconds(150)
+    /// How long one that is stale is held up for the word that it has changed.
+    package var shortPatience: Duration = .milliseconds(500)
     /// The second try waits so long at most, and each further one twice as long.
     package var firstDelay: Duration = .milliseconds(250)
     package var longestDelay: Duration = .seconds(8)

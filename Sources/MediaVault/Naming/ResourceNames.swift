@@ -92,6 +92,12 @@ final class ResourceNames: Sendable {
     /// Whether manifests and redirects may lead to a host though it is private.
     func allows(host: String) -> Bool { known.withLock { $0.policy.allows(host: host) } }
 
+    /// Whether the entity tags of a host say nothing.
+    func ignoresEntityTag(of host: String) -> Bool { known.withLock { $0.policy.ignoresEntityTag(of: host) } }
+
+    /// Whether what a host has never changes under one URL.
+    func isImmutable(host: String) -> Bool { known.withLock { $0.policy.isImmutable(host: host) } }
+
     /// The key policy in force.
     ///
     /// - Throws: ``VaultError`` where the settings do not open.

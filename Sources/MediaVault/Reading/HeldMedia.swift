@@ -14,9 +14,11 @@ package struct HeldMedia {
     private let reader: SegmentReader
     private let whenGiven: () -> Void
 
-    init(_ held: LoaderState.Held, _ reader: SegmentReader, whenGiven: @escaping () -> Void) {
+    init(
+        _ held: LoaderState.Held, _ reader: SegmentReader, entityTag: EntityTag, whenGiven: @escaping () -> Void
+    ) {
         information = held.information
-        entityTag = held.entityTag
+        self.entityTag = entityTag
         range = held.range
         segment = held.segment
         self.reader = reader

@@ -2,7 +2,8 @@
 public struct MediaHead: Hashable, Sendable {
     /// Length, type, validators and range support of the representation.
     public let information: ContentInformation
-    /// The vault's own name for the representation: strong, and the same for as long as its bytes are.
+    /// The vault's own name for the representation, the same for as long as its bytes are: strong, but where the origin says
+    /// nothing that tells one version from another.
     public let entityTag: EntityTag
     /// Where its bytes lie.
     public let source: MediaReader.Source

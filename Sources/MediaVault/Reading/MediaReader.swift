@@ -23,7 +23,8 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
 
     /// Length, type, validators and range support of the representation.
     public let information: ContentInformation
-    /// The vault's own name for the representation: strong, and the same for as long as its bytes are.
+    /// The vault's own name for the representation, the same for as long as its bytes are: strong, but where the origin says
+    /// nothing that tells one version from another.
     public let entityTag: EntityTag
     /// The bytes that will be given; nil where the length is not known: then everything, from 0 to an end nobody knows.
     public let range: ByteRange?

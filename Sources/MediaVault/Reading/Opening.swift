@@ -16,9 +16,9 @@ struct Opening {
 
 extension Opening {
     /// Everything asked for is held.
-    init(_ held: LoaderState.Held, reader: ReaderState.ID) {
+    init(_ held: LoaderState.Held, reader: ReaderState.ID, entityTag: EntityTag) {
         self.init(
-            reader: reader, information: held.information, entityTag: held.entityTag, range: held.range,
+            reader: reader, information: held.information, entityTag: entityTag, range: held.range,
             isWholeAnswer: false,
             isShortened: false, isCutOff: false, source: .held, inquiry: Inquiry())
     }

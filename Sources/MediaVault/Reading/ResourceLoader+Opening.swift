@@ -11,18 +11,26 @@ extension ResourceLoader {
     func open(_ requested: RequestedRange, isDownload: Bool = false) async throws -> Opening {
         try await ready()
         // A representation that changes while it is opened is opened anew; one that changes each time is given up.
-        for _ in 0..<3 {
+        for _ in 0..<Self.mostAttempts {
             if let opening = try await attemptOpening(requested, isDownload) { return opening }
         }
         throw MediaReader.changed(url, requested.firstByte ?? 0)
     }
 
+    /// A first word on the length that was wrong may take two: the right one, and what is there at its end.
+    private static let mostAttempts = 4
+
     /// Adds a reader for a request that can be answered with held bytes alone, fresh ones; nil for every other.
     func openHeld(_ requested: RequestedRange) -> Opening? {
         let now = store.now()
-        return change { state in
+        let opened = change { state -> ((held: LoaderState.Held, reader: ReaderState.ID)?, Effects) in
             guard let held = state.held(requested, now: now) else { return (nil, Effects()) }
-            return (Opening(held, reader: state.addReader(of: held)), Effects())
+            return ((held, state.addReader(of: held)), Effects())
+        }
+        return opened.map { opened in
+            Opening(
+                opened.held, reader: opened.reader,
+                entityTag: name(opened.held.entityTag, of: opened.held.information))
         }
     }
 
@@ -35,10 +43,7 @@ extension ResourceLoader {
         let isCut = try await isCutOff(wanted)
         guard look({ $0.edition == edition }) else { return nil }
         let isExpected = !isDownload && contact.hasAnsweredLately(now: .now)
-        let id = change { state in
-            let id = state.addReader(wanted)
-            return (id, isExpected ? state.expect(id) : Effects())
-        }
+        let id = addReader(wanted, isCut: isCut, isExpected: isExpected)
         do {
             if try await reachFirstByte(id, wanted.lowerBound, isCut, isDownload),
                 let opening = try finish(id, requested, present, inquiry, isCut: isCut)
@@ -50,6 +55,19 @@ extension ResourceLoader {
         } catch {
             change { $0.removeReader(id) }
             throw error
+        }
+    }
+
+    /// Adds a reader, of the representation or beside it.
+    ///
+    /// - Parameter isExpected: whether the origin answered lately, and is waited for a little while its connections fail.
+    private func addReader(_ wanted: ByteRange, isCut: Bool, isExpected: Bool) -> ReaderState.ID {
+        let isBound = isBound
+        return change { state in
+            state.isBound = isBound
+            let isBeside = !isCut && state.boundStep(for: wanted) == .apart
+            let id = isBeside ? state.addReaderApart(wanted) : state.addReader(wanted)
+            return (id, isExpected ? state.expect(id) : Effects())
         }
     }
 
@@ -103,19 +121,26 @@ extension ResourceLoader {
             )
         }
         guard mode.asksOrigins else { return true }
-        let isFresh = canGoOn()
+        let isFresh = canGoOn(to: wanted)
         guard hasGap, isFirstHeld || !isFresh else { return false }
-        guard try await reachOrigin() else { return true }
-        if !isFresh { change { $0.forget() } }
-        return false
+        guard isFresh else {
+            // What is held would be let go: the origin must be there.
+            guard try await reachOrigin(within: Revalidation.patience) == true else { return true }
+            change { $0.forget() }
+            return false
+        }
+        // What is held is given at once. An origin that is merely silent is waited for at the hole.
+        return try await reachOrigin(within: look { $0.retry.policy.moment }) == false
     }
 
-    /// Whether a representation may be filled further. One that cannot be told from another version is filled only as
-    /// long as this loader, which has fetched all of it, lives.
-    private func canGoOn() -> Bool {
-        look { state in
-            guard let information = state.information, !information.validators.canVerify else { return true }
-            return state.hasFetched
+    /// Whether a representation may be filled further. One that cannot be told from another version may not where its
+    /// bytes came in an earlier run: their connection is gone.
+    private func canGoOn(to wanted: ByteRange) -> Bool {
+        let isBound = isBound
+        return change { state in
+            state.isBound = isBound
+            let isLost = isBound && state.connection == nil && !state.present.isEmpty
+            return (!isLost && state.boundStep(for: wanted) != .begin, Effects())
         }
     }
 
@@ -156,13 +181,22 @@ extension ResourceLoader {
             given = run.map { $0.clamped(to: wanted) } ?? wanted
         }
         return Opening(
-            reader: id, information: information, entityTag: entityTag, range: given,
+            reader: id, information: information, entityTag: tag(entityTag, of: information, for: id), range: given,
             isWholeAnswer: isWhole && requested != .whole, isShortened: given != range, isCutOff: isCut,
             // Of what is cut off nothing is fetched.
             source: isCut ? .held : .of(range, present), inquiry: inquiry)
     }
 
-    /// Finds out how long the resource is: by a HEAD, or by its first byte where HEAD is refused.
+    /// The vault's name for what a reader gives. What nothing tells from another version has a weak one, and what is given
+    /// beside it one of its own.
+    private func tag(
+        _ entityTag: EntityTag, of information: ContentInformation, for id: ReaderState.ID
+    ) -> EntityTag {
+        guard look({ $0.readers[id]?.isApart ?? false }) else { return name(entityTag, of: information) }
+        return EntityTag(weak: "\(entityTag.opaque)-\(id)")
+    }
+
+    /// Finds out how long the resource is.
     private func learnLength() async throws {
         guard look({ $0.mode.asksOrigins }) else { throw MediaReader.hole(at: 0, isDamage: false) }
         _ = try await learnInformation()
@@ -176,7 +210,7 @@ extension ResourceLoader {
         let information = try await learnInformation()
         guard let entityTag = record.entityTag else { throw MediaReader.changed(url, 0) }
         return MediaHead(
-            information: information, entityTag: entityTag,
+            information: information, entityTag: name(entityTag, of: information),
             source: .of(information.length.map { 0..<$0 }, look { $0.present }),
             isKnown: isKnown, isWholeAnswer: answersWhole(.from(0), information),
             bypass: bypass(for: information.length),
@@ -188,24 +222,6 @@ extension ResourceLoader {
         look { state in
             let isHeld = length.map { state.present.gaps(in: 0..<$0).isEmpty } ?? false
             return isHeld || !state.refusesAll ? nil : state.bypass
-        }
-    }
-
-    /// Finds out what a resource is without reading it.
-    func learnInformation() async throws -> ContentInformation {
-        try await ready()
-        if let known = look({ $0.information }) { return known }
-        guard look({ $0.mode.asksOrigins }) else { throw MediaReader.hole(at: 0, isDamage: false) }
-        do {
-            return try await askHead()
-        } catch let failure as OriginFailure {
-            guard case .refused(let status, _) = failure.kind, [400, 403, 405, 501].contains(status) else {
-                throw FetchFailure.origin(failure).vaultError(for: url, at: 0)
-            }
-            // Some origins have no HEAD: the first byte, which is kept, tells as much.
-            let opening = try await open(.closed(first: 0, last: 0))
-            change { $0.removeReader(opening.reader) }
-            return opening.information
         }
     }
 }

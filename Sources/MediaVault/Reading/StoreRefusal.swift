@@ -6,6 +6,8 @@ public enum StoreRefusal: String, Sendable {
     case diskFull = "disk-full"
     /// The store failed otherwise.
     case store
+    /// The origin says nothing that tells one version from another, and others read what came by another connection.
+    case unverifiable = "no-validator"
     /// The mode is ``VaultMode/noStore``.
     case mode = "no-store"
 

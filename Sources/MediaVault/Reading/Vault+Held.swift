@@ -22,7 +22,7 @@ extension Vault {
             held.run.upperBound >= held.range.upperBound, let reader = loader.opened.reader(of: held.segment.id)
         else { return nil }
         loader.addresses.give(reference)
-        return HeldMedia(held, reader) { [self] in
+        return HeldMedia(held, reader, entityTag: loader.name(held.entityTag, of: held.information)) { [self] in
             noteVisit(of: loader)
             answers.note([ByteTrace(held.range, .vault)], of: id, at: now)
         }

@@ -51,7 +51,7 @@ extension Vault {
         guard !loader.isOffline else {
             throw VaultError(.notHeld, "\(loader.url) can be mended only online; verify again with --repair then")
         }
-        guard loader.look({ $0.information?.validators.canVerify }) ?? false else {
+        guard loader.known?.validators.canVerify ?? false else {
             throw VaultError(
                 .changed,
                 "\(loader.url) has nothing that tells one version from another; remove it and fetch it again")

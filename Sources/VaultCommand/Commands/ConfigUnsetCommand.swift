@@ -7,7 +7,7 @@ struct ConfigUnsetCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The setting: \(ConfigKey.names).", valueName: "key"))
     var key: ConfigKey
 
-    @Argument(help: ArgumentHelp("Of map-host and allow-host: the hosts meant.", valueName: "value"))
+    @Argument(help: ArgumentHelp("Of settings that are hosts: the hosts meant.", valueName: "value"))
     var values: [String] = []
 
     @OptionGroup var edit: SettingEdit

@@ -10,6 +10,8 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     case ignoreQuery = "ignore-query"
     case mapHost = "map-host"
     case allowHost = "allow-host"
+    case ignoreEtag = "ignore-etag"
+    case immutable
     case mode
 
     static let names = allCases.map(\.rawValue).joined(separator: ", ")
@@ -22,6 +24,8 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         ignore-query NAME,… [--host HOST]: query items that name nothing: a token, an expiry.
         map-host HOST OTHER: what lies at HOST is named as what lies at OTHER: mirrors of one site.
         allow-host HOST…: private hosts that redirects and playlists may lead to.
+        ignore-etag HOST…: hosts whose entity tags say nothing: their nodes give the same bytes different ones.
+        immutable HOST…: hosts whose content never changes, though they send neither entity tag nor date.
         mode MODE: what is asked of origins, and what is kept: online, prefer-vault, offline, no-store; see mode --help.
         """
 
@@ -38,6 +42,8 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
             }
         case .mapHost: settings.mapHost.sorted { $0.key < $1.key }.map { "\($0) \($1)" }
         case .allowHost: settings.allowHost
+        case .ignoreEtag: settings.ignoreEtag
+        case .immutable: settings.immutable
         case .mode: settings.mode.value.map { [$0] } ?? []
         }
     }
@@ -62,6 +68,8 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
             guard values.count == 2 else { throw UsageError("map-host is two hosts: the one, and what it is named as") }
             change.mapHost = [values[0]: values[1]]
         case .allowHost: change.allowHost = Dictionary(values.map { ($0, true) }) { $1 }
+        case .ignoreEtag: change.ignoreEtag = Dictionary(values.map { ($0, true) }) { $1 }
+        case .immutable: change.immutable = Dictionary(values.map { ($0, true) }) { $1 }
         case .mode: change.mode = try NamedMode(single(values)).description
         }
         return change
@@ -79,6 +87,8 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .ignoreQuery: change.ignoreQuery = [host ?? SettingsDocument.everyHost: nil as [String]?]
         case .mapHost: change.mapHost = Dictionary(try some(values).map { ($0, nil as String?) }) { $1 }
         case .allowHost: change.allowHost = Dictionary(try some(values).map { ($0, false) }) { $1 }
+        case .ignoreEtag: change.ignoreEtag = Dictionary(try some(values).map { ($0, false) }) { $1 }
+        case .immutable: change.immutable = Dictionary(try some(values).map { ($0, false) }) { $1 }
         case .mode: change.mode = NamedMode(nil).description
         }
         guard hasValues || values.isEmpty else {
@@ -88,7 +98,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     }
 
     /// Whether single values of it are taken back.
-    private var hasValues: Bool { self == .mapHost || self == .allowHost }
+    private var hasValues: Bool { [.mapHost, .allowHost, .ignoreEtag, .immutable].contains(self) }
 
     private func check(_ host: String?) throws {
         guard host == nil || self == .ignoreQuery else { throw UsageError("--host goes with ignore-query alone") }

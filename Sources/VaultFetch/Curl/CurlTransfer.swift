@@ -23,6 +23,7 @@ final class CurlTransfer {
     let hop: Hop
     let handle: CurlHandle
     private let addresses: AddressGuard
+    private let connections: ConnectionNumbers
     private var url: MediaURL { hop.url }
     private var parser = HeadParser()
     private var hasHead = false
@@ -42,8 +43,10 @@ final class CurlTransfer {
     private var isPaused = false
 
     init(
-        _ transfer: Transfer, _ hop: Hop, _ configuration: CurlConfiguration, _ sockets: OpenSockets
+        _ transfer: Transfer, _ hop: Hop, _ configuration: CurlConfiguration, _ sockets: OpenSockets,
+        _ connections: ConnectionNumbers
     ) throws(OriginFailure) {
+        self.connections = connections
         self.transfer = transfer
         self.hop = hop
         addresses = AddressGuard(
@@ -163,7 +166,7 @@ final class CurlTransfer {
     /// - Returns: the bytes taken; fewer than there are break the transfer off.
     private func receive(line: UnsafeRawBufferPointer) -> Int {
         do throws(OriginFailure) {
-            guard let head = unsafe try parser.read(line) else { return line.count }
+            guard var head = unsafe try parser.read(line) else { return line.count }
             hasReadHead = true
             switch try RedirectPolicy.decide(on: head, from: url, hops: hop.count) {
             case .follow(let target): redirect = target
@@ -173,6 +176,7 @@ final class CurlTransfer {
                 silentSince = .now
                 // Now its round trip is known; a connection that is used again is narrow already.
                 SocketWindow.narrow(tried, at: handle.localPort)
+                head.connection = connections.number(port: handle.localPort, isNew: !tried.isEmpty)
                 transfer.receive(head: head)
             }
             return line.count

@@ -13,6 +13,7 @@ final class CurlWorker {
     private let loop: CurlLoop
     private let multi: CurlMulti
     private let sockets = OpenSockets()
+    private let connections = ConnectionNumbers()
     private var running: [ObjectIdentifier: CurlTransfer] = [:]
 
     /// - Returns: nil where libcurl cannot be used.
@@ -61,7 +62,7 @@ final class CurlWorker {
     private func launch(_ transfer: Transfer, _ hop: Hop) {
         guard !transfer.isCancelled else { return }
         do throws(OriginFailure) {
-            let curl = try CurlTransfer(transfer, hop, configuration, sockets)
+            let curl = try CurlTransfer(transfer, hop, configuration, sockets, connections)
             guard multi.add(curl.handle) else { throw CurlHandle.unusable }
             running[ObjectIdentifier(transfer)] = curl
         } catch {

@@ -11,6 +11,12 @@ public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
         self.isWeak = false
     }
 
+    /// Makes a weak tag. `opaque` holds no quote and no control character.
+    package init(weak opaque: String) {
+        self.opaque = opaque
+        self.isWeak = true
+    }
+
     /// Reads one entity tag; nil where it is not spelled as one.
     public init?(_ value: some StringProtocol) {
         var text = Substring(value).trimmingBlanks()

@@ -44,6 +44,13 @@ public struct HeaderFields: Hashable, Sendable, CustomStringConvertible, Express
     public func values(_ name: String) -> [String] {
         fields.filter { $0.name.isEqualIgnoringCase(name) }.map(\.value)
     }
+
+    /// The same without the fields of a name.
+    package func without(_ name: String) -> HeaderFields {
+        var others = self
+        others.fields.removeAll { $0.name.isEqualIgnoringCase(name) }
+        return others
+    }
 }
 
 extension StringProtocol {

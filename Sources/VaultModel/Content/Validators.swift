@@ -33,4 +33,7 @@ public struct Validators: Hashable, Sendable {
         guard lastModified == other.lastModified else { return false }
         return lastModified != nil || (strongTag == nil && other.strongTag == nil)
     }
+
+    /// The same without the entity tag.
+    package var withoutTag: Validators { Validators(lastModified: lastModified) }
 }

@@ -1,5 +1,5 @@
-/// What of a URL names a resource: which query items say nothing about the bytes, which hosts are one; and which hosts
-/// may be led to though they are private.
+/// What of a URL names a resource: which query items say nothing about the bytes, which hosts are one; which hosts may be
+/// led to though they are private; and whose word on versions counts otherwise than HTTP has it.
 ///
 /// A vault has one, and all who use the vault name its resources by it. A change of it changes names: what was stored
 /// under another name stays, and is found again when the policy is what it was.
@@ -17,6 +17,10 @@ public struct KeyPolicy: Hashable, Sendable {
     private var mapped: [HostAuthority: HostAuthority] = [:]
     /// Private hosts that manifests and redirects may lead to.
     public private(set) var allowHost: Set<String> = []
+    /// Hosts whose entity tags say nothing: their nodes give the same bytes different ones.
+    public private(set) var ignoreEntityTag: Set<String> = []
+    /// Hosts whose content never changes under one URL, though nothing they say tells one version from another.
+    public private(set) var immutable: Set<String> = []
 
     /// The most rules of a kind, and names in a rule.
     public static let mostRules = 256
@@ -72,15 +76,41 @@ public struct KeyPolicy: Hashable, Sendable {
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     public mutating func allow(_ host: String, _ isAllowed: Bool = true) throws {
+        try Self.list(host, isAllowed, in: &allowHost)
+    }
+
+    /// Has the entity tags of a host say nothing, or something again.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    public mutating func ignoreEntityTag(of host: String, _ isIgnored: Bool = true) throws {
+        try Self.list(host, isIgnored, in: &ignoreEntityTag)
+    }
+
+    /// Takes what a host has for unchanging, or no longer.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    public mutating func takeAsImmutable(_ host: String, _ isImmutable: Bool = true) throws {
+        try Self.list(host, isImmutable, in: &immutable)
+    }
+
+    private static func list(_ host: String, _ isListed: Bool, in hosts: inout Set<String>) throws {
         let host = try HostAuthority.host(host)
-        if isAllowed { allowHost.insert(host) } else { allowHost.remove(host) }
-        guard allowHost.count <= Self.mostRules else { throw Self.tooMany }
+        var listed = hosts
+        if isListed { listed.insert(host) } else { listed.remove(host) }
+        guard listed.count <= mostRules else { throw tooMany }
+        hosts = listed
     }
 
     // MARK: Use
 
     /// Whether manifests and redirects may lead to a host though it is private.
     public func allows(host: String) -> Bool { allowHost.contains(host.lowercased()) }
+
+    /// Whether the entity tags of a host say nothing.
+    public func ignoresEntityTag(of host: String) -> Bool { ignoreEntityTag.contains(host.lowercased()) }
+
+    /// Whether what a host has never changes under one URL.
+    public func isImmutable(host: String) -> Bool { immutable.contains(host.lowercased()) }
 
     /// The URL that names the resource: canonical, at the host that stands for its own, without the query items that are
     /// left out. It names itself.

@@ -65,7 +65,8 @@ struct AnswerPlan: Hashable, Sendable {
             fields.append(name: "Content-Type", value: type)
             fields.append(name: "Accept-Ranges", value: facts.isWholeAnswer ? "none" : "bytes")
         }
-        fields.append(name: "ETag", value: facts.entityTag.description)
+        // A weak one is no name for bytes: players would ask by it, and be given the whole.
+        if !facts.entityTag.isWeak { fields.append(name: "ETag", value: facts.entityTag.description) }
         if let date = facts.lastModified { fields.append(name: "Last-Modified", value: date.description) }
         fields.append(name: "Cache-Status", value: facts.cacheStatus.value)
         fields.append(ProtectiveFields.ofMedia(type: facts.type))

@@ -4,7 +4,7 @@ import VaultModel
 /// What an answer's head is made from.
 struct MediaFacts: Hashable, Sendable {
     var information: ContentInformation
-    /// The strong tag of the representation.
+    /// The tag of the representation: weak where nothing tells it from another version.
     var entityTag: EntityTag
     /// When the origin says that it was last modified; nil where it does not, or names no date.
     var lastModified: HTTPDate?

@@ -14,6 +14,10 @@ package struct SettingsChange: Codable, Hashable, Sendable {
     package var mapHost: [String: String?]?
     /// By host: whether it may be led to.
     package var allowHost: [String: Bool]?
+    /// By host: whether its entity tags say nothing.
+    package var ignoreEtag: [String: Bool]?
+    /// By host: whether its content never changes.
+    package var immutable: [String: Bool]?
     /// The vault's mode by name, and `default` for none.
     package var mode: String?
 
@@ -23,8 +27,10 @@ package struct SettingsChange: Codable, Hashable, Sendable {
         LimitsDocument(maxSize: maxSize, maxAge: maxAge, minFree: minFree, evictDownloads: evictDownloads)
     }
 
-    /// Whether it changes what names resources.
-    var changesPolicy: Bool { ignoreQuery != nil || mapHost != nil || allowHost != nil }
+    /// Whether it changes what names resources, or whose word counts.
+    var changesPolicy: Bool {
+        ignoreQuery != nil || mapHost != nil || allowHost != nil || ignoreEtag != nil || immutable != nil
+    }
 
     /// A policy with the change.
     ///
@@ -38,6 +44,8 @@ package struct SettingsChange: Codable, Hashable, Sendable {
         for (host, other) in mapHost ?? [:] where other == nil { try policy.map(host, to: nil) }
         for case (let host, let other?) in mapHost ?? [:] { try policy.map(host, to: other) }
         for (host, isAllowed) in allowHost ?? [:] { try policy.allow(host, isAllowed) }
+        for (host, isIgnored) in ignoreEtag ?? [:] { try policy.ignoreEntityTag(of: host, isIgnored) }
+        for (host, isImmutable) in immutable ?? [:] { try policy.takeAsImmutable(host, isImmutable) }
         return policy
     }
 }

@@ -16,6 +16,10 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
     package let mapHost: [String: String]
     /// Private hosts that may be led to, in ascending order.
     package let allowHost: [String]
+    /// Hosts whose entity tags say nothing, in ascending order.
+    package let ignoreEtag: [String]
+    /// Hosts whose content never changes, in ascending order.
+    package let immutable: [String]
     /// The mode that was set; null where none was.
     package let mode: OrNull<String>
 
@@ -31,6 +35,8 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
             policy.ignoreQuery.map { ($0.host ?? Self.everyHost, $0.names) }, uniquingKeysWith: +)
         mapHost = policy.mapHost
         allowHost = policy.allowHost.sorted()
+        ignoreEtag = policy.ignoreEntityTag.sorted()
+        immutable = policy.immutable.sorted()
         self.mode = OrNull(mode?.rawValue)
     }
 }

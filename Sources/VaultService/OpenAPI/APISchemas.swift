@@ -91,12 +91,7 @@ enum APISchemas {
             ],
         ]),
         "Link": object(["path": ["type": "string", "pattern": "^/media/"], "expires": ["type": "integer"]]),
-        "Settings": object([
-            "maxSize": ref("Bytes"), "maxAge": count, "minFree": orNull(ref("Bytes")), "evictDownloads": truth,
-            "ignoreQuery": map(of: ["type": "array", "items": text]), "mapHost": map(of: text),
-            "allowHost": ["type": "array", "items": text],
-            "mode": orNull(ref("Mode")),
-        ]),
+        "Settings": settings,
         "Shred": object([
             "resources": [
                 "type": "array",
@@ -225,18 +220,37 @@ enum APISchemas {
                 "maxSize": orNull(ref("Size")), "maxAge": orNull(limit), "minFree": orNull(ref("Size")),
                 "evictDownloads": orNull(truth), "dryRun": orNull(truth),
             ], optional: ["maxSize", "maxAge", "minFree", "evictDownloads", "dryRun"]),
-        "SettingsChange": object(
-            [
-                "maxSize": orNull(ref("Size")), "maxAge": orNull(limit), "minFree": orNull(ref("Size")),
-                "evictDownloads": orNull(truth),
-                "ignoreQuery": orNull(map(of: orNull(["type": "array", "items": queryName]), host(orEvery: true))),
-                "mapHost": orNull(map(of: orNull(host()), host())), "allowHost": orNull(map(of: truth, host())),
-                "mode": orNull(ref("NamedMode")),
-            ],
-            optional: [
-                "maxSize", "maxAge", "minFree", "evictDownloads", "ignoreQuery", "mapHost", "allowHost", "mode",
-            ]),
+        "SettingsChange": object(settingsChange, optional: Set(settingsChange.keys)),
     ]
+
+    // MARK: Settings
+
+    private static let texts: JSONTree = ["type": "array", "items": text]
+    private static let hostFlags: JSONTree = orNull(map(of: truth, host()))
+
+    // One member a line of its own: the compiler takes minutes for one large literal.
+    private static let settings: JSONTree = {
+        var members: [String: JSONTree] = ["maxSize": ref("Bytes"), "maxAge": count, "minFree": orNull(ref("Bytes"))]
+        members["evictDownloads"] = truth
+        members["ignoreQuery"] = map(of: texts)
+        members["mapHost"] = map(of: text)
+        for name in ["allowHost", "ignoreEtag", "immutable"] { members[name] = texts }
+        members["mode"] = orNull(ref("Mode"))
+        return object(members)
+    }()
+
+    private static let settingsChange: [String: JSONTree] = {
+        var members: [String: JSONTree] = [:]
+        for name in ["maxSize", "minFree"] { members[name] = orNull(ref("Size")) }
+        members["maxAge"] = orNull(limit)
+        members["evictDownloads"] = orNull(truth)
+        let names: JSONTree = ["type": "array", "items": queryName]
+        members["ignoreQuery"] = orNull(map(of: orNull(names), host(orEvery: true)))
+        members["mapHost"] = orNull(map(of: orNull(host()), host()))
+        for name in ["allowHost", "ignoreEtag", "immutable"] { members[name] = hostFlags }
+        members["mode"] = orNull(ref("NamedMode"))
+        return members
+    }()
 
     // MARK: Pieces
 

@@ -50,7 +50,7 @@ package struct IndexNeeds: Sendable {
         }
     }
 
-    private init(file: String, _ statements: [String], optional: [String]) throws {
+    private init(file: String, _ statements: [String], optional: [String] = []) throws {
         try PlainFile.require(file)
         self = try IndexError.translating {
             let database = try DatabaseQueue(path: file, configuration: VaultIndex.configuration(readOnly: true))

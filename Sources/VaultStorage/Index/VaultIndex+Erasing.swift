@@ -1,3 +1,4 @@
+import CFile
 import Foundation
 import GRDB
 import GRDBSQLite

@@ -16,6 +16,8 @@ extension VaultSettings {
                 try policy.map(try rule.string("from"), to: try rule.string("to"))
             }
             for host in try members.strings("allowHost") { try policy.allow(host) }
+            for host in try members.strings("ignoreEtag") { try policy.ignoreEntityTag(of: host) }
+            for host in try members.strings("immutable") { try policy.takeAsImmutable(host) }
             return policy
         } catch {
             throw VaultError(.integrity, "the vault's key policy cannot be read; set it anew")
@@ -33,7 +35,10 @@ extension VaultSettings {
             policy.mapHost.sorted { $0.key < $1.key }.map {
                 .object(["from": .string($0.key), "to": .string($0.value)])
             })
-        members["allowHost"] = .array(policy.allowHost.sorted().map { .string($0) })
+        let lists = [
+            "allowHost": policy.allowHost, "ignoreEtag": policy.ignoreEntityTag, "immutable": policy.immutable,
+        ]
+        for (name, hosts) in lists { members[name] = .array(hosts.sorted().map { .string($0) }) }
     }
 
     /// The most principals that are remembered.

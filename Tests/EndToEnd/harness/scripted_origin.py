@@ -33,10 +33,13 @@ class Exchange:
 
 class Film:
     """What a path answers. `hold_at`: the offset at which answers wait for `release`; -1 holds the head too.
-    `lies`: the Content-Range is not the one asked for. `secret`: the Authorization that it asks for."""
+    `lies`: the Content-Range is not the one asked for. `secret`: the Authorization that it asks for. `content`: its bytes.
+    `tags`: entity tags of which each answer has one at random, and heeds If-Range by; an empty list is none."""
 
-    def __init__(self, size=0, seed=1, hold_at=None, status=None, headers=(), lies=False, secret=None):
-        self.content = random.Random(seed).randbytes(size)
+    def __init__(self, size=0, seed=1, hold_at=None, status=None, headers=(), lies=False, secret=None, content=None,
+                 tags=None, silent_to_head=False):
+        self.content = random.Random(seed).randbytes(size) if content is None else content
+        self.tags, self.silent_to_head = tags, silent_to_head
         self.hold_at, self.status, self.headers, self.lies = hold_at, status, dict(headers), lies
         self.secret = secret
         self.tag = f'"film-{seed}-{size}"'
@@ -111,6 +114,13 @@ class ScriptedOrigin:
             lines = [f"HTTP/1.1 {status} Refused", "Content-Length: 0"]
             self._head(connection, lines, film.headers if film else {})
             return True
+        if exchange.method == "HEAD" and film.silent_to_head:
+            return self._wait(connection, film, exchange)
+        tags = [film.tag] if film.tags is None else film.tags
+        tag = random.choice(tags) if tags else None
+        condition = exchange.fields.get("if-range", "")
+        if film.tags is not None and condition not in ("", tag, film.headers.get("Last-Modified")):
+            exchange.range = None
         first, end = self._asked(exchange, film)
         if exchange.method == "HEAD":
             first, end, exchange.range = 0, len(film.content), None
@@ -121,7 +131,7 @@ class ScriptedOrigin:
             shown = first + (1 if film.lies else 0)
             lines = ["HTTP/1.1 206 Partial Content", f"Content-Range: bytes {shown}-{end - 1}/{len(film.content)}"]
         lines += [f"Content-Length: {end - first}", "Accept-Ranges: bytes", "Content-Type: video/mp4"]
-        self._head(connection, lines + [f"ETag: {film.tag}"], film.headers)
+        self._head(connection, lines + ([f"ETag: {tag}"] if tag else []), film.headers)
         return exchange.method == "HEAD" or self._body(connection, exchange, film, first, end)
 
     def _asked(self, exchange, film):

@@ -81,6 +81,7 @@ class Contents:
             return
         self._members(self.settings, "the vault's settings", {},
                       {"bytesFetched": int, "ignoreQuery": list, "mapHost": list, "allowHost": list,
+                       "ignoreEtag": list, "immutable": list,
                        "principals": list, "mode": str})
 
     def _read_generations(self):

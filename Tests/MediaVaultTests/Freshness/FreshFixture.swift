@@ -33,6 +33,7 @@ struct FreshFixture: Sendable {
 
     func open(mode: VaultMode? = nil) async throws -> Vault {
         var options = VaultOptions(mode: mode)
+        options.retry.moment = .seconds(3)
         options.now = { [clock] in clock.now }
         return try await Vault.open(vault.place, unlock: vault.unlock, options: options)
     }

@@ -27,6 +27,7 @@ final class TestVault: Sendable {
     func open(isOffline: Bool = false, limits: RoomLimits? = nil) async throws -> Vault {
         var options = VaultOptions()
         options.limits = limits
+        options.retry.moment = .seconds(3)
         options.mode = isOffline ? .offline : nil
         return try await Vault.open(place, unlock: unlock, options: options)
     }
