@@ -11,12 +11,12 @@ struct ImportTests {
         "VaultManifest": ["VaultModel", "FoundationXML"],
         "VaultCrypto": ["VaultModel", "CSodium", "Foundation", "Synchronization"],
         "VaultStorage": [
-            "VaultModel", "VaultCrypto", "CFile", "GRDB", "Foundation", "Synchronization", "Glibc", "Darwin",
+            "VaultModel", "VaultCrypto", "CFile", "GRDB", "GRDBSQLite", "Foundation", "Synchronization", "Glibc", "Darwin",
         ],
         "VaultFetch": ["VaultModel", "CCurl", "Foundation", "Synchronization", "Glibc", "Darwin"],
         "MediaVault": [
             "VaultModel", "VaultManifest", "VaultCrypto", "VaultStorage", "VaultFetch", "DequeModule", "Dispatch",
-            "Foundation", "Synchronization", "Glibc", "Darwin",
+            "Foundation", "Synchronization", "Glibc", "Musl", "Darwin",
         ],
         "VaultService": [
             "VaultModel", "MediaVault", "Hummingbird", "HummingbirdCore", "NIOCore", "NIOHTTP1",

@@ -150,7 +150,8 @@ private final class TLSOrigin {
     }
 
     deinit {
-        process.terminate()
+        // It inherits the signal mask of a thread that may block every signal which can be blocked.
+        kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
     }
 }
