@@ -255,7 +255,7 @@ struct KeyringRestoreTests {
     }
 
     @Test(
-        "A revision that the index cannot have seen needs force, and leaves the keyring room to count on",
+        "A revision that the index cannot have seen counts for nothing or needs force, and the keyring can count on",
         arguments: [.max, 1 << 53, (1 << 53) - 4, 1 << 33] as [Int64])
     func forgedRevision(_ revision: Int64) async throws {
         try await backedUp()
@@ -264,10 +264,15 @@ struct KeyringRestoreTests {
             try db.execute(sql: "UPDATE vault SET keyringRevision = ?", arguments: [revision])
         }
         try index.close()
-        let error = try await refusal()
-        #expect(error.code == .olderKeyring && error.message.contains("index rebuild"))
-        let report = try await restore(force: true)
-        #expect(report.revision < 1 << 34 && report.warnings.count == 1)
+        if revision >= 1 << 53 {
+            // No keyring can hold it: the row is damaged, and `catalog.backup` speaks in its place.
+            #expect(try await restore().revision < 1 << 34)
+        } else {
+            let error = try await refusal()
+            #expect(error.code == .olderKeyring && error.message.contains("index rebuild"))
+            let report = try await restore(force: true)
+            #expect(report.revision < 1 << 34 && report.warnings.count == 1)
+        }
         let opening = await #expect(throws: VaultError.self) { _ = try await Vault.open(fixture.place, unlock: drawer) }
         #expect(revision == 1 << 33 || opening?.code == .integrity)
         _ = try await Vault.rebuildIndex(fixture.place, unlock: drawer, evenIfSound: true)

@@ -24,6 +24,7 @@ extension VaultFixture {
         var options = VaultOptions(origin: CurlOrigin(configuration: configuration))
         options.retry.patience = patience
         options.retry.downloadPatience = patience
+        options.retry.patienceWithGone = patience
         options.retry.firstDelay = .milliseconds(20)
         options.retry.longestDelay = .milliseconds(100)
         return try await Vault.open(place, unlock: unlock, options: options)

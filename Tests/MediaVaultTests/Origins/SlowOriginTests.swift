@@ -108,7 +108,7 @@ struct SlowOriginTests {
         await vault.close()
     }
 
-    @Test("An origin that is gone is told within no time to who opens, and waited for by who reads")
+    @Test("An origin that is gone is told soon to who opens, and waited for by who reads")
     func unreachable() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         fixture.origin.answer { [resource = fixture.resource] request in
