@@ -137,7 +137,7 @@ package final class AuditLog: Sendable {
                 let receipt = Self.receipt(
                     content, after: max(last, editing.document.receiptSequence),
                     current: Int(editing.document.current), time: store.now())
-                line = try Self.line(receipt, after: end, signedBy: store.keyring)
+                line = try Self.line(receipt, after: end, signedBy: store.keyring, with: editing)
                 editing.document.receiptSequence = receipt.sequence
                 return (receipt, result)
             })
@@ -153,9 +153,10 @@ package final class AuditLog: Sendable {
     }
 
     private static func line(
-        _ receipt: Receipt, after end: AuditFile.End, signedBy keyring: Keyring
+        _ receipt: Receipt, after end: AuditFile.End, signedBy keyring: Keyring, with edit: KeyringEdit? = nil
     ) throws -> [UInt8] {
-        try keyring.sign(receipt, previous: end.last.map { ReceiptLine.hash(of: $0) } ?? ReceiptLine.noLine)
+        try keyring.sign(
+            receipt, previous: end.last.map { ReceiptLine.hash(of: $0) } ?? ReceiptLine.noLine, with: edit)
     }
 
     /// Whether the keyring's file surely counts nothing that stands behind an end of the log.
