@@ -101,8 +101,8 @@ package struct AuditCheck: Sendable {
 
     /// What is wrong with genuine lines, now that the key of each place is known.
     ///
-    /// A key that this place's key has handed over to may sign until the latter signs alone again: so a log looks after a
-    /// backup from before a new root key was restored.
+    /// A key that this place's key has handed over to may sign until the latter signs alone again: so a log looks after
+    /// a backup from before a new root key was restored.
     private func signedFaults() -> [AuditFault] {
         var faults: [AuditFault] = []
         var successor: [UInt8]?
