@@ -111,6 +111,46 @@ struct AuditLogTests {
         try store.close()
     }
 
+    @Test("Behind a backup from before a new root key numbers go on, and the lines between are the vault's own")
+    func restoredRoot() throws {
+        let store = try vault.open()
+        let (log, place) = (vault.log(of: store), vault.keyringPlace())
+        try log.note(.rewrap)
+        let (backup, keyring) = (try place.read(), try TemporaryVault.unlock(vault.keyringFile))
+        _ = try store.renewRoot(
+            openedBy: [SharedSecret(TestKeyring.secret())], droppingOthers: false, noting: log)
+        for _ in 0..<2 { try log.note(.rewrap) }
+        try store.close()
+        let renewed = try TemporaryVault.unlock(vault.keyringFile)
+        #expect(try renewed.auditAnchor().publicKey != keyring.auditAnchor().publicKey)
+        #expect(try AuditLog.report(on: vault.folder, keyring: renewed).isSound)
+        try AuditLog.restore(backup, of: keyring, at: place, in: vault.folder)
+        let restored = try TemporaryVault.unlock(vault.keyringFile)
+        #expect(restored.receiptSequence == 5)
+        let report = try AuditLog.report(on: vault.folder, keyring: restored)
+        #expect(report.isSound && report.receipts.map(\.sequence) == [1, 2, 3, 4, 5])
+    }
+
+    @Test("A new root key that cannot be written leaves the former key to sign, and another try is as good")
+    func unwrittenRoot() throws {
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        let log = vault.log(of: store)
+        let renew = {
+            _ = try store.renewRoot(
+                openedBy: [SharedSecret(TestKeyring.secret())], droppingOthers: false, noting: log)
+        }
+        disk.fail(.create, of: "keyring.json", with: FileFailure(.noSpace, "no space"))
+        #expect(throws: VaultError.self) { try renew() }
+        try log.note(.rewrap)
+        try renew()
+        try log.note(.rewrap)
+        try store.close()
+        let report = try AuditLog.report(on: vault.folder, keyring: TemporaryVault.unlock(vault.keyringFile))
+        #expect(report.isSound && report.receipts.map(\.act) == [.rewrap, .rotateRoot, .rewrap])
+        #expect(try AuditLog.report(on: vault.folder, keyring: nil).isSound)
+    }
+
     @Test("Where the keyring's name cannot be made durable, file, memory and log are as they were")
     func unsyncedKeyring() throws {
         let disk = vault.simulatedFileSystem()

@@ -81,6 +81,16 @@ struct DueReceiptTests {
         try opened.close()
     }
 
+    @Test("One from before a new root key is found as well")
+    func newRoot() throws {
+        try log.note(.shred, outcome: .removed, subject: film)
+        _ = try store.renewRoot(
+            openedBy: [SharedSecret(TestKeyring.secret())], droppingOthers: false, noting: log)
+        try log.note(.rewrap)
+        #expect(try log.receipts(after: 0).map(\.act) == [.rewrap, .rotateRoot, .shred])
+        try store.close()
+    }
+
     @Test("A line that this vault's key has not signed spares nobody the work")
     func forged() throws {
         let other = try store.addMedia("other", length: 9).id

@@ -15,9 +15,15 @@ extension Keyring {
 
     /// Signs a receipt: the line of the log, without a line end.
     ///
-    /// - Parameter previous: the hash of the line before.
-    package func sign(_ receipt: Receipt, previous: [UInt8]) throws -> [UInt8] {
-        try ReceiptLine.bytes(receipt, vaultID: vaultID, previous: previous, seed: keys.receiptSeed.secret)
+    /// - Parameters:
+    ///   - previous: the hash of the line before.
+    ///   - edit: what the receipt is written together with: where it has another key for receipts both sign.
+    package func sign(_ receipt: Receipt, previous: [UInt8], with edit: KeyringEdit? = nil) throws -> [UInt8] {
+        let own = keys.receiptSeed
+        let new = try edit.map { try $0.open($0.document.receiptKey, .receipt) } ?? own
+        let isOther = try ReceiptSignature.publicKey(of: new.secret) != ReceiptSignature.publicKey(of: own.secret)
+        return try ReceiptLine.bytes(
+            receipt, vaultID: vaultID, previous: previous, seed: new.secret, former: isOther ? own : nil)
     }
 
     /// What receipts call a resource; nil where the keyring has no such locator.

@@ -1,8 +1,8 @@
 internal import VaultModel
 
 extension KeyringEdit {
-    /// Puts a new root key and a new token key in the place of the old ones, seals everything else anew, and adds a
-    /// generation: the old root key opens nothing of the document any more.
+    /// Puts a new root key, token key and key for receipts in the place of the old ones, seals everything else again,
+    /// and adds a generation: the old root key opens nothing of the document any more, and signs nothing.
     ///
     /// - Parameters:
     ///   - secrets: what opens the slots that stay. A passphrase takes most of a second for each passphrase slot.
@@ -20,7 +20,6 @@ extension KeyringEdit {
         try slots.check(droppingOthers: dropsOthers)
         document.slots = try reseal(slots, root.secret)
         let locators = try document.locators.map { try open($0.key, .locator, $0.number) }
-        let receipt = try open(document.receiptKey, .receipt)
         let generations = try document.generations.map { generation in
             try generation.key.map { try open($0, .generation, generation.number) }
         }
@@ -28,7 +27,7 @@ extension KeyringEdit {
         for (index, key) in locators.enumerated() {
             document.locators[index].key = try seal(key.secret, .locator, document.locators[index].number)
         }
-        document.receiptKey = try seal(receipt.secret, .receipt)
+        document.receiptKey = try seal(Fresh.key("receipt seed"), .receipt)
         for (index, key) in generations.enumerated() {
             guard let key else { continue }
             document.generations[index].key = try seal(key.secret, .generation, document.generations[index].number)
@@ -44,7 +43,8 @@ extension KeyringEdit {
             var slot = slot
             slot.rootKey = try SealedValue.seal(
                 root, key: unlockKey.secret,
-                associatedData: try KeyringDocument.associatedData(.slot, vaultID: document.vaultID, number: slot.number))
+                associatedData: try KeyringDocument.associatedData(
+                    .slot, vaultID: document.vaultID, number: slot.number))
             staying.append(slot)
         }
         return staying

@@ -1,7 +1,7 @@
 package import VaultModel
 
-/// Reads an audit log, a line at a time, and says what is wrong with it: a function of its lines and of what the keyring
-/// knows.
+/// Reads an audit log, a line at a time, and says what is wrong with it: a function of its lines and of what the
+/// keyring knows.
 package struct AuditCheck: Sendable {
     /// What the keyring knows of the log.
     package struct Anchor: Sendable {
@@ -22,11 +22,21 @@ package struct AuditCheck: Sendable {
 
     private var report = AuditReport()
     private let anchor: Anchor?
-    private var key: [UInt8]?
     private var vaultID: VaultID?
     private var expected: Int64 = 1
     private var previous = ReceiptLine.noLine
     private var number = 0
+    /// The genuine lines for this vault, in their order.
+    private var signed: [SignedLine] = []
+
+    /// What of a line waits for the last one: only from there is told which key was to sign it.
+    private struct SignedLine {
+        let number: Int
+        let key: [UInt8]
+        let former: [UInt8]?
+        /// What is wrong if the key is right.
+        let fault: AuditFault.Kind?
+    }
 
     /// Begins before the first line.
     ///
@@ -34,7 +44,6 @@ package struct AuditCheck: Sendable {
     package init(anchor: Anchor?) {
         self.anchor = anchor
         report.isAnchored = anchor != nil
-        key = anchor?.publicKey
         vaultID = anchor?.vaultID
     }
 
@@ -49,15 +58,25 @@ package struct AuditCheck: Sendable {
         }
         report.vaultID = report.vaultID ?? line.vaultID.hex
         report.publicKey = report.publicKey ?? Hex.encode(line.publicKey)
-        (key, vaultID) = (key ?? line.publicKey, vaultID ?? line.vaultID)
+        vaultID = vaultID ?? line.vaultID
         report.receipts.append(line.receipt)
-        if let kind = fault(of: line) { note(kind) }
+        if !line.isGenuine {
+            note(.signature)
+        } else if line.vaultID != vaultID {
+            note(.stranger)
+        } else {
+            let fault: AuditFault.Kind? =
+                line.receipt.sequence != expected ? .sequence : line.previous != previous ? .chain : nil
+            signed.append(SignedLine(number: number, key: line.publicKey, former: line.former, fault: fault))
+        }
         expected = line.receipt.sequence + 1
     }
 
     /// What was found.
     package func finished() -> AuditReport {
         var report = report
+        let faults = (report.faults + signedFaults()).sorted { $0.line < $1.line }
+        report.faults = Array(faults.prefix(Self.mostFaults))
         if let anchor, expected <= anchor.sequence {
             report.faults.append(AuditFault(line: number + 1, kind: .cut))
         }
@@ -68,13 +87,6 @@ package struct AuditCheck: Sendable {
         if report.faults.count < Self.mostFaults { report.faults.append(AuditFault(line: number, kind: kind)) }
     }
 
-    private func fault(of line: ReceiptLine) -> AuditFault.Kind? {
-        if !line.isGenuine { return .signature }
-        if line.publicKey != key || line.vaultID != vaultID { return .stranger }
-        if line.receipt.sequence != expected { return .sequence }
-        return line.previous == previous ? nil : .chain
-    }
-
     /// Checks a log that is there as a whole.
     ///
     /// Behind the last line end may stand a line that was being written when the power went: it was promised to nobody,
@@ -83,5 +95,55 @@ package struct AuditCheck: Sendable {
         var check = AuditCheck(anchor: anchor)
         for line in log.split(separator: 0x0A, omittingEmptySubsequences: false).dropLast() { check.add(Array(line)) }
         return check.finished()
+    }
+
+    // MARK: Keys
+
+    /// What is wrong with genuine lines, now that the key of each place is known.
+    ///
+    /// A key that this place's key has handed over to may sign until the latter signs alone again: so a log looks after
+    /// a backup from before a new root key was restored.
+    private func signedFaults() -> [AuditFault] {
+        var faults: [AuditFault] = []
+        var successor: [UInt8]?
+        for (line, key) in zip(signed, keys()) {
+            if line.key == key {
+                successor = nil
+            } else if let former = line.former, former == key || former == successor {
+                successor = line.key
+            } else if line.key != successor {
+                faults.append(AuditFault(line: line.number, kind: .stranger))
+                continue
+            }
+            if let fault = line.fault { faults.append(AuditFault(line: line.number, kind: fault)) }
+        }
+        return faults
+    }
+
+    /// The key of each genuine line's place. It becomes another with a new root key, by a line that both sign.
+    ///
+    /// Told from the end: a holder of only a former key can write nothing behind the line that ended it, and nothing
+    /// before that line, whose signature covers what it follows.
+    private func keys() -> [[UInt8]] {
+        guard var key = anchor?.publicKey ?? lastKey() else { return [] }
+        var keys: [[UInt8]] = []
+        for line in signed.reversed() {
+            keys.append(key)
+            // An act that did not come to pass leaves such a line, too: then the former key signs what follows.
+            if line.key == key, let former = line.former { key = former }
+        }
+        return keys.reversed()
+    }
+
+    /// The key that signs at the end of a log without a keyring: the first line's, or one that followed it.
+    private func lastKey() -> [UInt8]? {
+        guard let first = signed.first else { return nil }
+        var key = first.former ?? first.key
+        var next: [UInt8]?
+        for line in signed where line.key != key {
+            if line.key == next { key = line.key }
+            if line.former == key { next = line.key }
+        }
+        return key
     }
 }

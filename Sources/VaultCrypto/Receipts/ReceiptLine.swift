@@ -12,6 +12,8 @@ package struct ReceiptLine: Sendable {
     package let bytes: [UInt8]
     /// Whether the signature is that of everything else in the line.
     package let isGenuine: Bool
+    /// The key that signed until then, where it is another one from this line on: it has signed this line, too.
+    package let former: [UInt8]?
 
     /// What the first line has for the one before it.
     package static let noLine = [UInt8](repeating: 0, count: 32)
@@ -20,8 +22,12 @@ package struct ReceiptLine: Sendable {
     package static func hash(of line: [UInt8]) -> [UInt8] { KeyDerivation.checksum(.auditLine, line) }
 
     /// Signs a receipt.
+    ///
+    /// - Parameters:
+    ///   - seed: of the key that signs from this line on.
+    ///   - former: that of the key that signed until then; both sign then, so that each vouches for the other.
     static func bytes(
-        _ receipt: Receipt, vaultID: VaultID, previous: [UInt8], seed: borrowing SecretKey
+        _ receipt: Receipt, vaultID: VaultID, previous: [UInt8], seed: borrowing SecretKey, former: SharedKey? = nil
     ) throws -> [UInt8] {
         var object = JSONObject()
         object["act"] = .string(receipt.act.rawValue)
@@ -34,6 +40,11 @@ package struct ReceiptLine: Sendable {
         object["subject"] = receipt.subject.map { .string($0) }
         object["time"] = .integer(receipt.time)
         object["vault"] = .string(vaultID.hex)
+        if let former {
+            object["former"] = .string(Hex.encode(try ReceiptSignature.publicKey(of: former.secret)))
+            let signature = try ReceiptSignature.sign(canonical(object), seed: former.secret)
+            object["formerSignature"] = .string(Base64.encode(signature))
+        }
         let signature = try ReceiptSignature.sign(canonical(object), seed: seed)
         object["signature"] = .string(Base64.encode(signature))
         return canonical(object)
@@ -56,11 +67,27 @@ package struct ReceiptLine: Sendable {
         var signed = object
         signed["signature"] = nil
         isGenuine = ReceiptSignature.isGenuine(signature, of: Self.canonical(signed), publicKey: key)
+        former = Self.former(signed)
+    }
+
+    /// The key that signed before, where its own signature is right.
+    private static func former(_ object: JSONObject) -> [UInt8]? {
+        guard let key = bytes(object, "former"), let signature = try? object.base64("formerSignature") else {
+            return nil
+        }
+        var signed = object
+        signed["formerSignature"] = nil
+        return ReceiptSignature.isGenuine(signature, of: canonical(signed), publicKey: key) ? key : nil
     }
 
     /// Whether the key that an anchor names has signed it, for the anchor's vault.
     package func isSigned(as anchor: AuditCheck.Anchor) -> Bool {
-        isGenuine && publicKey == anchor.publicKey && vaultID == anchor.vaultID
+        isSigned(with: anchor.publicKey, for: anchor.vaultID)
+    }
+
+    /// Whether a key has signed it for a vault: as the one that signs from then on, or as the one that did until then.
+    package func isSigned(with key: [UInt8], for vault: VaultID) -> Bool {
+        isGenuine && (publicKey == key || former == key) && vaultID == vault
     }
 
     private static func receipt(_ object: JSONObject) -> Receipt? {

@@ -20,10 +20,13 @@ extension AuditLog {
         guard let sequence else { return [] }
         let anchor = try store.keyring.auditAnchor()
         var receipts: [Receipt] = []
+        var key = anchor.publicKey
         try Self.translating("audit.log cannot be read") { () throws(FileFailure) in
             try file.forEachLineFromEnd { bytes, _ in
                 // What others wrote must not end the search either.
-                guard let line = ReceiptLine(bytes), line.isSigned(as: anchor) else { return true }
+                guard let line = ReceiptLine(bytes), line.isSigned(with: key, for: anchor.vaultID) else { return true }
+                // Before a new root key another one signed.
+                if line.publicKey == key, let former = line.former { key = former }
                 guard line.receipt.sequence > sequence else { return false }
                 receipts.append(line.receipt)
                 return true

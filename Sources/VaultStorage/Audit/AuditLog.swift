@@ -137,7 +137,7 @@ package final class AuditLog: Sendable {
                 let receipt = Self.receipt(
                     content, after: max(last, editing.document.receiptSequence),
                     current: Int(editing.document.current), time: store.now())
-                line = try Self.line(receipt, after: end, signedBy: store.keyring)
+                line = try Self.line(receipt, after: end, signedBy: store.keyring, with: editing)
                 editing.document.receiptSequence = receipt.sequence
                 return (receipt, result)
             })
@@ -153,9 +153,10 @@ package final class AuditLog: Sendable {
     }
 
     private static func line(
-        _ receipt: Receipt, after end: AuditFile.End, signedBy keyring: Keyring
+        _ receipt: Receipt, after end: AuditFile.End, signedBy keyring: Keyring, with edit: KeyringEdit? = nil
     ) throws -> [UInt8] {
-        try keyring.sign(receipt, previous: end.last.map { ReceiptLine.hash(of: $0) } ?? ReceiptLine.noLine)
+        try keyring.sign(
+            receipt, previous: end.last.map { ReceiptLine.hash(of: $0) } ?? ReceiptLine.noLine, with: edit)
     }
 
     /// Whether the keyring's file surely counts nothing that stands behind an end of the log.
@@ -167,23 +168,25 @@ package final class AuditLog: Sendable {
         return document.receiptSequence < last
     }
 
-    /// The number of the last receipt that a keyring's own key has signed; 0 where there is none. What others wrote counts
-    /// for nothing: it must not say how the keyring counts.
+    /// The number of the last receipt that a keyring's own key has signed, or one that it has handed over to, as behind
+    /// a new root key that an older backup does not know; 0 where there is none. What others wrote counts for nothing: it
+    /// must not say how the keyring counts.
     static func sequence(before end: AuditFile.End, in file: AuditFile, by keyring: Keyring) throws -> Int64 {
         guard let last = end.last else { return 0 }
         let anchor = try keyring.auditAnchor()
-        func own(_ line: [UInt8]) -> Int64? {
-            ReceiptLine(line).flatMap { $0.isSigned(as: anchor) ? $0.receipt.sequence : nil }
-        }
-        if let sequence = own(last) { return sequence }
-        var newest: Int64?
+        if let line = ReceiptLine(last), line.isSigned(as: anchor) { return line.receipt.sequence }
+        // By the key that signed it, or handed over to the one that did.
+        var newest: [[UInt8]: Int64] = [:]
         try translating("audit.log cannot be read") { () throws(FileFailure) in
-            try file.forEachLineFromEnd { line, _ in
-                newest = own(line)
-                return newest == nil
+            try file.forEachLineFromEnd { bytes, _ in
+                guard let line = ReceiptLine(bytes), line.isGenuine, line.vaultID == anchor.vaultID else { return true }
+                let number = newest[line.publicKey] ?? line.receipt.sequence
+                newest[line.publicKey] = number
+                if let former = line.former, newest[former] == nil { newest[former] = number }
+                return newest[anchor.publicKey] == nil
             }
         }
-        return newest ?? 0
+        return newest[anchor.publicKey] ?? 0
     }
 
     static func translating<Result>(

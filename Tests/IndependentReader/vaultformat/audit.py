@@ -36,6 +36,17 @@ def _is_signed(members):
     return sodium.is_signed(signature, canonical_json.encode(signed), key)
 
 
+def _former(members):
+    """The key that signed until this line, if it signed this line, too; else None."""
+    signed = {name: value for name, value in members.items() if name not in ("signature", "formerSignature")}
+    try:
+        signature = base64.b64decode(members["formerSignature"], validate=True)
+        key = bytes.fromhex(members["former"])
+    except (KeyError, TypeError, binascii.Error, ValueError):
+        return None
+    return members["former"] if sodium.is_signed(signature, canonical_json.encode(signed), key) else None
+
+
 def check(log, last=None):
     """The receipts of a log, and what is wrong with it, a sentence each.
 
@@ -43,6 +54,7 @@ def check(log, last=None):
     the last line feed counts for nothing.
     """
     receipts, faults, expected, previous, first = [], [], 1, NO_LINE, None
+    key = following = None
     for number, line in enumerate(log.split(b"\n")[:-1], 1):
         try:
             members = _members(line)
@@ -51,15 +63,21 @@ def check(log, last=None):
             expected, previous = expected + 1, line_hash(line)
             continue
         first = first or members
+        former = _former(members)
+        key = key or former or members["key"]
         receipts.append(members)
+        if members["key"] == following and _is_signed(members):
+            key, following = following, None
         if not _is_signed(members):
             faults.append(f"line {number}: the signature is wrong.")
-        elif (members["key"], members["vault"]) != (first["key"], first["vault"]):
+        elif key not in (members["key"], former) or members["vault"] != first["vault"]:
             faults.append(f"line {number}: it is another vault's.")
         elif members["sequence"] != expected:
             faults.append(f"line {number}: it has number {members['sequence']}, not {expected}.")
         elif members["previous"] != previous.hex():
             faults.append(f"line {number}: it does not follow the line before.")
+        if former == key and _is_signed(members):
+            following = members["key"]
         expected, previous = members["sequence"] + 1, line_hash(line)
     if last is not None and expected <= last:
         faults.append(f"The log ends with number {expected - 1}, and the keyring knows of {last}.")

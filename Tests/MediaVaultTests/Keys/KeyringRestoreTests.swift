@@ -187,6 +187,18 @@ struct KeyringRestoreTests {
         try await expectHeld(drawer)
     }
 
+    @Test("A backup from before a new root key goes on with the log, in which all lines are the vault's own")
+    func beforeRoot() async throws {
+        try await backedUp { vault in
+            _ = try await vault.rotateRoot(unlockedBy: [fixture.unlock])
+            try await vault.revokeLinks()
+        }
+        _ = try await restore()
+        let audit = try await Vault.audit(fixture.place, unlock: drawer)
+        #expect(audit.isSound && audit.receipts.map(\.act) == [.backup, .rotateRoot, .revokeLinks, .restore])
+        try await expectHeld(drawer)
+    }
+
     @Test("A backup all of whose keys were replaced is refused, with force too")
     func useless() async throws {
         let vault = try await fixture.open()
