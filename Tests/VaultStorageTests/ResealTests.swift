@@ -61,7 +61,9 @@ struct ResealTests {
         #expect(ids(before).isDisjoint(with: ids(after)) && ids(after).count == 3)
         try Self.check(store, id)
         let files = try TemporaryFolder.files(below: vault.folder + "/segments")
-        let size = try files.reduce(0) { try $0 + PosixFileSystem().size(of: $1) }
+        let size = try files.reduce(0) {
+            try $0 + SegmentDescription.diskSize(ofFile: PosixFileSystem().size(of: $1))
+        }
         #expect(try files.count == 3 && store.bytesUsed() == size)
         try Self.reseal(id, in: store, run: 1)
         #expect(try store.index.resource(id)?.keyNumber == 2, "once in a run")

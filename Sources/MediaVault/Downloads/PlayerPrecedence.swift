@@ -9,6 +9,9 @@ final class PlayerPrecedence: Sendable {
     /// How often a download has stood back so far.
     var delayCount: Int { delays.load(ordering: .relaxed) }
 
+    /// Whether players have the origin's bytes, and the disk, before others now.
+    var isPlayerWaiting: Bool { players.withLock { $0.goFirst(now: .now) } }
+
     /// Waits for bytes on behalf of a player.
     func waiting(_ wait: () async throws -> Void) async throws {
         let id = players.withLock { $0.begin(now: .now) }

@@ -43,6 +43,7 @@ extension LoaderState {
         if let (fetch, bytes) = recentBytes(at: position, limit: end) {
             effects.merge(attach(&reader, to: fetch))
             reader.source = fetches[fetch]?.isStoring == false ? .unstored : .origin
+            reader.takesCrumbs = fetches[fetch]?.askedInVain != nil
             return (.take(bytes), effects)
         }
         let supportsRanges = information?.supportsRanges ?? false
@@ -64,6 +65,7 @@ extension LoaderState {
         case .held(let range):
             guard let (segment, run) = map.segment(at: position) else { return (.changed, effects) }
             reader.source = .vault
+            reader.takesCrumbs = false
             return (.open(segment, run.clamped(to: range)), effects)
         case .inFlight:
             guard let fetch = active.first(where: { $0.near(supportsRanges: supportsRanges).contains(position) })
@@ -75,7 +77,8 @@ extension LoaderState {
             guard mode.asksOrigins else {
                 return (.hole(at: position, isDamage: map.damaged.contains(position)), effects)
             }
-            return ask(for: gap, &reader, id, after: failure, now)
+            let wanted = roundedOut(gap, between: map.covered.union(inFlight))
+            return ask(for: wanted, &reader, id, after: failure, now)
         }
     }
 
@@ -143,7 +146,8 @@ extension LoaderState {
         var effects = removeLeftOver(id, leaving: leaving)
         guard let fetch = fetches[id], fetch.isActive else { return effects }
         let remaining = readers.values.count { $0.fetch == id } - (leaving == nil ? 0 : 1)
-        guard remaining <= 0 else { return effects }
+        // What was rounded out is a block or two: it comes to its end, or each byte asked for would be a file.
+        guard remaining <= 0, !(fetch.isRoundedOut && fetch.phase == .flowing) else { return effects }
         if let heir = heir(to: fetch) {
             readers[heir]?.fetch = id
         } else {
@@ -158,7 +162,8 @@ extension LoaderState {
     private func heir(to fetch: FetchState) -> ReaderState.ID? {
         guard information?.supportsRanges == false else { return nil }
         return readers.first { _, reader in
-            reader.fetch == nil && reader.edition == edition && reader.position < fetch.end && reader.end > fetch.present
+            reader.fetch == nil && reader.edition == edition && reader.position < fetch.end
+                && reader.end > fetch.present
         }?.key
     }
 }

@@ -26,6 +26,8 @@ struct ReaderState {
     /// Where the bytes it has had came from, and where those come from that it has now.
     var trace = ByteTrace()
     var source = ByteTrace.Source.vault
+    /// Whether what it has now came from an answer that gave next to nothing: that ends no trouble.
+    var takesCrumbs = false
     /// Whether it fills the vault and answers nobody.
     var isFilling = false
     var signal = Signal()
@@ -34,6 +36,6 @@ struct ReaderState {
     mutating func advance(to position: Int64) {
         trace.note(self.position..<max(self.position, position), source)
         self.position = position
-        troubledSince = nil
+        if !takesCrumbs { troubledSince = nil }
     }
 }
