@@ -128,9 +128,9 @@ struct EvictionPlanTests {
 
             let mayGo = candidates.filter { $0.resourceClass != .pinned && !inUse.contains($0.resource) }
             let going = plan.victims.flatMap(\.segments)
-            #expect(plan.bytes == going.reduce(0) { $0 + $1.fileSize }, comment)
+            #expect(plan.bytes == going.reduce(0) { $0 + $1.diskSize }, comment)
             #expect(plan.bytes >= min(needed, mayGo.reduce(0) { $0 + $1.bytes }), comment)
-            #expect(going.last.map { plan.bytes - $0.fileSize < needed } ?? true, comment)
+            #expect(going.last.map { plan.bytes - $0.diskSize < needed } ?? true, comment)
             #expect(Set(plan.victims.map(\.resource)).isSubset(of: Set(mayGo.map(\.resource))), comment)
             for victim in plan.victims {
                 let all = mayGo.first { $0.resource == victim.resource }?.segments ?? []

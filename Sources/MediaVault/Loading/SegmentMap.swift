@@ -83,12 +83,24 @@ struct SegmentMap {
         rebuild()
     }
 
-    /// Puts segments in the place of one; nothing happens where that one is none of these.
-    mutating func exchange(_ old: SegmentID, for new: [SegmentDescription]) {
-        guard segments.removeValue(forKey: old) != nil else { return }
-        badBlocks[old] = nil
+    /// Puts segments in the place of others; nothing happens where none of those is one of these.
+    mutating func exchange(_ old: [SegmentID], for new: [SegmentDescription]) {
+        guard !old.filter({ segments.removeValue(forKey: $0) != nil }).isEmpty else { return }
+        for id in old { badBlocks[id] = nil }
         for segment in new { segments[segment.id] = segment }
         rebuild()
+    }
+
+    /// How many good runs lie side by side that would fit one segment; 1 where no two do.
+    var crowd: Int {
+        var (most, count, first) = (1, 0, Int64.min)
+        for (index, piece) in pieces.enumerated() {
+            let isNext = index > 0 && pieces[index - 1].range.upperBound == piece.range.lowerBound
+            let isOneMore = isNext && piece.range.upperBound - first <= SegmentDescription.mostBytes
+            (count, first) = isOneMore ? (count + 1, first) : (1, piece.range.lowerBound)
+            most = max(most, count)
+        }
+        return most
     }
 
     private mutating func rebuild() {

@@ -60,7 +60,7 @@ package final class Room: Sendable {
 
     func track(_ segments: [SegmentDescription]) {
         ledger.withLock { ledger in
-            for segment in segments { ledger.track(segment.id, size: segment.fileSize) }
+            for segment in segments { ledger.track(segment.id, size: segment.diskSize) }
         }
     }
 

@@ -1,0 +1,72 @@
+import GRDB
+package import VaultModel
+
+// What came in small pieces becomes few files: closed neighbours are sealed anew as one segment.
+extension VaultStore {
+    /// Joins closed segments that lie side by side, as ``SegmentJoin`` chose them: sealed under a new id, written and
+    /// synced; then one transaction inserts the new row and condemns the old ones. The old files stay until
+    /// ``removeReplaced(_:by:)``.
+    ///
+    /// - Returns: what holds the bytes now; nil where there is no room for it beside the old ones, or one of these is not
+    ///   what it was any more.
+    /// - Throws: ``SegmentFailure`` where one cannot be opened: all stay; ``VaultError`` where it cannot be written.
+    package func join(_ old: [SegmentDescription], of resource: StoredResource) throws -> SegmentDescription? {
+        guard let first = old.first, let last = old.last else { return nil }
+        var joined = first
+        joined.length = last.range.upperBound - first.start
+        // Nothing is evicted for it.
+        let needed = joined.diskSize + Room.step + room.limits.free
+        guard room.freeBytes().map({ $0 >= needed }) ?? true, room.shortage(of: joined.diskSize) == nil else { return nil }
+        return try sealAnew(old, as: [joined.range], of: resource)?.first
+    }
+
+    /// Segments of a resource that are to be joined now; nil where there are none.
+    ///
+    /// - Parameter excluded: those that could not be joined.
+    package func neighbours(
+        of resource: StoredResource, excluding excluded: Set<SegmentID>
+    ) throws -> [SegmentDescription]? {
+        guard let serving = resource.serving else { return nil }
+        let closed = try index.soundSegments(of: serving.id, key: resource.keyNumber)
+        return SegmentJoin.next(of: closed.filter { !excluded.contains($0.id) })
+    }
+}
+
+/// Which segments are joined: a pure function of those there are.
+package enum SegmentJoin {
+    /// No more files than this are read for one.
+    static let mostFiles = 256
+
+    /// The most that lie side by side and fit one segment; nil where no two do.
+    ///
+    /// - Parameter segments: in ascending order.
+    package static func next(of segments: [SegmentDescription]) -> [SegmentDescription]? {
+        var best: ArraySlice<SegmentDescription> = []
+        var first = segments.startIndex
+        for index in segments.indices {
+            let isNext = index > first && segments[index - 1].range.upperBound == segments[index].start
+            let length = segments[index].range.upperBound - segments[first].start
+            if !isNext || length > SegmentDescription.mostBytes || index - first >= mostFiles { first = index }
+            if index - first >= best.count { best = segments[first...index] }
+        }
+        return best.count > 1 ? Array(best) : nil
+    }
+}
+
+extension VaultIndex {
+    /// The closed segments of a representation that are sealed under one key and of which no block is bad, in ascending
+    /// order.
+    func soundSegments(of representation: RepresentationID, key: Int) throws -> [SegmentDescription] {
+        try read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT * FROM segment WHERE representation = ? AND key = ? AND state = 'closed' AND length > 0
+                        AND \(PlainColumn.isSegment) AND NOT EXISTS
+                            (SELECT 1 FROM badBlock WHERE badBlock.segment = segment.id)
+                    ORDER BY start
+                    """, arguments: [representation.data, key]
+            ).compactMap { Self.segment($0) }
+        }
+    }
+}
