@@ -20,7 +20,7 @@ struct CrumbTests {
         #expect(
             fixture.ranges == [
                 "bytes=100000-149999", "bytes=0-32767", "bytes=32768-65535", "bytes=150000-163839",
-                "bytes=196608-199999",
+                "bytes=196608-",
             ])
         #expect(try await fixture.read(vault) == 0..<200_000)
         #expect(fixture.bytesSent == 200_000)
@@ -50,7 +50,7 @@ struct CrumbTests {
         #expect(fixture.segmentFiles.count <= 65)
         let loader = try #require(vault.loaders.withLock { $0.values.first?.loader })
         await loader.settle()
-        while loader.isCrowded { await loader.joinNeighbours() }
+        while loader.isCrowded(isResting: false) { await loader.joinNeighbours() }
         #expect(fixture.segmentFiles.count <= 2, "a reader that has begun is no hindrance")
         try await read(to: length)
         #expect(position == length && fixture.bytesSent == length)
@@ -72,7 +72,7 @@ struct CrumbTests {
         await loader.settle()
         #expect(fixture.segmentFiles.count == 3)
         while fixture.segmentFiles.count > 1 {
-            await vault.keepUp(now: .now)
+            await vault.keepUp(now: .now + Joining.rest)
             try await Task.sleep(for: .milliseconds(20))
         }
         #expect(try await fixture.read(vault) == 0..<300_000)

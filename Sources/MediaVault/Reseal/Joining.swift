@@ -8,16 +8,19 @@ struct Joining {
     /// Segments that could not be joined, for as long as the loader lives.
     var excluded: Set<SegmentID> = []
 
-    /// So many side by side are joined whatever goes on; fewer only while nobody reads and nothing is fetched, since more
-    /// may come that would have them sealed once more.
+    /// So many side by side are joined whatever goes on; fewer only once nobody has read and nothing was fetched for
+    /// ``rest``, since more may come that would have them sealed once more.
     static let crowd = 16
+    static let rest: Duration = .seconds(10)
 }
 
 extension ResourceLoader {
     /// Whether segments are to be joined now.
-    var isCrowded: Bool {
+    ///
+    /// - Parameter isResting: whether nobody has used it for ``Joining/rest``.
+    func isCrowded(isResting: Bool) -> Bool {
         let crowd = look { $0.map.crowd }
-        return crowd > 1 && (crowd >= Joining.crowd || isIdle)
+        return crowd >= Joining.crowd || (crowd > 1 && isResting)
     }
 
     /// Joins the most segments that lie side by side and fit one.
@@ -56,10 +59,12 @@ extension ResourceLoader {
 
 extension Vault {
     /// Joins some segments of one title, where there are small ones side by side and nobody waits for bytes.
-    func joinSegments() {
+    func joinSegments(now: ContinuousClock.Instant) {
         guard store.isOwner, keyWork.act == nil, !precedence.isPlayerWaiting else { return }
-        let crowded = loaders.withLock { $0.values.map(\.loader) }.first { !$0.isBroken && $0.isCrowded }
-        guard let crowded else { return }
+        let known = loaders.withLock { loaders in
+            loaders.values.map { ($0.loader, !$0.isInUse && now - $0.idleSince >= Joining.rest) }
+        }
+        guard let (crowded, _) = known.first(where: { !$0.isBroken && $0.isCrowded(isResting: $1) }) else { return }
         _ = chores.begin { await crowded.joinNeighbours() }
     }
 }

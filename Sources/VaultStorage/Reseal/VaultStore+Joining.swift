@@ -17,7 +17,7 @@ extension VaultStore {
         // Nothing is evicted for it.
         let needed = joined.diskSize + Room.step + room.limits.free
         guard room.freeBytes().map({ $0 >= needed }) ?? true, room.shortage(of: joined.diskSize) == nil else { return nil }
-        return try sealAnew(old, as: [joined.range], of: resource)?.first
+        return try sealAnew(old, as: [joined.range], of: resource, keepsLimits: true)?.first
     }
 
     /// Segments of a resource that are to be joined now; nil where there are none.
