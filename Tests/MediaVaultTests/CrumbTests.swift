@@ -27,7 +27,7 @@ struct CrumbTests {
         await vault.close()
     }
 
-    @Test("One byte of each block is asked for: there is a file for each block at most, and few once they are joined")
+    @Test("One byte of each block is asked for: there is a file for each block at most")
     func oneByteQuestions() async throws {
         let length: Int64 = 64 * Self.block
         let fixture = try await VaultFixture(ScriptedResource(length: length))
@@ -48,10 +48,6 @@ struct CrumbTests {
         }
         try await read(to: 3 * Self.block)
         #expect(fixture.segmentFiles.count <= 65)
-        let loader = try #require(vault.loaders.withLock { $0.values.first?.loader })
-        await loader.settle()
-        while loader.isCrowded(isResting: false) { await loader.joinNeighbours() }
-        #expect(fixture.segmentFiles.count <= 2, "a reader that has begun is no hindrance")
         try await read(to: length)
         #expect(position == length && fixture.bytesSent == length)
         await vault.close()
@@ -59,25 +55,6 @@ struct CrumbTests {
         #expect(try await fixture.held(again) == [0..<length])
         #expect(try await fixture.read(again) == 0..<length)
         await again.close()
-    }
-
-    @Test("The upkeep of a vault joins what nobody reads")
-    func upkeep() async throws {
-        let fixture = try await VaultFixture(ScriptedResource(length: 300_000))
-        let vault = try await fixture.open()
-        for first in [0, 100_000, 200_000] {
-            _ = try await fixture.read(vault, .closed(first: Int64(first), last: Int64(first) + 99_999))
-        }
-        let loader = try #require(vault.loaders.withLock { $0.values.first?.loader })
-        await loader.settle()
-        #expect(fixture.segmentFiles.count == 3)
-        while fixture.segmentFiles.count > 1 {
-            await vault.keepUp(now: .now + Joining.rest)
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        #expect(try await fixture.read(vault) == 0..<300_000)
-        #expect(fixture.bytesSent == 300_000)
-        await vault.close()
     }
 
     // MARK: Answers

@@ -91,18 +91,6 @@ struct SegmentMap {
         rebuild()
     }
 
-    /// How many good runs lie side by side that would fit one segment; 1 where no two do.
-    var crowd: Int {
-        var (most, count, first) = (1, 0, Int64.min)
-        for (index, piece) in pieces.enumerated() {
-            let isNext = index > 0 && pieces[index - 1].range.upperBound == piece.range.lowerBound
-            let isOneMore = isNext && piece.range.upperBound - first <= SegmentDescription.mostBytes
-            (count, first) = isOneMore ? (count + 1, first) : (1, piece.range.lowerBound)
-            most = max(most, count)
-        }
-        return most
-    }
-
     private mutating func rebuild() {
         pieces = segments.values.flatMap { segment in
             segment.effectiveRanges(badBlocks: badBlocks[segment.id] ?? []).ranges

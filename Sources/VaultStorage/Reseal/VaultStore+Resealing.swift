@@ -33,11 +33,10 @@ extension VaultStore {
     /// Seals bytes of closed segments anew under the key in use, each run in a new segment; then one transaction puts
     /// the new rows in the place of the old ones. The old files stay until ``removeReplaced(_:by:)``.
     ///
-    /// - Parameter keepsLimits: whether new files count beside the old ones, within the limits.
     /// - Returns: what holds the bytes now; nil where an old segment is not what it was any more.
     /// - Throws: ``SegmentFailure`` where an old one cannot be opened; ``VaultError`` where a new one cannot be written.
     func sealAnew(
-        _ old: [SegmentDescription], as runs: [ByteRange], of resource: StoredResource, keepsLimits: Bool = false
+        _ old: [SegmentDescription], as runs: [ByteRange], of resource: StoredResource
     ) throws -> [SegmentDescription]? {
         guard let first = old.first else { return nil }
         var new: [SegmentDescription] = []
@@ -45,15 +44,7 @@ extension VaultStore {
             for run in runs {
                 new.append(try begin(at: run.lowerBound, like: first, of: resource))
                 let last = new.endIndex - 1
-                if keepsLimits {
-                    var whole = new[last]
-                    whole.length = run.length
-                    guard room.reserve(whole.diskSize, for: whole.id) == nil else {
-                        throw VaultError(.noRoom, "there is no room to join segments; raise the limit, or remove something")
-                    }
-                } else {
-                    room.leaveUncounted(new[last].id)
-                }
+                room.leaveUncounted(new[last].id)
                 try copy(run, of: old, to: &new[last], resource)
             }
             if try withDiskRoom({ try index.exchange(old, for: new) }) { return new }
