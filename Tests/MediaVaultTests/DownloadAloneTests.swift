@@ -10,7 +10,9 @@ struct DownloadAloneTests {
         let fixture = try await VaultFixture(ScriptedResource(length: 100_000))
         let vault = try await fixture.open()
         let options = DownloadOptions(connections: connections)
-        for number in 0..<5 { for try await _ in vault.download(fixture.origin.url("/\(number).mp4"), options: options) {} }
+        for number in 0..<5 {
+            for try await _ in vault.download(fixture.origin.url("/\(number).mp4"), options: options) {}
+        }
         #expect(fixture.origin.exchanges.count == 5 && vault.precedence.delayCount == 0)
         await vault.close()
     }

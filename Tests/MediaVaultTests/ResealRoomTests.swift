@@ -17,7 +17,7 @@ struct ResealRoomTests {
         let block = Int64(VaultStore.blockSize)
         let blocks = SegmentDescription.mostBytes / block
         let overhead = SegmentDescription.headerByteCount + Int(blocks) * SegmentDescription.tagByteCount
-        return (fixture, vault, SegmentDescription.mostBytes + Int64(overhead))
+        return (fixture, vault, SegmentDescription.diskSize(ofFile: SegmentDescription.mostBytes + Int64(overhead)))
     }
 
     private func reseal(_ vault: Vault, _ fixture: RoomFixture) async throws -> ResealReport? {

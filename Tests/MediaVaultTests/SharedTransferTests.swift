@@ -137,7 +137,8 @@ private struct Interleaving {
         guard Bool.random(using: &random) else { return }
         _ = state.learn(information)
         // What is held of a title that cannot be jumped in is sent again, and passed over.
-        if Bool.random(using: &random) { state.map.put(Self.segment(.max, 0..<Int64.random(in: 1...length, using: &random))) }
+        guard Bool.random(using: &random) else { return }
+        state.map.put(Self.segment(.max, 0..<Int64.random(in: 1...length, using: &random)))
     }
 
     static func segment(_ number: UInt16, _ range: ByteRange) -> SegmentDescription {
@@ -200,7 +201,8 @@ private struct Interleaving {
     private func runnable() -> [Actor] {
         var actors: [Actor] = []
         for id in wanted.keys.sorted() {
-            if !sleeping.contains(.reader(id)) || state.readers[id]?.signal.isRaised ?? false { actors.append(.reader(id)) }
+            let isWoken = state.readers[id]?.signal.isRaised ?? false
+            if !sleeping.contains(.reader(id)) || isWoken { actors.append(.reader(id)) }
         }
         for (id, transfer) in transfers.sorted(by: { $0.key < $1.key }) {
             let fetch = state.fetches[id]

@@ -28,7 +28,7 @@ struct EvictionPlanTests {
         (0..<8).map { UInt8(truncatingIfNeeded: value >> (Int64($0) * 8)) }
     }
 
-    /// A resource with segments of 1000 bytes each (1104 on disk) at 0, 1000, 2000 …
+    /// A resource with segments of 1000 bytes each (4096 on disk) at 0, 1000, 2000 …
     private static func candidate(
         _ number: Int, _ resourceClass: ResourceClass = .cache, accessed: Int64 = 0, segments: Int = 1
     ) -> Candidate {
@@ -48,7 +48,7 @@ struct EvictionPlanTests {
     @Test(
         "Cache before downloads, pinned never, and among equals what was read longest ago, by id within the hour",
         arguments: [
-            (1, ["1:0."]), (1104, ["1:0."]), (1105, ["1:0.", "2:0."]), (3 * 1104, ["1:0.", "2:0.", "3:0."]),
+            (1, ["1:0."]), (4096, ["1:0."]), (4097, ["1:0.", "2:0."]), (3 * 4096, ["1:0.", "2:0.", "3:0."]),
             (100_000, ["1:0.", "2:0.", "3:0.", "4:0."]), (0, []),
         ] as [(Int64, [String])])
     func order(needed: Int64, expected: [String]) {
@@ -65,8 +65,8 @@ struct EvictionPlanTests {
     @Test(
         "Of one title the tail goes first, and only as much as is needed: starts stay instant",
         arguments: [
-            (1, ["1:3000"]), (1104, ["1:3000"]), (2000, ["1:3000,2000"]), (4416, ["1:3000,2000,1000,0."]),
-            (4417, ["1:3000,2000,1000,0.", "2:0."]),
+            (1, ["1:3000"]), (4096, ["1:3000"]), (4097, ["1:3000,2000"]), (16_384, ["1:3000,2000,1000,0."]),
+            (16_385, ["1:3000,2000,1000,0.", "2:0."]),
         ] as [(Int64, [String])])
     func tails(needed: Int64, expected: [String]) {
         let plan = EvictionPlan(
@@ -128,9 +128,9 @@ struct EvictionPlanTests {
 
             let mayGo = candidates.filter { $0.resourceClass != .pinned && !inUse.contains($0.resource) }
             let going = plan.victims.flatMap(\.segments)
-            #expect(plan.bytes == going.reduce(0) { $0 + $1.fileSize }, comment)
+            #expect(plan.bytes == going.reduce(0) { $0 + $1.diskSize }, comment)
             #expect(plan.bytes >= min(needed, mayGo.reduce(0) { $0 + $1.bytes }), comment)
-            #expect(going.last.map { plan.bytes - $0.fileSize < needed } ?? true, comment)
+            #expect(going.last.map { plan.bytes - $0.diskSize < needed } ?? true, comment)
             #expect(Set(plan.victims.map(\.resource)).isSubset(of: Set(mayGo.map(\.resource))), comment)
             for victim in plan.victims {
                 let all = mayGo.first { $0.resource == victim.resource }?.segments ?? []

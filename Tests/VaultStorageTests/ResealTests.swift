@@ -61,7 +61,9 @@ struct ResealTests {
         #expect(ids(before).isDisjoint(with: ids(after)) && ids(after).count == 3)
         try Self.check(store, id)
         let files = try TemporaryFolder.files(below: vault.folder + "/segments")
-        let size = try files.reduce(0) { try $0 + PosixFileSystem().size(of: $1) }
+        let size = try files.reduce(0) {
+            try $0 + SegmentDescription.diskSize(ofFile: PosixFileSystem().size(of: $1))
+        }
         #expect(try files.count == 3 && store.bytesUsed() == size)
         try Self.reseal(id, in: store, run: 1)
         #expect(try store.index.resource(id)?.keyNumber == 2, "once in a run")
@@ -84,7 +86,7 @@ struct ResealTests {
                 keyNumber: old.keyNumber, blockSize: old.blockSize, start: start, length: 0)
             try store.index.begin(new, now: 0)
             new.length = length
-            let error = #expect(throws: VaultError.self) { try store.index.exchange(old, for: [new]) }
+            let error = #expect(throws: VaultError.self) { try store.index.exchange([old], for: [new]) }
             #expect(error?.code == .integrity, "\(start)")
             try store.abandon(new.id)
             try Self.check(store, id)
@@ -267,12 +269,12 @@ struct ResealTests {
             blockSize: VaultStore.blockSize, start: 65_536, length: 0)
         try store.index.begin(new, now: 0)
         new.length = 34_465
-        let error = #expect(throws: VaultError.self) { try store.index.exchange(old, for: [new]) }
+        let error = #expect(throws: VaultError.self) { try store.index.exchange([old], for: [new]) }
         #expect(error?.code == .integrity)
         #expect(try store.index.resealTasks(of: resource, limit: 9).contains { $0.segment == old })
         #expect(try store.index.doomedSegments(limit: 9).isEmpty)
         new.length = 34_464
-        #expect(try store.index.exchange(old, for: [new]), "one byte less is exchanged")
+        #expect(try store.index.exchange([old], for: [new]), "one byte less is exchanged")
         try store.close()
     }
 }

@@ -1,4 +1,5 @@
 import Synchronization
+import VaultModel
 package import VaultStorage
 
 /// A file system that knows at each moment how many bytes of segment files lie in their folders, and the most that ever
@@ -15,7 +16,8 @@ package final class MeteredFileSystem: FileSystem {
         var refusals = 0
 
         mutating func set(_ path: String, _ size: Int64?) {
-            total += (size ?? 0) - (sizes[path] ?? 0)
+            total += SegmentDescription.diskSize(ofFile: size ?? 0)
+                - SegmentDescription.diskSize(ofFile: sizes[path] ?? 0)
             sizes[path] = size
             most = max(most, total)
         }
@@ -24,7 +26,8 @@ package final class MeteredFileSystem: FileSystem {
         mutating func admit(_ path: String, _ size: Int64) -> Bool {
             // A file that was removed while somebody has it open lies in no folder.
             guard let known = sizes[path], size > known else { return true }
-            guard total + size - known <= limit else {
+            let more = SegmentDescription.diskSize(ofFile: size) - SegmentDescription.diskSize(ofFile: known)
+            guard total + more <= limit else {
                 refusals += 1
                 return false
             }

@@ -21,6 +21,10 @@ struct FetchState {
     /// One past the last byte wanted; `Int64.max` is "to an end nobody knows". Others may cut it shorter.
     var end: Int64
     var phase = Phase.asking
+    /// More than was asked for is fetched, so that what is held begins and ends with a block.
+    var isRoundedOut = false
+    /// How many bytes were asked for, where the answer gives less than a block of them: nil where it gives what it can.
+    var askedInVain: Int64?
     /// An answer of another representation is not taken.
     var keepsRepresentation = false
     /// Its bytes are for the readers that asked for them alone, and are not stored: nothing tells whether they are of the

@@ -31,6 +31,16 @@ package enum LoadPlan {
         return pieces
     }
 
+    /// What is asked of an origin for a gap: one smaller than a block grows to whole blocks, as far as nothing is there.
+    package static func roundedOut(
+        _ gap: ByteRange, block: Int64, there: ByteRanges, length: Int64
+    ) -> ByteRange {
+        guard gap.length < block, gap.upperBound <= length else { return gap }
+        let first = gap.lowerBound - gap.lowerBound % block
+        let last = min(length, (gap.upperBound + block - 1) / block * block)
+        return there.gaps(in: first..<last).first { $0.contains(gap.lowerBound) } ?? gap
+    }
+
     /// The first piece of `request`; nil where it is empty. What is held counts before what is in flight.
     package static func first(of request: ByteRange, held: ByteRanges, inFlight: ByteRanges) -> Piece? {
         guard !request.isEmpty else { return nil }

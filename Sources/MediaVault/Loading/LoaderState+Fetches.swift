@@ -50,6 +50,10 @@ extension LoaderState {
         if fromZero {
             fetch.restartAtZero(end: end ?? .max)
         } else if let end {
+            let wanted = min(fetch.end, information?.length ?? .max)
+            if wanted < .max, end - fetch.start < min(wanted - fetch.start, Int64(VaultStore.blockSize)) {
+                fetch.askedInVain = wanted - fetch.start
+            }
             fetch.end = min(fetch.end, end)
         }
         fetch.phase = .flowing
@@ -96,7 +100,8 @@ extension LoaderState {
         if fetch.isLetGo { fetch.end = endOfLateBytes(of: fetch) }
         let isNews = !map.covered.contains(fetch.present)
         let used = fetch.append(bytes, now: now)
-        if isNews { retry.received(used) }
+        // Crumbs are no progress: each would be a request, a file and a row.
+        if isNews, fetch.askedInVain == nil { retry.received(used) }
         hasFetched = true
         if !fetch.isStoring, mode.stores { effects.passedThrough = used }
         if fetch.isWorthSealing { effects.wake(fetch.sealerSignal.raise()) }
@@ -127,7 +132,11 @@ extension LoaderState {
         var effects = Effects()
         guard var fetch = fetches[id] else { return effects }
         // An origin that drops who takes nothing has done nothing wrong.
-        let failure = fetch.hasStoodStill && failure?.isInterruption ?? false ? nil : failure
+        var failure = fetch.hasStoodStill && failure?.isInterruption ?? false ? nil : failure
+        if let asked = fetch.askedInVain, failure == nil, fetch.present >= fetch.end {
+            let given = fetch.end - fetch.start
+            failure = .origin(OriginFailure(.interrupted, "it gave \(given) of the \(asked) bytes asked for"))
+        }
         if let failure { retry.failed(failure, now: now, chance: chance) }
         fetch.phase = .ended
         effects.wake(fetch.sealerSignal.raise())

@@ -47,6 +47,7 @@ extension LoaderState {
         if let (fetch, bytes) = recentBytes(at: position, limit: end) {
             effects.merge(attach(&reader, to: fetch))
             reader.source = fetches[fetch]?.isStoring == false ? .unstored : .origin
+            reader.takesCrumbs = fetches[fetch]?.askedInVain != nil
             return (.take(bytes), effects)
         }
         let supportsRanges = information?.supportsRanges ?? false
@@ -68,6 +69,7 @@ extension LoaderState {
         case .held(let range):
             guard let (segment, run) = map.segment(at: position) else { return (.changed, effects) }
             reader.source = .vault
+            reader.takesCrumbs = false
             return (.open(segment, run.clamped(to: range)), effects)
         case .inFlight:
             guard let fetch = active.first(where: { $0.near(supportsRanges: supportsRanges).contains(position) })
@@ -79,7 +81,8 @@ extension LoaderState {
             guard mode.asksOrigins else {
                 return (.hole(at: position, isDamage: map.damaged.contains(position)), effects)
             }
-            return ask(for: gap, &reader, id, after: failure, now)
+            let wanted = roundedOut(gap, between: map.covered.union(inFlight))
+            return ask(for: wanted, &reader, id, after: failure, now)
         }
     }
 
@@ -150,7 +153,9 @@ extension LoaderState {
         var effects = removeLeftOver(id, leaving: leaving)
         guard let fetch = fetches[id], fetch.isActive else { return effects }
         let remaining = readers.values.count { $0.fetch == id } - (leaving == nil ? 0 : 1)
-        guard remaining <= 0 else { return effects }
+        // What was rounded out is a block or two: it comes to its end, or each byte asked for would be a file.
+        let endsSoon = fetch.isRoundedOut && fetch.isStoring && fetch.phase == .flowing
+        guard remaining <= 0, !endsSoon else { return effects }
         if let heir = heir(to: fetch) {
             readers[heir]?.fetch = id
         } else if !isNeeded(fetch, leaving: leaving) {

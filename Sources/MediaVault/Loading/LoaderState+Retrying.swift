@@ -1,4 +1,5 @@
 import VaultModel
+import VaultStorage
 
 // What readers do about an origin that fails.
 extension LoaderState {
@@ -15,6 +16,12 @@ extension LoaderState {
     mutating func expect(_ id: ReaderState.ID) -> Effects {
         readers[id]?.openingPatience = min(retry.policy.openingPatience, retry.policy.patience)
         return Effects()
+    }
+
+    /// What is fetched for a gap: whole blocks where the origin can be asked for them.
+    func roundedOut(_ gap: ByteRange, between there: ByteRanges) -> ByteRange {
+        guard let information, information.supportsRanges, let length = information.length else { return gap }
+        return LoadPlan.roundedOut(gap, block: Int64(VaultStore.blockSize), there: there, length: length)
     }
 
     /// A reader misses a byte that nobody is fetching.
@@ -54,6 +61,7 @@ extension LoaderState {
             return (.wait, effects)
         }
         let fetch = addFetch(gap, now: now)
+        fetches[fetch]?.isRoundedOut = gap.lowerBound < reader.position || gap.upperBound > reader.end
         fetches[fetch]?.keepsRepresentation = reader.keepsRepresentation
         effects.merge(attach(&reader, to: fetch))
         return (.fetch(fetch), effects)

@@ -34,6 +34,8 @@ struct ReaderState {
     var source = ByteTrace.Source.vault
     /// Whether its answer has begun: what it gives from then on must be of one version.
     var hasBegun = false
+    /// Whether what it has now came from an answer that gave next to nothing: that ends no trouble.
+    var takesCrumbs = false
     /// Whether it fills the vault and answers nobody.
     var isFilling = false
     var signal = Signal()
@@ -43,6 +45,6 @@ struct ReaderState {
         trace.note(self.position..<max(self.position, position), source)
         hasBegun = hasBegun || position > self.position
         self.position = position
-        troubledSince = nil
+        if !takesCrumbs { troubledSince = nil }
     }
 }

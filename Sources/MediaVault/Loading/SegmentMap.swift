@@ -83,10 +83,10 @@ struct SegmentMap {
         rebuild()
     }
 
-    /// Puts segments in the place of one; nothing happens where that one is none of these.
-    mutating func exchange(_ old: SegmentID, for new: [SegmentDescription]) {
-        guard segments.removeValue(forKey: old) != nil else { return }
-        badBlocks[old] = nil
+    /// Puts segments in the place of others; nothing happens where none of those is one of these.
+    mutating func exchange(_ old: [SegmentID], for new: [SegmentDescription]) {
+        guard !old.filter({ segments.removeValue(forKey: $0) != nil }).isEmpty else { return }
+        for id in old { badBlocks[id] = nil }
         for segment in new { segments[segment.id] = segment }
         rebuild()
     }

@@ -8,11 +8,11 @@ extension ResourceLoader {
     }
 
     /// Bytes lie in other segments from now on. Who reads the old one just then finds it open still, or looks again.
-    func exchange(_ old: SegmentDescription, for new: [SegmentDescription]) {
+    func exchange(_ old: [SegmentDescription], for new: [SegmentDescription]) {
         change { state in
-            state.map.exchange(old.id, for: new)
+            state.map.exchange(old.map(\.id), for: new)
             return Effects()
         }
-        opened.drop(old.id)
+        for segment in old { opened.drop(segment.id) }
     }
 }

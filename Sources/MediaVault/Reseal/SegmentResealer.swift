@@ -24,7 +24,7 @@ struct SegmentResealer: Sendable {
         do {
             try Task.checkCancellation()
             guard let new = try await loader.pool.run({ try record.reseal(task) }) else { return .changed }
-            loader.exchange(task.segment, for: new)
+            loader.exchange([task.segment], for: new)
             try await loader.pool.run { store.removeResealed(task.segment, for: new) }
             return .sealed
         } catch SegmentFailure.unreadable {

@@ -58,11 +58,15 @@ extension Verifier {
     ) async throws -> RepresentationLedger {
         var ledger = RepresentationLedger()
         var last: StoredSegment.Place?
+        var previous: SegmentDescription?
         while true {
             let after = last
             let page = try await blocking {
                 try $0.index.segments(of: representation, after: after, limit: Self.pageRows)
             }
+            // What has taken its place begins at the same byte, and may stand in this page.
+            if let previous { _ = try await isStillThere(previous, &ledger) }
+            previous = page.last?.description
             for row in page { try await check(row, of: resource, &ledger) }
             guard let end = page.last else { break }
             last = end.place

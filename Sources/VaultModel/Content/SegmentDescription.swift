@@ -48,6 +48,17 @@ public struct SegmentDescription: Hashable, Sendable {
         Int64(Self.headerByteCount) + length + Int64(Self.tagByteCount) * Int64(blockCount)
     }
 
+    /// What the file takes on a disk.
+    public var diskSize: Int64 { Self.diskSize(ofFile: fileSize) }
+
+    /// What a file of this size takes on a disk, which gives whole units of 4 KiB.
+    public static func diskSize(ofFile size: Int64) -> Int64 {
+        size > 0 && size < .max - diskUnit ? (size + diskUnit - 1) / diskUnit * diskUnit : size
+    }
+
+    /// The least that file systems give; few give more.
+    public static let diskUnit: Int64 = 4096
+
     /// The plaintext bytes that a file of this size can hold: a block that ends within its tag holds none.
     public static func length(inFileOf size: Int64, blockSize: Int) -> Int64 {
         let sealed = max(0, size - Int64(headerByteCount))

@@ -17,12 +17,12 @@ final class ClientRound: Sendable {
     }
 
     private let round = Locked(Round())
-    private let interval: Duration
 
     /// The round of the process.
-    static let shared = ClientRound(every: .milliseconds(250))
+    static let shared = ClientRound()
 
-    init(every interval: Duration) { self.interval = interval }
+    /// How long until the next round: a client that leaves is noticed soon, and many cost no more than few.
+    static func interval(of count: Int) -> Duration { min(.milliseconds(250), .milliseconds(50) * (1 + count / 64)) }
 
     /// Takes a client in.
     ///
@@ -41,10 +41,12 @@ final class ClientRound: Sendable {
     /// Takes a client out.
     func remove(_ id: Int) { round.withLock { _ = $0.clients.removeValue(forKey: id) } }
 
+    private func pause() -> Duration { Self.interval(of: round.withLock { $0.clients.count }) }
+
     /// Goes round until there is nobody.
     private func run() async {
         while true {
-            try? await Task.sleep(for: interval)
+            try? await Task.sleep(for: pause())
             let clients = round.withLock { round in
                 if round.clients.isEmpty { round.isRunning = false }
                 return round.clients

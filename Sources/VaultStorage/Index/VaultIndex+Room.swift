@@ -4,14 +4,16 @@ package import VaultModel
 
 // Counting what lies there, and letting go of it.
 extension VaultIndex {
-    /// The bytes of the files of all segments, or of one, as their rows tell.
+    /// What the files of all segments, or of one, take on the disk, as their rows tell.
     package func fileBytes(of segment: SegmentID? = nil) throws -> Int64 {
-        try read { db in
+        let unit = SegmentDescription.diskUnit
+        return try read { db in
             let total = try Double.fetchOne(
                 db,
                 sql: """
-                    SELECT total(\(SegmentDescription.headerByteCount) + length
-                        + \(SegmentDescription.tagByteCount) * ((length + blockSize - 1) / blockSize)) FROM segment
+                    SELECT total((\(SegmentDescription.headerByteCount) + length
+                        + \(SegmentDescription.tagByteCount) * ((length + blockSize - 1) / blockSize)
+                        + \(unit - 1)) / \(unit) * \(unit)) FROM segment
                     WHERE \(PlainColumn.isSegment) \(segment == nil ? "" : "AND id = ?")
                     """, arguments: segment.map { [$0.data] } ?? [])
             // Exact up to 2^53; a damaged row counts as nothing.

@@ -91,18 +91,22 @@ extension VaultIndex {
         }
     }
 
-    /// Puts segments in the place of one, which is condemned: all in one transaction.
+    /// Puts segments in the place of others, which are condemned: all in one transaction.
     ///
-    /// - Parameter new: segments whose rows were begun and whose files are durable; they hold the old one's bytes.
-    /// - Returns: false where the old one is not what it was: then nothing has changed.
-    func exchange(_ old: SegmentDescription, for new: [SegmentDescription]) throws -> Bool {
+    /// - Parameter new: segments whose rows were begun and whose files are durable; they hold the old ones' bytes.
+    /// - Returns: false where an old one is not what it was: then nothing has changed.
+    func exchange(_ old: [SegmentDescription], for new: [SegmentDescription]) throws -> Bool {
         try write { db in
-            let accessed = try Int64.fetchOne(
-                db, sql: "SELECT accessed FROM segment WHERE id = ? AND length = ? AND state = 'closed'",
-                arguments: [old.id.data, old.length])
-            guard let accessed = accessed.map(PlainColumn.hour) else { return false }
-            try db.execute(sql: "INSERT OR IGNORE INTO doomed VALUES (?)", arguments: [old.id.data])
-            try db.execute(sql: "DELETE FROM segment WHERE id = ?", arguments: [old.id.data])
+            let times = try old.compactMap { segment in
+                try Int64.fetchOne(
+                    db, sql: "SELECT accessed FROM segment WHERE id = ? AND length = ? AND state = 'closed'",
+                    arguments: [segment.id.data, segment.length])
+            }
+            guard times.count == old.count, let accessed = times.map(PlainColumn.hour).max() else { return false }
+            for segment in old {
+                try db.execute(sql: "INSERT OR IGNORE INTO doomed VALUES (?)", arguments: [segment.id.data])
+                try db.execute(sql: "DELETE FROM segment WHERE id = ?", arguments: [segment.id.data])
+            }
             for segment in new {
                 try self.requireNoOverlap(segment, db)
                 try db.execute(

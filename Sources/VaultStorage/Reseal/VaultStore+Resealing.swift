@@ -24,17 +24,28 @@ extension VaultStore {
     ///
     /// - Returns: what holds the bytes now, one segment for each run of good blocks; nil where the old segment is not
     ///   what it was any more.
-    /// - Throws: ``SegmentFailure`` where the old one cannot be opened; ``VaultError`` where the new one cannot be
-    ///   written.
+    /// - Throws: as ``sealAnew(_:as:of:)``.
     package func reseal(_ task: ResealTask, of resource: StoredResource) throws -> [SegmentDescription]? {
-        let old = task.segment
-        let reader = try reader(of: old, resource: resource)
+        let runs = task.segment.effectiveRanges(badBlocks: task.badBlocks).ranges
+        return try sealAnew([task.segment], as: Array(runs), of: resource)
+    }
+
+    /// Seals bytes of closed segments anew under the key in use, each run in a new segment; then one transaction puts
+    /// the new rows in the place of the old ones. The old files stay until ``removeReplaced(_:by:)``.
+    ///
+    /// - Returns: what holds the bytes now; nil where an old segment is not what it was any more.
+    /// - Throws: ``SegmentFailure`` where an old one cannot be opened; ``VaultError`` where a new one cannot be written.
+    func sealAnew(
+        _ old: [SegmentDescription], as runs: [ByteRange], of resource: StoredResource
+    ) throws -> [SegmentDescription]? {
+        guard let first = old.first else { return nil }
         var new: [SegmentDescription] = []
         do {
-            for run in old.effectiveRanges(badBlocks: task.badBlocks).ranges {
-                new.append(try begin(at: run.lowerBound, like: old, of: resource))
+            for run in runs {
+                new.append(try begin(at: run.lowerBound, like: first, of: resource))
                 let last = new.endIndex - 1
-                try copy(run, of: old, reader, to: &new[last], resource)
+                room.leaveUncounted(new[last].id)
+                try copy(run, of: old, to: &new[last], resource)
             }
             if try withDiskRoom({ try index.exchange(old, for: new) }) { return new }
             for segment in new { try abandon(segment.id) }
@@ -56,20 +67,24 @@ extension VaultStore {
     }
 
     private func copy(
-        _ run: ByteRange, of old: SegmentDescription, _ reader: SegmentReader, to new: inout SegmentDescription,
-        _ resource: StoredResource
+        _ run: ByteRange, of old: [SegmentDescription], to new: inout SegmentDescription, _ resource: StoredResource
     ) throws {
         guard let key = resource.keys[resource.keyNumber] else { throw IndexError.damaged }
         var writer = try SegmentWriter(new, resourceKey: key.secret, file: try segments.create(new.id))
         // One that fails is given up as a whole.
         writer.blocksInRun = 8
-        var position = run.lowerBound
-        while position < run.upperBound {
-            let end = min(position + Self.resealChunk, run.upperBound)
-            var plain = try reader.bytes(position..<end, of: old)
-            defer { Remains.wipe(&plain) }
-            try writer.append(plain[...])
-            position = end
+        for segment in old {
+            let part = segment.range.clamped(to: run)
+            guard !part.isEmpty else { continue }
+            let reader = try reader(of: segment, resource: resource)
+            var position = part.lowerBound
+            while position < part.upperBound {
+                let end = min(position + Self.resealChunk, part.upperBound)
+                var plain = try reader.bytes(position..<end, of: segment)
+                defer { Remains.wipe(&plain) }
+                try writer.append(plain[...])
+                position = end
+            }
         }
         writer.finish()
         guard writer.segment.length == run.length else {
@@ -83,10 +98,15 @@ extension VaultStore {
 
     /// Removes the file of a segment whose bytes are held in others now.
     package func removeResealed(_ old: SegmentDescription, for new: [SegmentDescription]) {
-        room.track([old])
+        removeReplaced([old], by: new)
+    }
+
+    /// Removes the files of segments whose bytes are held in others now.
+    package func removeReplaced(_ old: [SegmentDescription], by new: [SegmentDescription]) {
+        room.track(old)
         // One that cannot be removed now stays on the list.
-        _ = try? removeFiles(of: [old.id])
-        for segment in new { room.add(segment.fileSize) }
+        _ = try? removeFiles(of: old.map(\.id))
+        for segment in new { room.settle(segment.id, size: segment.diskSize) }
     }
 
     /// Lets go of the keys that nothing of a resource is sealed under any more.

@@ -25,7 +25,7 @@ package struct EvictionPlan: Hashable, Sendable {
         }
 
         /// The bytes of its files.
-        package var bytes: Int64 { segments.reduce(0) { $0 + $1.fileSize } }
+        package var bytes: Int64 { segments.reduce(0) { $0 + $1.diskSize } }
     }
 
     /// What goes of one resource.
@@ -56,7 +56,7 @@ package struct EvictionPlan: Hashable, Sendable {
             var going: [SegmentDescription] = []
             for segment in candidate.segments.sorted(by: Self.isFurtherBack) where bytes < needed {
                 going.append(segment)
-                bytes += segment.fileSize
+                bytes += segment.diskSize
             }
             add(candidate, going)
         }

@@ -54,13 +54,16 @@ package final class Room: Sendable {
     /// Bytes that lie beyond the limits as things stand: the vault's limit was lowered, or others filled the disk.
     var excess: RoomLedger.Shortage? { shortage(of: 0) }
 
+    /// A file is written that counts once it is settled.
+    func leaveUncounted(_ id: SegmentID) { ledger.withLock { $0.track(id, size: 0) } }
+
     func settle(_ id: SegmentID, size: Int64) { ledger.withLock { $0.settle(id, size: size) } }
 
     func add(_ size: Int64) { ledger.withLock { $0.add(size) } }
 
     func track(_ segments: [SegmentDescription]) {
         ledger.withLock { ledger in
-            for segment in segments { ledger.track(segment.id, size: segment.fileSize) }
+            for segment in segments { ledger.track(segment.id, size: segment.diskSize) }
         }
     }
 

@@ -21,7 +21,7 @@ extension VaultStore {
         changes.note(id)
         // Files that cannot be removed now stay on the list; nothing opens them any more.
         _ = try? removeFiles(of: removed.map(\.id))
-        return removed.reduce(0) { $0 + $1.fileSize }
+        return removed.reduce(0) { $0 + $1.diskSize }
     }
 
     /// The act that ``finishShreds(noting:)`` would finish; nil where nothing is left of any.

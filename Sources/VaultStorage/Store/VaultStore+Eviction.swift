@@ -213,6 +213,6 @@ extension VaultStore {
                 "it is removed, but its sealed key may still stand in the index, its log or catalog.backup; "
                     + "it is tried again every minute: \(error)")
         }
-        return segments.reduce(0) { $0 + $1.fileSize }
+        return segments.reduce(0) { $0 + $1.diskSize }
     }
 }

@@ -8,14 +8,19 @@ extension VaultStore {
         var untold: [SegmentID: Int64] = [:]
         var told = try index.fileBytes()
         for (segment, _) in try index.openSegments() {
-            told -= segment.fileSize
-            untold[segment.id] = (try? segments.size(of: segment.id)) ?? 0
+            told -= segment.diskSize
+            untold[segment.id] = diskSize(of: segment.id)
         }
-        for id in try index.doomedSegments(limit: .max) { untold[id] = (try? segments.size(of: id)) ?? 0 }
+        for id in try index.doomedSegments(limit: .max) { untold[id] = diskSize(of: id) }
         room.begin(told: told, untold: untold)
     }
 
-    /// The bytes of segment files; beside an owner what the index tells of them.
+    /// What a segment's file takes on the disk; nothing where it is not there.
+    func diskSize(of id: SegmentID) -> Int64 {
+        SegmentDescription.diskSize(ofFile: (try? segments.size(of: id)) ?? 0)
+    }
+
+    /// What segment files take on the disk; beside an owner what the index tells of them.
     package func bytesUsed() throws -> Int64 { isOwner ? room.used : try index.fileBytes() }
 
     /// Says who uses what: nothing of that is evicted.
@@ -67,8 +72,10 @@ extension VaultStore {
         guard length <= ContentInformation.mostBytes else { return length }
         let block = Int64(blockSize)
         let files = (length + SegmentDescription.mostBytes - 1) / SegmentDescription.mostBytes
-        return length + Int64(SegmentDescription.tagByteCount) * ((length + block - 1) / block)
+        let bytes = length + Int64(SegmentDescription.tagByteCount) * ((length + block - 1) / block)
             + Int64(SegmentDescription.headerByteCount) * files
+        // Each file ends within a unit of the disk's.
+        return SegmentDescription.diskSize(ofFile: bytes) + SegmentDescription.diskUnit * max(0, files - 1)
     }
 
     private static func noRoom(_ reason: String) -> VaultError {
@@ -124,7 +131,7 @@ extension SegmentWriter {
     ///
     /// - Throws: ``VaultError``: `noRoom`; `diskFull` or `storage` where they cannot be written.
     package mutating func append(_ bytes: ArraySlice<UInt8>, in store: VaultStore, _ outlook: Outlook) throws {
-        try store.admit(fileSize(after: bytes.count), for: segment.id, outlook)
+        try store.admit(SegmentDescription.diskSize(ofFile: fileSize(after: bytes.count)), for: segment.id, outlook)
         do throws(FileFailure) {
             try append(bytes)
         } catch {

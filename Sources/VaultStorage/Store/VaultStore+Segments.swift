@@ -14,7 +14,7 @@ extension VaultStore {
         let segment = SegmentDescription(
             id: try Fresh.identifier("segment id"), representation: representation.id, keyNumber: resource.keyNumber,
             blockSize: Self.blockSize, start: start, length: 0)
-        try admit(segment.fileSize, for: segment.id, outlook)
+        try admit(segment.diskSize, for: segment.id, outlook)
         do {
             try withDiskRoom { try index.begin(segment, now: now()) }
         } catch {
@@ -48,7 +48,7 @@ extension VaultStore {
             return nil
         }
         try commit(&writer, closed: true)
-        room.settle(writer.segment.id, size: writer.segment.fileSize)
+        room.settle(writer.segment.id, size: writer.segment.diskSize)
         return writer.segment
     }
 
@@ -95,7 +95,7 @@ extension VaultStore {
     /// Acts on what reading a segment failed with: the block, or the whole segment, is a gap from now on. Readers that
     /// are not the owner only pass it by.
     package func condemn(_ segment: SegmentDescription, for failure: SegmentFailure) throws {
-        try condemn(segment.id, size: segment.fileSize, for: failure)
+        try condemn(segment.id, size: segment.diskSize, for: failure)
     }
 
     /// The same for a row whose numbers are impossible: what its file takes is counted until the vault is opened again.

@@ -87,7 +87,7 @@ extension VaultStore {
         let removed = removal.withLock { _ in
             condemned.filter { id in
                 // Asked just before: what is not there any more counts no longer.
-                let size = (try? segments.size(of: id)) ?? 0
+                let size = diskSize(of: id)
                 guard (try? segments.remove(id)) != nil else { return false }
                 bytes += room.remove(id, size: size)
                 return true

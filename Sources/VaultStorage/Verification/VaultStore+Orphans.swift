@@ -82,7 +82,7 @@ extension VaultStore {
         guard try index.adopt(segment, badBlocks: badBlocks, now: now()) else { return false }
         // Under a row that was wrong it counted with another size.
         room.remove(segment.id, size: counted)
-        room.add(segment.fileSize)
+        room.add(segment.diskSize)
         return true
     }
 
