@@ -25,6 +25,8 @@ extension VaultFixture {
         options.retry.patience = patience
         options.retry.downloadPatience = patience
         options.retry.patienceWithGone = patience
+        // With delays this short an opening that is tried again for seconds would use up the tries of a minute.
+        options.retry.openingPatience = .milliseconds(300)
         options.retry.firstDelay = .milliseconds(20)
         options.retry.longestDelay = .milliseconds(100)
         return try await Vault.open(place, unlock: unlock, options: options)
