@@ -15,12 +15,15 @@ final class FeedNews: Sendable {
     private struct State {
         var store: [StoreEvent] = []
         var isBeatDue = false
-        var revision = 0
+        /// The downloads that ran when the feed began, until they are told.
+        var running: [DownloadDocument] = []
+        /// Up to here the changes of downloads are told. What ended before the feed began is no news.
+        var revision: Int
     }
 
     private let vault: Vault
     private let downloads: DownloadBoard
-    private let state = Locked(State())
+    private let state: Locked<State>
     private let wakes: AsyncStream<Void>
     private let waking: AsyncStream<Void>.Continuation
     private let changes: ResourceChanges
@@ -38,6 +41,8 @@ final class FeedNews: Sendable {
         (self.wakes, self.waking) = (wakes, waking)
         changes = vault.changes { waking.yield() }
         listener = downloads.listen { waking.yield() }
+        let known = downloads.changes(since: 0)
+        state = Locked(State(running: known.downloads.filter { $0.state == .running }, revision: known.revision))
         helpers = Locked([])
         let events = vault.storeEvents()
         let telling: Task<Void, any Error> = Task { [weak self] in
@@ -76,10 +81,9 @@ final class FeedNews: Sendable {
     private func take() -> Batch {
         state.withLock { state in
             let (changed, revision) = downloads.changes(since: state.revision)
-            // Those that ended before anybody listened are no news.
-            let told = changed.filter { state.revision > 0 || $0.state == .running }
+            let told = state.running.filter { was in !changed.contains { $0.id == was.id } } + changed
             defer { state = State(revision: revision) }
-            return Batch(store: state.store, downloads: told, resources: changes.take(), isBeatDue: state.isBeatDue)
+            return Batch(store: state.store, downloads: told.sorted { $0.id < $1.id }, resources: changes.take(), isBeatDue: state.isBeatDue)
         }
     }
 }

@@ -38,7 +38,8 @@ struct MultipartAnswerTests {
                 #expect(parts.map(\.bytes) == asked.map { film.media.bytes($0) })
             }
             let fetched = origin.exchanges.reduce(0) { $0 + $1.bodyBytesSent } - before
-            #expect(fetched == 100 + 10)
+            // Each gap is smaller than a block, and rounded out to it as far as nothing is held.
+            #expect(fetched == 32_768 + (131_072 - 100_000))
             // The first part alone is held.
             let mixed = try #require(try await service.ask("GET", url, ["Range": "bytes=0-9,700000-700009"]))
             #expect(mixed.head.fields["cache-status"] == "MediaVault; fwd=partial; stored")
@@ -67,7 +68,7 @@ struct MultipartAnswerTests {
     private func origin(holdingAt gate: Gate) throws -> ScriptedOrigin {
         try ScriptedOrigin { [film] request in
             var answer = film.answer(to: request)
-            if request.range?.hasPrefix("bytes=600000") == true { answer.before = [.hold(gate)] }
+            if request.range?.hasPrefix("bytes=589824") == true { answer.before = [.hold(gate)] }
             return answer
         }
     }
@@ -114,7 +115,7 @@ struct MultipartAnswerTests {
     func changed() async throws {
         let (film, other) = (film, ScriptedResource(seed: 32, length: 1_000_000, entityTag: "\"v2\""))
         let origin = try ScriptedOrigin { request in
-            (request.range?.hasPrefix("bytes=600000") == true ? other : film).answer(to: request)
+            (request.range?.hasPrefix("bytes=589824") == true ? other : film).answer(to: request)
         }
         defer { origin.stop() }
         try await service(origin) { service, url in
