@@ -11,7 +11,8 @@ struct ImportTests {
         "VaultManifest": ["VaultModel", "FoundationXML"],
         "VaultCrypto": ["VaultModel", "CSodium", "Foundation", "Synchronization"],
         "VaultStorage": [
-            "VaultModel", "VaultCrypto", "CFile", "GRDB", "GRDBSQLite", "Foundation", "Synchronization", "Glibc", "Darwin",
+            "VaultModel", "VaultCrypto", "CFile", "GRDB", "GRDBSQLite", "Foundation", "Synchronization", "Glibc",
+            "Darwin",
         ],
         "VaultFetch": ["VaultModel", "CCurl", "Foundation", "Synchronization", "Glibc", "Darwin"],
         "MediaVault": [

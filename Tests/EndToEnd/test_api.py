@@ -74,7 +74,7 @@ class API(VaultCase):
         self.addCleanup(follower.wait, 10)
         self.addCleanup(follower.kill)
         self.assertEqual(follower.stdout.readline(), ":\n")
-        begun = control.ask(vault, "POST", "downloads", {"url": url, "detached": True})
+        begun = control.ask(vault, "POST", "downloads", {"url": url, "detached": True, "limitRate": 8_000_000})
         self.assertEqual(begun[0], 202)
         states, held, name = [], [], None
         while "done" not in states or not held or held[-1] != self.media.size(FILM):

@@ -274,7 +274,8 @@ class Killed(SlotCase):
         old, new = self.vault.key, self.file("restored")
 
         def restore():
-            return self.command("keys", "restore", backup, "--backup-passphrase-file", phrase, "--new-key-file", new)
+            return self.command("keys", "restore", backup, "--backup-passphrase-file", phrase, "--drop-slots",
+                                "--new-key-file", new)
         viewer = OfflineViewer(self.vault, self.url, self.media.bytes(NAME, 0, self.media.size(NAME)), old, new)
         self.addCleanup(viewer.end)
         # Most of the time goes into the passphrase; what matters comes at the end.

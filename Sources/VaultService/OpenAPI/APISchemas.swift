@@ -16,7 +16,9 @@ enum APISchemas {
         "NamedMode": ["enum": ["online", "prefer-vault", "offline", "no-store", "default"]],
         "Bytes": ["type": "integer", "format": "int64", "minimum": 0],
         "Size": [
-            "type": "string", "pattern": #"^([0-9]+([kKMGT]?B|[KMGT]iB|[kKMGT])|0|default)$"#,
+            "anyOf": [
+                ["type": "string", "pattern": #"^([0-9]+([kKMGT]?B|[KMGT]iB|[kKMGT])|0|default)$"#], ["enum": [0]],
+            ],
             "description": "Bytes with their unit: 5G, 200MiB, 5B. A bare number but 0 is refused.",
             "examples": ["200MiB"],
         ],

@@ -41,11 +41,12 @@ struct RequestLine: Hashable, Sendable {
     }
 }
 
-/// The methods that the service knows, whether a resource has them or not (RFC 9110 §9, RFC 5789).
+/// The methods that the service knows, whether a resource has them or not (RFC 9110 §9, RFC 5789, and QUERY,
+/// the safe method with a body).
 enum Methods {
     static func areKnown(_ method: String) -> Bool { known.contains(method) }
 
     private static let known: Set = [
-        "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH",
+        "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY",
     ]
 }

@@ -153,7 +153,7 @@ struct RequestReadingTests {
     @Test(
         "A method that nobody knows is 501, one that no resource has 405, one that is spelled wrong 400",
         arguments: [
-            ("BREW", 501), ("X-y!", 501), ("PRI", 501), ("PROPFIND", 501), ("PATCH", 405), ("get", 400), ("Head", 400),
+            ("BREW", 501), ("X-y!", 501), ("PRI", 501), ("PROPFIND", 501), ("PATCH", 405), ("QUERY", 405), ("get", 400), ("Head", 400),
             ("G(T", 400),
         ])
     func methods(method: String, status: Int) async throws {

@@ -1,0 +1,61 @@
+"""Real players on lines and nodes that fail: through the vault they see at least what they see straight."""
+
+import itertools
+import subprocess
+
+from harness import faulty_origin
+from harness.case import VaultCase, each
+from test_players import PLAYERS
+
+FILM = "moov-first.mp4"
+FAULTS = {fault.__name__: fault for fault in (
+    faulty_origin.Breaks, faulty_origin.ResetSeeks, faulty_origin.Busy, faulty_origin.TwoNodes,
+    faulty_origin.ChangingWeakTags, faulty_origin.NoValidators, faulty_origin.SilentHead, faulty_origin.EmptyHead,
+    faulty_origin.RefusedHead, faulty_origin.WithoutRanges, faulty_origin.Stalls)}
+# Without ranges mpv can go where its own cache has come to: that differs from run to run, straight as well.
+PAIRS = [(who, name) for who, name in itertools.product(PLAYERS, FAULTS) if (who, name) != ("mpv", "WithoutRanges")]
+
+
+class LineFaults(VaultCase):
+    @classmethod
+    def prepare(cls):
+        cls.origin, cls.players, cls.sound = faulty_origin.FaultyOrigin(), {}, {}
+        cls.addClassCleanup(cls.origin.stop)
+        cls.film = faulty_origin.Film()
+        cls.film.content = cls.media.bytes(FILM, 0, cls.media.size(FILM))
+        cls.vault = cls.served_vault()
+
+    @classmethod
+    def player(cls, name):
+        if name not in cls.players:
+            cls.players[name] = PLAYERS[name]()
+            cls.addClassCleanup(cls.players[name].close)
+        return cls.players[name]
+
+    def seen(self, player, address):
+        """What a player saw; nothing, if it gave up."""
+        try:
+            return player.session(address)
+        except (AssertionError, OSError, subprocess.TimeoutExpired):
+            return {}
+
+    @each(*map(" ".join, PAIRS))
+    def test_never_worse(self, pair):
+        """{}: what is right straight is right through the vault"""
+        who, name = pair.split()
+        player, target = self.player(who), f"{who}-{name}.mp4"
+        url = self.origin.put(target, self.film)
+        straight = url.replace(f"//{faulty_origin.HOST}:", "//127.0.0.1:")
+        if who not in self.sound:
+            self.origin.fault = faulty_origin.Fault()
+            self.sound[who] = player.session(straight)
+        right = self.sound[who]
+        self.assertNotIn(None, right.values(), "the player cannot play this film at all")
+        self.origin.fault = FAULTS[name]()
+        alone = {what for what, saw in self.seen(player, straight).items() if saw == right[what]}
+        self.origin.fault = FAULTS[name]()
+        address = self.vault.address(url)
+        through = {what for what, saw in self.seen(player, address).items() if saw == right[what]}
+        self.figure(f"{pair}: right of {len(right)}, straight and through the vault", f"{len(alone)} and {len(through)}",
+                    "not fewer")
+        self.assertEqual(alone - through, set(), "right straight, and not through the vault")
