@@ -15,5 +15,6 @@ schemathesis.openapi.format("uri", strategies.builds(
 @schemathesis.hook
 def before_call(context, case, kwargs):
     """An act at a byte a second would outlast every patience."""
-    if isinstance(case.body, dict) and case.body.get("limitRate") in range(1, 10_000_000):
+    rate = case.body.get("limitRate") if isinstance(case.body, dict) else None
+    if isinstance(rate, int) and 0 < rate < 10_000_000:
         case.body["limitRate"] = 10_000_000
