@@ -4,8 +4,8 @@ import itertools
 import subprocess
 
 from harness import faulty_origin
-from harness.case import VaultCase, each
-from test_players import PLAYERS
+from harness.case import each
+from test_players import PLAYERS, PlayerCase
 
 FILM = "moov-first.mp4"
 FAULTS = {fault.__name__: fault for fault in (
@@ -16,7 +16,7 @@ FAULTS = {fault.__name__: fault for fault in (
 PAIRS = [(who, name) for who, name in itertools.product(PLAYERS, FAULTS) if (who, name) != ("mpv", "WithoutRanges")]
 
 
-class LineFaults(VaultCase):
+class LineFaults(PlayerCase):
     @classmethod
     def prepare(cls):
         cls.origin, cls.players, cls.sound = faulty_origin.FaultyOrigin(), {}, {}
@@ -24,13 +24,6 @@ class LineFaults(VaultCase):
         cls.film = faulty_origin.Film()
         cls.film.content = cls.media.bytes(FILM, 0, cls.media.size(FILM))
         cls.vault = cls.served_vault()
-
-    @classmethod
-    def player(cls, name):
-        if name not in cls.players:
-            cls.players[name] = PLAYERS[name]()
-            cls.addClassCleanup(cls.players[name].close)
-        return cls.players[name]
 
     def seen(self, player, address):
         """What a player saw; nothing, if it gave up."""

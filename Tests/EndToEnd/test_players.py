@@ -19,12 +19,8 @@ UNABLE = {
 }
 
 
-class Players(VaultCase):
-    @classmethod
-    def prepare(cls):
-        for name in SAMPLES:
-            cls.media.path(name)
-        cls.origin, cls.vault, cls.players = cls.new_origin(), cls.served_vault(), {}
+class PlayerCase(VaultCase):
+    """Checks with players, each started once for its class; `prepare` sets `players` to an empty dictionary."""
 
     @classmethod
     def player(cls, name):
@@ -32,6 +28,14 @@ class Players(VaultCase):
             cls.players[name] = PLAYERS[name]()
             cls.addClassCleanup(cls.players[name].close)
         return cls.players[name]
+
+
+class Players(PlayerCase):
+    @classmethod
+    def prepare(cls):
+        for name in SAMPLES:
+            cls.media.path(name)
+        cls.origin, cls.vault, cls.players = cls.new_origin(), cls.served_vault(), {}
 
     @each(*map(" ".join, itertools.product(PLAYERS, SAMPLES)))
     def test_plays(self, pair):
