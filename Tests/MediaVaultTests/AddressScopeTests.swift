@@ -21,10 +21,12 @@ struct AddressScopeTests {
     func otherTitle() async throws {
         let fixture = try await fixture()
         let (secret, trailer) = (fixture.origin.url("/a/private.mp4"), fixture.origin.url("/a/trailer.mp4"))
-        let vault = try await fixture.open()
-        let reader = try await vault.read(
+        let filling = try await fixture.open()
+        let reader = try await filling.read(
             MediaReference(secret, fields: ["Authorization": "Bearer one"]), range: .closed(first: 0, last: 99_999))
         while try await reader.next() != nil {}
+        await filling.close()  // A client may have a byte before it is durable.
+        let vault = try await fixture.open()
         #expect(try await vault.summary(of: secret)?.bytes == 100_000, "its plain name means it")
         let address = vault.tokens.playbackPath(for: trailer, expires: .max)
         let nested = vault.tokens.playbackPath(
@@ -73,7 +75,7 @@ struct AddressScopeTests {
             MediaReference(fixture.origin.url("/private.mp4"), fields: fields)
         }
         let one = reference(["Authorization": "Bearer one", "Cookie": "profile=1"])
-        #expect(try await fixture.bytes(vault, one) == 200_000)
+        for try await _ in vault.download(one) {}
         for fields: HeaderFields in [
             ["Authorization": "Bearer one"], ["Authorization": "Bearer one", "Cookie": "profile=2"],
             ["Authorization": "Bearer one", "Cookie": "profile=1", "X-Tenant": "b"],
