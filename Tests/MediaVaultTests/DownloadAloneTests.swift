@@ -3,7 +3,7 @@ import Testing
 
 @testable import MediaVault
 
-@Suite("A download that nobody plays beside", .timeLimit(.minutes(1)))
+@Suite("A download that nobody plays beside", .timeLimit(.minutes(5)))
 struct DownloadAloneTests {
     @Test("It stands back for nobody, itself included", arguments: [1, 4])
     func alone(connections: Int) async throws {

@@ -5,7 +5,7 @@ import VaultModel
 
 @testable import MediaVault
 
-@Suite("A player that opens while connections to its origin fail", .timeLimit(.minutes(1)))
+@Suite("A player that opens while connections to its origin fail", .timeLimit(.minutes(5)))
 struct OpeningPatienceTests {
     private let start = ContinuousClock.now
     private let length: Int64 = 400_000

@@ -4,7 +4,7 @@ import VaultTestSupport
 
 @testable import MediaVault
 
-@Suite("The time of day is believed when it goes evenly", .timeLimit(.minutes(1)))
+@Suite("The time of day is believed when it goes evenly", .timeLimit(.minutes(5)))
 struct SteadyClockTests {
     private let start = ContinuousClock.now
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import VaultCrypto
 
-@Suite("Locked memory", .timeLimit(.minutes(1)))
+@Suite("Locked memory", .timeLimit(.minutes(5)))
 struct MemoryLockTests {
     private let first = MemoryLockRefusal(errno: 12, limit: 64 << 10)
     private let second = MemoryLockRefusal(errno: 1, limit: 0)

@@ -119,6 +119,7 @@ struct StatusTableTests {
         try await RunningService.run(over: test) { service in
             let whole = try await service.ask("GET", url)
             #expect(whole?.body.count == 1_000_000)
+            try await service.waitUntilHeld(1_000_000, of: url)
         }
         try flipByte(of: test, at: 500_000)
         try await RunningService.run(over: test, isOffline: true) { [film] service in
@@ -145,6 +146,7 @@ struct StatusTableTests {
         #expect(files.count == 1)
         let file = folder.appending(path: try #require(files.first))
         var bytes = try Data(contentsOf: file)
+        try #require(bytes.count > offset)
         bytes[offset] ^= 1
         try bytes.write(to: file)
     }
