@@ -98,6 +98,30 @@ struct CrumbTests {
         #expect(isTold && questions <= 30 && now - start >= state.retry.policy.patience)
     }
 
+    @Test("A block that drips in is not waited for when its readers have left, and few are at all")
+    func leftAlone() {
+        var (state, _) = reading(100_000_000)
+        var (now, cancelled) = (ContinuousClock.now, 0)
+        for number in 1...20 {
+            let first = Int64(number) * 1_000_000
+            let reader = state.addReader(first..<first + 1)
+            guard case (.fetch(let fetch), _) = state.step(reader, now: now), let range = state.fetches[fetch] else {
+                Issue.record("it asks")
+                return
+            }
+            #expect(range.isRoundedOut)
+            _ = state.accept(fetch, end: range.end, fromZero: false)
+            _ = state.received([1], by: fetch, now: now)
+            cancelled += state.removeReader(reader).cancelled.count
+        }
+        #expect(cancelled >= 20 - FetchState.mostLeft && cancelled < 20)
+        for _ in 0..<4 {
+            cancelled += state.tick(now: now).cancelled.count
+            now += .seconds(1)
+        }
+        #expect(cancelled == 20 && !state.fetches.values.contains(where: \.isActive))
+    }
+
     @Test("A short answer at the end of a title, or to a small question, is none of those", arguments: [10, 40_000])
     func shortEnd(count: Int64) {
         var (state, reader) = reading(count)

@@ -55,6 +55,22 @@ struct WaitingPlayersTests {
         #expect(stoodBack(for: "b") == 1000, "one second, which they may share a line for")
     }
 
+    @Test("Many players of other origins, each of which waits now and then, leave a download its turn")
+    func crowd() {
+        var players = WaitingPlayers()
+        var waits: [Int: Int] = [:]
+        let stood = (0..<60_000).count { millisecond in
+            let now = begin + .milliseconds(millisecond)
+            for player in 0..<8 {
+                let phase = (millisecond + player * 50) % 400
+                if phase == 0 { waits[player] = players.begin(at: "origin \(player)", now: now) }
+                if phase == 50, let wait = waits.removeValue(forKey: player) { players.end(wait, now: now) }
+            }
+            return players.goFirst(before: "download", now: now)
+        }
+        #expect(stood >= 20_000 && stood <= 31_000, "one second of two")
+    }
+
     @Test("A player that has its bytes and misses some later has them first again, also before other origins")
     func again() {
         var players = WaitingPlayers()

@@ -53,6 +53,17 @@ extension ResourceLoader {
         }
     }
 
+    /// Forgets a length of which no byte bears witness, so that the origin is asked for the range itself: the length may
+    /// be HEAD's word alone. That there is nothing at all is no such word.
+    ///
+    /// - Returns: false where nothing was forgotten.
+    func forgetHearsay() -> Bool {
+        change { state in
+            let isHearsay = state.information?.length ?? 0 > 0 && state.present.isEmpty && state.fetches.isEmpty
+            return isHearsay && state.mode.asksOrigins ? (true, state.forget()) : (false, Effects())
+        }
+    }
+
     private func takeIn(
         _ head: OriginHead, asked request: OriginRequest, at time: Int64
     ) async throws -> ContentInformation? {

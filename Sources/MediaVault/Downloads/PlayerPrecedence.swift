@@ -52,6 +52,8 @@ struct WaitingPlayers {
     private var groups: [String: Group] = [:]
     private var origins: [Int: String] = [:]
     private var lastID = 0
+    /// Since when there has been no longer time than ``pause`` in which no player of any origin waited.
+    private var busySince: ContinuousClock.Instant?
 
     /// A player that reads as fast as bytes come waits again at once.
     static let pause: Duration = .milliseconds(150)
@@ -60,10 +62,12 @@ struct WaitingPlayers {
     /// After so long a download of the same origin has its turn, and how long that is.
     static let stand: Duration = .seconds(5)
     static let turn: Duration = .seconds(1)
-    /// A download of another origin, which may share the player's line, stands back for so long and then goes on.
+    /// A download of another origin, which may share the player's line, stands back for so long and then goes on: however
+    /// many players there are, it has its turn as well.
     static let courtesy: Duration = .seconds(1)
 
     mutating func begin(at origin: String, now: ContinuousClock.Instant) -> Int {
+        if !groups.values.contains(where: { $0.isBusy(now: now) }) { busySince = now }
         lastID += 1
         origins[lastID] = origin
         var group = groups[origin] ?? Group(busySince: now)
@@ -84,12 +88,20 @@ struct WaitingPlayers {
 
     /// Whether players have the bytes before a download of this origin's now.
     func goFirst(before origin: String, now: ContinuousClock.Instant) -> Bool {
-        groups.contains { player, group in
-            guard group.isBusy(now: now) else { return false }
-            let busy = now - group.busySince
-            guard player == origin else { return busy < Self.courtesy }
-            let rounds = Int64(busy / (Self.stand + Self.turn))
-            return busy - (Self.stand + Self.turn) * rounds < Self.stand
+        if let own = groups[origin], own.isBusy(now: now) {
+            return Self.stands(for: Self.stand, since: own.busySince, now)
         }
+        guard groups.values.contains(where: { $0.isBusy(now: now) && now - $0.busySince < Self.courtesy }) else {
+            return false
+        }
+        return Self.stands(for: Self.courtesy, since: busySince ?? now, now)
+    }
+
+    /// Whether it is not the download's turn: it stands back for a while, has its turn, and so on.
+    private static func stands(
+        for time: Duration, since start: ContinuousClock.Instant, _ now: ContinuousClock.Instant
+    ) -> Bool {
+        let busy = now - start
+        return busy - (time + turn) * Int64(busy / (time + turn)) < time
     }
 }

@@ -202,7 +202,11 @@ struct Fetch {
             // Of a length that nobody knew: nothing is behind the last byte there is.
             information.length = first
         }
-        if case .unsatisfiable = content {} else { information.supportsRanges = news.supportsRanges }
+        if case .unsatisfiable = content {} else {
+            information.supportsRanges = news.supportsRanges
+            // The type may be HEAD's word alone, which some origins give carelessly.
+            if loader.look(\.present.isEmpty) { information.type = news.type ?? known.type }
+        }
         if information != known { try await loader.learn(information) }
     }
 

@@ -33,10 +33,12 @@ extension ResourceLoader {
 
     /// How often is asked again what another node might say otherwise.
     private static let mostProbes = 5
+    /// The same where there is no date: what is named otherwise twice in a moment has a name of its own for each answer.
+    private static let mostProbesWithoutDate = 1
 
     /// Whether an answer that seems to be of another version comes from another node that has the same: length and date
-    /// are equal, and entity tags go back and forth. From then on the date alone counts, and where there is none, the
-    /// connection. One caller at a time.
+    /// are equal, and entity tags go back and forth, or are others each time. From then on the date alone counts, and where
+    /// there is none, the connection. One caller at a time.
     func isOfOtherNode(_ head: OriginHead, _ content: ResponseContent) async throws -> Bool {
         if case .unsatisfiable = content { return false }
         guard let known, content.length == nil || content.length == known.length else { return false }
@@ -45,8 +47,7 @@ extension ResourceLoader {
             return false
         }
         var isNode = look { $0.nodes.isBack(theirs, length: known.length) }
-        // Without a date nothing would be left to tell versions by: what came by one connection is one then.
-        if !isNode, mine.lastModified != nil { isNode = try await hears(otherThan: theirs, length: known.length) }
+        if !isNode { isNode = try await hears(otherThan: theirs, length: known.length) }
         guard isNode else {
             change { state in
                 state.nodes.note(mine, length: known.length)
@@ -81,7 +82,7 @@ extension ResourceLoader {
 
     /// Whether the origin, asked again, names the same length and date with another entity tag.
     private func hears(otherThan validators: Validators, length: Int64?) async throws -> Bool {
-        for _ in 0..<Self.mostProbes {
+        for _ in 0..<(validators.lastModified == nil ? Self.mostProbesWithoutDate : Self.mostProbes) {
             guard let (request, response) = try await ask(for: { OriginRequest(url: $0, first: 0, end: 1) }) else {
                 return false
             }

@@ -23,6 +23,8 @@ struct FetchState {
     var phase = Phase.asking
     /// More than was asked for is fetched, so that what is held begins and ends with a block.
     var isRoundedOut = false
+    /// Since when such a fetch has had no reader; nil while it has one.
+    var leftSince: ContinuousClock.Instant?
     /// How many bytes were asked for, where the answer gives less than a block of them: nil where it gives what it can.
     var askedInVain: Int64?
     /// An answer of another representation is not taken.
@@ -85,6 +87,9 @@ struct FetchState {
     static let patience: Duration = .seconds(30)
     /// Readers that take nothing for so long stand still.
     static let stillness: Duration = .seconds(1)
+    /// How long what was rounded out may come on when its last reader has left, and how many of a loader's may.
+    static let farewell: Duration = .seconds(2)
+    static let mostLeft = 4
     /// After so long without a byte the short block is sealed.
     static let quiet: Duration = .seconds(5)
 

@@ -24,8 +24,11 @@ extension LoaderState {
             self.connection = connection
             return .fill
         }
-        let start = fetches[id]?.start
-        let owners = readers.filter { $0.value.fetch == id && $0.value.position == start && !$0.value.hasBegun }
+        // What was rounded out begins before the byte that is waited for.
+        let coming = fetches[id].map { $0.start..<$0.end } ?? 0..<0
+        let owners = readers.filter {
+            $0.value.fetch == id && coming.contains($0.value.position) && !$0.value.hasBegun
+        }
         guard readers.contains(where: { $0.value.hasBegun && !$0.value.isApart && $0.value.edition == edition }) else {
             return .begin
         }

@@ -154,7 +154,7 @@ extension LoaderState {
         guard let fetch = fetches[id], fetch.isActive else { return effects }
         let remaining = readers.values.count { $0.fetch == id } - (leaving == nil ? 0 : 1)
         // What was rounded out is a block or two: it comes to its end, or each byte asked for would be a file.
-        let endsSoon = fetch.isRoundedOut && fetch.isStoring && fetch.phase == .flowing
+        let endsSoon = fetch.isRoundedOut && fetch.isStoring && fetch.phase == .flowing && maySeeOffOneMore
         guard remaining <= 0, !endsSoon else { return effects }
         if let heir = heir(to: fetch) {
             readers[heir]?.fetch = id
@@ -163,6 +163,12 @@ extension LoaderState {
             effects.cancelled.append(id)
         }
         return effects
+    }
+
+    /// Whether there are few fetches that come to their end without a reader: each has a connection of its origin's.
+    private var maySeeOffOneMore: Bool {
+        let taken = Set(readers.values.compactMap(\.fetch))
+        return fetches.values.count { $0.isActive && $0.isRoundedOut && !taken.contains($0.id) } <= FetchState.mostLeft
     }
 
     /// One who reads what is sealed and will come to what a fetch has still to bring, where the origin cannot jump: it

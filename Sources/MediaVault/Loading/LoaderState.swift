@@ -185,6 +185,13 @@ struct LoaderState {
                 fetch.isLetGo = true
                 effects.wake(fetch.receiverSignal.raise())
             }
+            if fetch.isRoundedOut {
+                fetch.leftSince = readers.values.contains { $0.fetch == id } ? nil : fetch.leftSince ?? now
+                if let since = fetch.leftSince, now - since >= FetchState.farewell {
+                    fetch.isLetGo = true
+                    effects.cancelled.append(id)
+                }
+            }
             if fetch.isDirty, now - fetch.lastByte >= FetchState.quiet {
                 fetch.wantsFlush = true
                 effects.wake(fetch.sealerSignal.raise())

@@ -39,7 +39,12 @@ extension ResourceLoader {
         if needsLength(requested), look({ $0.information?.length }) == nil { try await learnLength() }
         let inquiry = try await inquire(at: firstByte(requested))
         let (known, edition, present) = look { ($0.information, $0.edition, $0.present) }
-        let wanted = try known.map { try resolve(requested, $0) } ?? provisional(requested)
+        let wanted: ByteRange
+        do {
+            wanted = try known.map { try resolve(requested, $0) } ?? provisional(requested)
+        } catch let error as VaultError where error.code == .unsatisfiableRange && forgetHearsay() {
+            return nil
+        }
         let isCut = try await isCutOff(wanted)
         guard look({ $0.edition == edition }) else { return nil }
         let isExpected = !isDownload && contact.hasAnsweredLately(now: .now)

@@ -27,12 +27,15 @@ extension MediaType {
     private static let mostBytes = 1024
 
     /// Reads a field value that is exactly one media type (RFC 9110 §8.3.1), its parameters included; nil where it is
-    /// anything else. Of a list a browser may take any member: `audio/mpeg, text/html` is a page to some.
+    /// anything else. Of a list a browser may take any member: `audio/mpeg, text/html` is a page to some. Several bodies in
+    /// one (`multipart/…`) are no medium: each says of itself what it is.
     package static func one(_ value: some StringProtocol) -> String? {
         let text = value.trimmingBlanks()
         guard text.utf8.count <= mostBytes else { return nil }
         var rest = Array(text.utf8)[...]
-        guard skipToken(&rest), skip("/", &rest), skipToken(&rest) else { return nil }
+        guard skipToken(&rest), skip("/", &rest), skipToken(&rest), !text.lowercased().hasPrefix("multipart/") else {
+            return nil
+        }
         while !rest.isEmpty {
             skipBlanks(&rest)
             guard skip(";", &rest) else { return nil }

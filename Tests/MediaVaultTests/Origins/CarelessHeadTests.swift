@@ -77,6 +77,39 @@ struct CarelessHeadTests {
         #expect(try await fixture.stored() == [0..<Self.length])
     }
 
+    @Test("A length or a type that HEAD alone has told keeps no range from being asked for", arguments: ["100", "1000000"])
+    func hearsay(length: String) async throws {
+        for entityTag in ["\"v1\"", nil] {
+            let spoiling = Spoiling("a wrong length and type") {
+                $0.set("Content-Length", length)
+                $0.set("Content-Type", "text/html")
+            }
+            let fixture = try await fixture(spoiling, entityTag)
+            let vault = try await fixture.open()
+            let told = try await vault.head(of: fixture.url).information
+            #expect(told.length == Int64(length) && told.type == "text/html", "the premise: there is nothing else to tell")
+            #expect(try await fixture.read(vault, .closed(first: 200_000, last: 249_999)) == 200_000..<250_000)
+            let known = try await vault.head(of: fixture.url).information
+            #expect(known.length == Self.length && known.type == fixture.resource.contentType)
+            await #expect(throws: VaultError.self) { try await fixture.read(vault, .from(Self.length)) }
+            await vault.close()
+        }
+    }
+
+    @Test("A type that HEAD alone has told gives way to that of the bytes, where all else is right")
+    func typeAlone() async throws {
+        let fixture = try await fixture(Spoiling("a wrong type") { $0.set("Content-Type", "text/html") }, "\"v1\"")
+        let vault = try await fixture.open()
+        #expect(try await vault.head(of: fixture.url).information.type == "text/html")
+        let reader = try await vault.read(fixture.url)
+        #expect(reader.information.type == fixture.resource.contentType)
+        reader.cancel()
+        await vault.close()
+        let again = try await fixture.open()
+        #expect(try await again.head(of: fixture.url).information.type == fixture.resource.contentType)
+        await again.close()
+    }
+
     @Test("What GET says as well is believed: a title that is empty, or is not there")
     func confirmed() async throws {
         let empty = try await VaultFixture(ScriptedResource(length: 0))

@@ -97,6 +97,20 @@ struct NodesTests {
         #expect(try await fixture.stored(versions: [newer.media]) == [0..<Self.length])
     }
 
+    @Test("Without a date, tags that are others each time say nothing: it plays", arguments: namings[2...3])
+    func eachTime(_ naming: Naming) async throws {
+        let fixture = try await fixture(naming, date: nil)
+        let vault = try await fixture.open()
+        for first in [500_000, 700_000] as [Int64] {
+            let reception = await fixture.receive(vault, .closed(first: first, last: first + 49_999))
+            #expect(reception.bytes == first..<first + 50_000 && reception.error == nil)
+        }
+        let whole = await fixture.receive(vault)
+        #expect(whole.bytes == 0..<Self.length && whole.error == nil && whole.wrongByte == nil)
+        await vault.close()
+        #expect(try await fixture.stored() == [0..<Self.length])
+    }
+
     @Test("Where the operator says so tags are not asked by, nor compared, from then on; and it can be taken back")
     func byOperator() async throws {
         let fixture = try await fixture(Self.namings[0])

@@ -51,6 +51,25 @@ struct UnverifiableTests {
         #expect(try await fixture.stored() == [0..<200_000, 500_000..<600_000])
     }
 
+    @Test("A few bytes are given beside a film that is being read, wherever they lie")
+    func fewBytesBeside() async throws {
+        let fixture = try await VaultFixture(old)
+        let vault = try await fixture.open()
+        let film = try await vault.read(fixture.url)
+        #expect(try await film.next() != nil)
+        for first in [600_010, 700_000, Self.length - 5] as [Int64] {
+            let reader = try await vault.read(fixture.url, range: .closed(first: first, last: first + 4))
+            var place = first
+            while let bytes = try await reader.next() {
+                #expect(old.media.matches(bytes, at: place))
+                place += Int64(bytes.count)
+            }
+            #expect(place == first + 5)
+        }
+        film.cancel()
+        await vault.close()
+    }
+
     @Test("Players side by side each get one version, none is cut short, and one version is stored")
     func sideBySide() async throws {
         let fixture = try await VaultFixture(old)
