@@ -30,8 +30,13 @@ give_up() {
     exit "$1"
 }
 
+# What the script does and takes: what stands at its head.
+manual() {
+    sed -n '2,/^set/{/^#/s/^# \{0,1\}//p;}' "$0"
+}
+
 usage() {
-    sed -n '2,/^set/{/^#/s/^# \{0,1\}//p;}' "$0" >&2
+    manual >&2
     exit 2
 }
 

@@ -99,6 +99,9 @@ class RotationScripts(VaultCase):
             self.assertEqual(self.script(*options, MEDIAVAULT_KEY_FILE=other).returncode, 3, options)
         for name in ("rotate-keys", "respond-to-leak"):
             self.assertEqual(self.script(name, "--no-such-option").returncode, 2)
+            help_text = self.script(name, "--help")
+            self.assertEqual((help_text.returncode, help_text.stderr), (0, ""))
+            self.assertIn(f"Scripts/{name}", help_text.stdout)
         self.assertEqual(self.script("rotate-keys", "--keep", "0").returncode, 2)
         self.assertEqual(self.states(), {1: "current"})
 
