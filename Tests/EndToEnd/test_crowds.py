@@ -203,6 +203,40 @@ class FewDescriptors(Crowd):
         self.assertIsNone(self.service.process.poll(), "the service has ended")
         self.assertEqual(client.digest(address)[:2], (200, SIZE))
 
+    def test_filling(self):
+        """With 128 descriptors a crowd of which each fills a title of its own does not end the service"""
+        origin, self.vault = self.new_scripted_origin(), self.new_vault()
+        films = [f"own-{number}.mp4" for number in range(120)]
+        urls = [origin.add(film, size=400_000, seed=number, hold_at=200_000) for number, film in enumerate(films)]
+        self.vault.launcher = ("prlimit", "--nofile=128:128")
+        self.service = self.vault.serve()
+        folder = self.vault.address(urls[0]).removesuffix(films[0])
+        crowd = []
+        for film in films:
+            try:
+                crowd.append(client.Stream(folder + film, "bytes=0-", timeout=30))
+                self.addCleanup(crowd[-1].socket.close)
+            except OSError:
+                pass  # it was one too many
+            time.sleep(0.05)  # the pace of a crowd
+        most = max(self.watched_descriptors(6))
+        self.figure("descriptors of a crowd that fills, of 128", most, "< 128")
+        self.assertIsNone(self.service.process.poll(), f"the service has ended: {self.service.log()[-400:]}")
+        self.assertLess(most, 128)
+        for film in films:
+            origin.film(film).release.set()
+        for stream in crowd:
+            stream.socket.close()
+        content = origin.film(films[0]).content
+        self.assert_eventually(lambda: client.get(folder + films[0], "bytes=0-").body == content, True)
+
+    def watched_descriptors(self, seconds):
+        """How many descriptors there are, again and again."""
+        ends = time.monotonic() + seconds
+        while time.monotonic() < ends and self.service.process.poll() is None:
+            yield self.descriptors()
+            time.sleep(0.1)
+
     def test_too_few(self):
         """With 16 descriptors the service says what it needs and ends; exit 1 (reliability 36)"""
         vault = self.new_vault()

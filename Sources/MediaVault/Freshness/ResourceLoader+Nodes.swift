@@ -35,6 +35,8 @@ extension ResourceLoader {
     private static let mostProbes = 5
     /// The same where there is no date: what is named otherwise twice in a moment has a name of its own for each answer.
     private static let mostProbesWithoutDate = 1
+    /// How long all of that may take.
+    private static let probePatience: Duration = .seconds(2)
 
     /// Whether an answer that seems to be of another version comes from another node that has the same: length and date
     /// are equal, and entity tags go back and forth, or are others each time. From then on the date alone counts, and where
@@ -80,8 +82,21 @@ extension ResourceLoader {
         try await learn(settled)
     }
 
-    /// Whether the origin, asked again, names the same length and date with another entity tag.
+    /// Whether the origin, asked again, names the same length and date with another entity tag. It is not waited for long, as
+    /// the answer that raised the question waits, and some give no second answer beside a first.
     private func hears(otherThan validators: Validators, length: Int64?) async throws -> Bool {
+        do {
+            return try await contact.within(Self.probePatience) { [self] in
+                try await probe(for: validators, length: length)
+            }
+        } catch is OriginContact.TooSlow {
+            return false
+        } catch is OriginFailure {
+            return false
+        }
+    }
+
+    private func probe(for validators: Validators, length: Int64?) async throws -> Bool {
         for _ in 0..<(validators.lastModified == nil ? Self.mostProbesWithoutDate : Self.mostProbes) {
             guard let (request, response) = try await ask(for: { OriginRequest(url: $0, first: 0, end: 1) }) else {
                 return false

@@ -24,10 +24,11 @@ extension LoaderState {
             self.connection = connection
             return .fill
         }
-        // What was rounded out begins before the byte that is waited for.
+        // What was rounded out begins before the bytes that are waited for, and holds them all.
         let coming = fetches[id].map { $0.start..<$0.end } ?? 0..<0
-        let owners = readers.filter {
-            $0.value.fetch == id && coming.contains($0.value.position) && !$0.value.hasBegun
+        let owners = readers.filter { _, reader in
+            reader.fetch == id && !reader.hasBegun
+                && (reader.position == coming.lowerBound || coming.contains(reader.position) && reader.end <= coming.upperBound)
         }
         guard readers.contains(where: { $0.value.hasBegun && !$0.value.isApart && $0.value.edition == edition }) else {
             return .begin

@@ -6,6 +6,7 @@ import Musl
 import Darwin
 #endif
 import Synchronization
+import VaultModel
 
 /// How many segments stay open that are not being read: a share of the files that the system lets the process have open.
 package final class OpenSegmentShare: Sendable {
@@ -18,11 +19,8 @@ package final class OpenSegmentShare: Sendable {
     /// - Parameter most: how many there may be, asked each time: the limit of files may be raised meanwhile.
     package init(most: @escaping @Sendable () -> Int) { self.most = most }
 
-    /// More are of no use: what is read again is read soon.
-    private static let mostUseful = 256
-
-    /// The share of so many files: an eighth. The rest is for clients, origins and what is being read.
-    package static func most(ofFiles count: Int) -> Int { min(mostUseful, max(0, count / 8)) }
+    /// The share of so many files. The rest is for clients, origins and what is being read.
+    package static func most(ofFiles count: Int) -> Int { OpenFiles.segments(of: count) }
 
     /// How many may be open now.
     package var allowed: Int { most() }

@@ -10,6 +10,9 @@ package struct CurlConfiguration: Sendable {
     package var allowsPrivate: @Sendable (_ host: String) -> Bool = { _ in false }
     /// The file of authorities whose certificates are trusted, in place of the system's; nil is the system's.
     package var authorities: String?
+    /// How many connections there may be, those kept for later requests included; asked each time. A request beyond them
+    /// waits for one.
+    package var mostConnections: @Sendable () -> Int = { ConnectionShare.ofProcess }
     /// Where this process listens itself: asking there would go in a circle.
     package var ownListeners = OwnListeners()
 

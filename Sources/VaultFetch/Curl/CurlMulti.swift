@@ -26,6 +26,11 @@ import CCurl
 
     var waker: Waker { unsafe Waker(pointer: pointer) }
 
+    /// Bounds how many connections there are. What is more waits until one is free; one that is kept for later goes first.
+    func bound(connections count: Int) {
+        _ = unsafe ccurl_multi_set_long(pointer, CURLMOPT_MAX_TOTAL_CONNECTIONS, count)
+    }
+
     func add(_ handle: borrowing CurlHandle) -> Bool {
         unsafe curl_multi_add_handle(pointer, handle.pointer) == CURLM_OK
     }

@@ -63,6 +63,7 @@ final class CurlWorker {
         guard !transfer.isCancelled else { return }
         do throws(OriginFailure) {
             let curl = try CurlTransfer(transfer, hop, configuration, sockets, connections)
+            multi.bound(connections: configuration.mostConnections())
             guard multi.add(curl.handle) else { throw CurlHandle.unusable }
             running[ObjectIdentifier(transfer)] = curl
         } catch {

@@ -5,13 +5,10 @@ import Musl
 #elseif canImport(Darwin)
 import Darwin
 #endif
-import MediaVault
 import VaultModel
 
 /// How many files and connections the system lets this process have open.
 package enum DescriptorLimit {
-    /// What the vault, its origins and the listeners need beside the clients.
-    private static let ours = 40
     /// With fewer the service does not begin.
     private static let least = 64
     /// More than this is not asked for.
@@ -35,13 +32,9 @@ package enum DescriptorLimit {
         }
     }
 
-    /// How many clients' connections fit: each may need a file, or a connection to an origin, as well, and some segments
-    /// stay open a moment longer.
-    static var connections: Int { connections(of: current) }
-
-    static func connections(of limit: Int) -> Int {
-        max(4, (limit - ours - OpenSegmentShare.most(ofFiles: limit)) / 2)
-    }
+    /// How many clients' connections fit: each may need a connection to an origin, and a file for what comes by it, as well,
+    /// and some segments stay open a moment longer.
+    static var connections: Int { OpenFiles.connections(of: current) }
 
     private static var current: Int {
         var limit = rlimit()

@@ -79,6 +79,23 @@ struct NodesTests {
         #expect(try await fixture.stored(versions: [newer.media]) == [0..<Self.length])
     }
 
+    @Test("An origin that gives no second answer beside a first is not waited for", arguments: [date, nil])
+    func oneAnswerAtATime(date: String?) async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: Self.length, lastModified: date))
+        let vault = try await fixture.openHasty(stall: .seconds(20))
+        #expect(try await fixture.read(vault, .closed(first: 0, last: 99_999)) == 0..<100_000)
+        let newer = ScriptedResource(seed: 2, length: Self.length, entityTag: "\"v2\"", lastModified: date)
+        fixture.origin.answer { request in
+            var answer = newer.answer(to: request)
+            if request.range == "bytes=0-0" { answer.before = [.hold(Gate())] }
+            return answer
+        }
+        let seek = await fixture.receive(vault, .from(500_000), versions: [newer.media])
+        #expect(seek.bytes == 500_000..<Self.length && seek.error == nil)
+        #expect(fixture.ranges.contains("bytes=0-0"), "the premise: it was asked again")
+        await vault.close()
+    }
+
     @Test("A later date, or another length, is another version still where tags say nothing")
     func laterVersion() async throws {
         let fixture = try await fixture(Self.namings[0])

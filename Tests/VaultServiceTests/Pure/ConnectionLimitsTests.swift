@@ -1,5 +1,5 @@
-import MediaVault
 import Testing
+import VaultModel
 
 @testable import VaultService
 
@@ -34,8 +34,9 @@ struct ConnectionLimitsTests {
     @Test(
         "Beside the connections there is room for files, origins and segments that stay open", arguments: [64, 256, 1024, 4096])
     func descriptors(limit: Int) {
-        let connections = DescriptorLimit.connections(of: limit)
-        let segments = OpenSegmentShare.most(ofFiles: limit)
-        #expect(connections >= 4 && segments > 0 && 2 * connections + segments + 40 <= limit)
+        let connections = OpenFiles.connections(of: limit)
+        let segments = OpenFiles.segments(of: limit)
+        // A client, its origin, and the file that takes what comes.
+        #expect(connections >= 4 && segments > 0 && 3 * connections + segments + 40 <= limit)
     }
 }
