@@ -65,6 +65,54 @@ struct LimitTests {
         await vault.close()
     }
 
+    @Test("Where the settings let downloads go, a size that pruning names may cost them, too; and it can say otherwise")
+    func pruningAsSet() async throws {
+        let fixture = try await RoomFixture()
+        let vault = try await Self.filled(fixture)
+        try await vault.setLimits(RoomLimits(evictsDownloads: true))
+        let refusal = await #expect(throws: VaultError.self) {
+            try await vault.prune(RoomLimits(maxSize: 5, evictsDownloads: false))
+        }
+        #expect(refusal?.code == .invalidArgument)
+        try await Self.expectWhole(fixture, vault)
+        #expect(try await vault.prune(RoomLimits(maxSize: 5)).used == 0)
+        await vault.close()
+    }
+
+    @Test("What is to be left free on the disk costs no download, though it may go for the size")
+    func freeSpace() async throws {
+        let fixture = try await RoomFixture()
+        fixture.disk.claimFree(1 << 30)
+        let limits = RoomLimits(minFree: 1 << 20, evictsDownloads: true)
+        let vault = try await fixture.open(limits)
+        for film in UInt64(1)...2 { try await fixture.download(vault, film, Self.length) }
+        try await fixture.play(vault, 3, Self.length)
+        #expect(try await fixture.held(vault, 3, Self.length) == Self.length)
+        fixture.disk.claimFree(0)
+        #expect(try await vault.prune(isRehearsal: true).resources == 1)
+        #expect(try await vault.prune().resources == 1)
+        // Nor does what wants to be stored now.
+        try await fixture.play(vault, 4, Self.length)
+        #expect(try await fixture.held(vault, 3, Self.length) ?? 0 == 0)
+        try await Self.expectWhole(fixture, vault)
+        await vault.close()
+    }
+
+    @Test("A limit is out of reach by what files take of the disk, not by their bytes alone")
+    func diskUnits() async throws {
+        let fixture = try await RoomFixture()
+        let vault = try await fixture.open()
+        for film in UInt64(1)...3 { try await fixture.download(vault, film, 1000) }
+        let used = try await vault.status().used
+        try #require(used == 3 * SegmentDescription.diskUnit)
+        let refusal = await #expect(throws: VaultError.self) {
+            try await vault.setLimits(RoomLimits(maxSize: used - 1))
+        }
+        #expect(refusal?.code == .invalidArgument)
+        try await vault.setLimits(RoomLimits(maxSize: used))
+        await vault.close()
+    }
+
     @Test("A rehearsal tells what would go, and nothing goes")
     func rehearsal() async throws {
         let fixture = try await RoomFixture()
@@ -182,6 +230,28 @@ struct LimitTests {
         #expect(vault.held(reference, range: range, atMost: 4096) != nil)
         fixture.clock.advance(by: 61)
         #expect(vault.held(reference, range: range, atMost: 4096) == nil)
+        await vault.close()
+    }
+
+    @Test("What is given without waiting counts as read in the hour of the vault's own clock")
+    func visits() async throws {
+        let fixture = try await FreshFixture(cacheControl: "max-age=100000")
+        let vault = try await fixture.filled()
+        let reference = MediaReference(fixture.url)
+        let id = try await vault.name(reference).id
+        let range = RequestedRange.closed(first: 0, last: 999)
+        _ = try await fixture.vault.read(vault, range)
+        for _ in 0..<2 {
+            fixture.clock.advance(by: 3600)
+            let held = try #require(vault.held(reference, range: range, atMost: 4096))
+            let isGiven = unsafe withUnsafeTemporaryAllocation(byteCount: held.count, alignment: 1) {
+                unsafe held.open(into: $0)
+            }
+            try #require(isGiven)
+            await vault.keepUp(now: .now)
+            let hour = fixture.clock.now - fixture.clock.now % 3600
+            #expect(try vault.store.index.candidate(id)?.accessed == hour)
+        }
         await vault.close()
     }
 }

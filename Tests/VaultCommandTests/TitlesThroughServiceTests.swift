@@ -81,6 +81,21 @@ struct TitlesThroughServiceTests {
         _ = service
     }
 
+    @Test("What goes to make room for a fetch is said once; without need nothing goes, and nothing is said")
+    func evicted() async throws {
+        try await served.lab.run("cat", served.url)
+        let other = served.origin.url("/other.mp4").absoluteString
+        let easy = try await served.lab.run("fetch", other, "--max-size", "10MiB")
+        #expect(easy.status == 0 && !easy.errors.contains { $0.contains("evicted") }, "\(easy.errors)")
+        let third = served.origin.url("/third.mp4").absoluteString
+        let tight = try await served.lab.run("fetch", third, "--max-size", "2500kB")
+        #expect(tight.status == 0, "\(tight.errors)")
+        let told = tight.errors.filter { $0.contains("evicted to make room") }
+        #expect(told.count == 1 && told.allSatisfy { $0.contains("1.0 MB") }, "\(tight.errors)")
+        #expect(try await served.lab.run("info", served.url).status == 6)
+        #expect(try await served.lab.info(other).bytes == ServedLab.length)
+    }
+
     @Test("Settings are set and read through the service or without it, and last (C16, X9)", arguments: [true, false])
     func settings(isServed: Bool) async throws {
         let service = isServed ? try await served.serve() : nil

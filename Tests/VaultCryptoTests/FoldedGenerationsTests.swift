@@ -120,6 +120,28 @@ struct FoldedGenerationsTests {
         #expect(try change(keyring, &file) { try $0.addGeneration(now: 1) } == 8193)
     }
 
+    @Test("A number of a range is not given again, though every entry is below it")
+    func numbers() throws {
+        let fixture = try KeyringFixture().rewritten { document, _ in
+            document.retired = [.init(first: 2, last: 9, backups: 0)]
+        }
+        let keyring = try fixture.unlock()
+        var file = fixture.file
+        #expect(try change(keyring, &file) { try $0.addGeneration(now: 1) } == 10)
+    }
+
+    @Test("A range tells of the most backups that hold one of its keys")
+    func backups() throws {
+        let fixture = try KeyringFixture()
+        var file = fixture.file
+        try change(try fixture.unlock(), &file) { edit in
+            for number in 2...200 { #expect(try edit.addGeneration(now: 1) == number) }
+            edit.document.generations[4].backups = 3
+            for number in 1..<200 { try edit.retireGeneration(number) }
+        }
+        #expect(try KeyringReader.unauthenticated(file).retired.map(\.backups) == [3])
+    }
+
     @Test("A range keeps members that this version does not know")
     func unknown() throws {
         let fixture = try KeyringFixture().rewritten { document, _ in

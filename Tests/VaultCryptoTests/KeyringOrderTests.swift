@@ -82,6 +82,21 @@ struct KeyringOrderTests {
         return KeyringFixture(file: written)
     }
 
+    @Test("A slot that was added or replaced by a secret at hand is known to open, and may be the one that stays")
+    func proofs() throws {
+        let two = try carriedOut(adding())
+        #expect(try keyring.orderRemoval(of: 1, in: two.file).act == .remove)
+        // Who has not seen the second one's secret cannot say that it opens.
+        let another = try fixture.unlock()
+        let refusal = #expect(throws: VaultError.self) { try another.orderRemoval(of: 1, in: two.file) }
+        #expect(refusal?.code == .inUse)
+        let order = try another.orderReplacement(
+            of: 2, in: two.file, label: nil, method: .keyFile,
+            secret: .key(SecretKey(Array(repeating: 0x5A, count: 32))), cost: nil)
+        let changed = try carriedOut(order, on: two.file)
+        #expect(try another.orderRemoval(of: 1, in: changed.file).act == .remove)
+    }
+
     @Test("There are sixteen slots at most, and each opens")
     func most() throws {
         var file = fixture.file

@@ -68,6 +68,46 @@ struct KeyringReadBackTests {
         }
     }
 
+    @Test("Nor is a backup, a file in which an order is carried out, or one that keeps another's slots")
+    func largeFiles() throws {
+        let fixture = try KeyringFixture()
+        let keyring = try fixture.unlock()
+        let base = try fixture.rewritten { document, _ in document.rest["later"] = .string("") }
+        // Ten bytes are left, and a slot takes more.
+        let text = String(repeating: "x", count: KeyringDocument.mostBytes - base.file.count - 10)
+        let large = try fixture.rewritten { document, _ in document.rest["later"] = .string(text) }
+        #expect(large.trouble() == nil)
+        let own = Array(repeating: UInt8(9), count: 32)
+        let added = try keyring.orderSlot(
+            in: fixture.file, label: "", method: .keyFile, secret: .key(SecretKey(own)), cost: nil)
+        let replaced = try keyring.orderReplacement(
+            of: 1, in: fixture.file, label: nil, method: .keyFile, secret: .key(SecretKey(own)), cost: nil)
+        let other = try keyring.carryingOut(replaced, in: fixture.file)
+        let writers: [(String, ([UInt8]) throws -> [UInt8])] = [
+            (
+                "backup",
+                {
+                    try keyring.backup(
+                        of: $0, label: "", secret: .passphrase(normalizing: SecretBytes(Array("word".utf8))),
+                        cost: KeyringFixture.cheapCost())
+                }
+            ),
+            ("order", { try keyring.carryingOut(added, in: $0) }),
+            (
+                "slots",
+                {
+                    try keyring.keepingSlots(
+                        of: other, in: $0, openedBy: .key(SecretKey(KeyringFixture.keyBytes)))
+                }
+            ),
+        ]
+        for (name, write) in writers {
+            #expect(try !write(base.file).isEmpty, "\(name)")
+            let refusal = #expect(throws: VaultError.self, "\(name)") { try write(large.file) }
+            #expect(refusal?.code == .storage, "\(name)")
+        }
+    }
+
     @Test("No number is cut to fit what is authenticated", arguments: [-1, 1 << 32, (1 << 32) + 1, .max] as [Int64])
     func numbers(_ number: Int64) throws {
         let fixture = try KeyringFixture()

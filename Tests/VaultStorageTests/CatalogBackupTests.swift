@@ -76,6 +76,21 @@ struct CatalogBackupTests {
         try store.close()
     }
 
+    @Test("A change is in the backup ten minutes later at the latest, whatever the wall clock says", arguments: [-1, 0, 1])
+    func intervals(years: Int64) throws {
+        let (vault, clock) = (try TemporaryVault(), TestClock())
+        let store = try vault.open(now: { clock.now })
+        let start = ContinuousClock.now
+        try store.backUpCatalog(now: start)
+        clock.advance(by: years * 365 * 86_400)
+        _ = try store.addMedia("film", length: 100)
+        try store.backUpCatalogIfDue(now: start + .seconds(599))
+        #expect(try Self.resourceCount(Self.backup(of: vault)) == 0)
+        try store.backUpCatalogIfDue(now: start + .seconds(600))
+        #expect(try Self.resourceCount(Self.backup(of: vault)) == 1)
+        try store.close()
+    }
+
     private static func expectSameRows(_ vault: TemporaryVault) throws {
         let index = try vault.open(.reader).index
         let backup = try open(backup(of: vault))

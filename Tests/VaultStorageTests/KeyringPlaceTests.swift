@@ -156,6 +156,17 @@ struct KeyringPlaceTests {
         #expect(try PosixFileSystem().names(in: folder.path) == ["keyring.json"])
     }
 
+    @Test("Another's keyring that is half written beside it stays as it is")
+    func halfWritten() throws {
+        for name in ["keyring.json.part", "keyring.json.0123456789abcdef.part"] { try write([1, 2, 3], name) }
+        let file = try TestKeyring.file()
+        try KeyringFile.make(file, at: path)
+        #expect(try KeyringFile.read(path) == file)
+        let others = try PosixFileSystem().names(in: folder.path).filter { $0 != "keyring.json" }
+        #expect(others.count == 2)
+        for name in others { #expect(try PosixFileSystem().contents(of: folder.path + "/" + name) == [1, 2, 3]) }
+    }
+
     @Test("Who reads while others take the keyring's place gets one of them whole, and no zeros")
     func readWhileReplaced() throws {
         let files = try [TestKeyring.file(), TestKeyring.file()]

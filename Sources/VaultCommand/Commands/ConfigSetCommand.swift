@@ -9,7 +9,7 @@ struct ConfigSetCommand: AsyncParsableCommand {
     var key: ConfigKey
 
     @Argument(help: ArgumentHelp("What it is to be.", valueName: "value"))
-    var values: [String]
+    var values: [String] = []
 
     @OptionGroup var edit: SettingEdit
 

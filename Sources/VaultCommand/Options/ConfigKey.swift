@@ -24,8 +24,8 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         ignore-query NAME,… [--host HOST]: query items that name nothing: a token, an expiry.
         map-host HOST OTHER: what lies at HOST is named as what lies at OTHER: mirrors of one site.
         allow-host HOST…: private hosts that redirects and playlists may lead to.
-        ignore-etag HOST…: hosts whose entity tags say nothing: their nodes give the same bytes different ones.
-        immutable HOST…: hosts whose content never changes, though they send neither entity tag nor date.
+        ignore-etag HOST… or --host HOST: hosts whose entity tags say nothing: nodes give the same bytes different ones.
+        immutable HOST… or --host HOST: hosts whose content never changes, though they send neither entity tag nor date.
         mode MODE: what is asked of origins, and what is kept: online, prefer-vault, offline, no-store; see mode --help.
         """
 
@@ -61,15 +61,16 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
             guard ["yes", "no"].contains(answer) else { throw UsageError("\(rawValue) is yes or no") }
             change.evictDownloads = answer == "yes"
         case .ignoreQuery:
+            guard !values.isEmpty else { throw UsageError("name the query items that ignore-query is about") }
             change.ignoreQuery = [
                 host ?? SettingsDocument.everyHost: values.flatMap { $0.split(separator: ",").map(String.init) }
             ]
         case .mapHost:
             guard values.count == 2 else { throw UsageError("map-host is two hosts: the one, and what it is named as") }
             change.mapHost = [values[0]: values[1]]
-        case .allowHost: change.allowHost = Dictionary(values.map { ($0, true) }) { $1 }
-        case .ignoreEtag: change.ignoreEtag = Dictionary(values.map { ($0, true) }) { $1 }
-        case .immutable: change.immutable = Dictionary(values.map { ($0, true) }) { $1 }
+        case .allowHost: change.allowHost = try hosts(values, host, are: true)
+        case .ignoreEtag: change.ignoreEtag = try hosts(values, host, are: true)
+        case .immutable: change.immutable = try hosts(values, host, are: true)
         case .mode: change.mode = try NamedMode(single(values)).description
         }
         return change
@@ -86,9 +87,9 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .evictDownloads: change.evictDownloads = false
         case .ignoreQuery: change.ignoreQuery = [host ?? SettingsDocument.everyHost: nil as [String]?]
         case .mapHost: change.mapHost = Dictionary(try some(values).map { ($0, nil as String?) }) { $1 }
-        case .allowHost: change.allowHost = Dictionary(try some(values).map { ($0, false) }) { $1 }
-        case .ignoreEtag: change.ignoreEtag = Dictionary(try some(values).map { ($0, false) }) { $1 }
-        case .immutable: change.immutable = Dictionary(try some(values).map { ($0, false) }) { $1 }
+        case .allowHost: change.allowHost = try hosts(values, host, are: false)
+        case .ignoreEtag: change.ignoreEtag = try hosts(values, host, are: false)
+        case .immutable: change.immutable = try hosts(values, host, are: false)
         case .mode: change.mode = NamedMode(nil).description
         }
         guard hasValues || values.isEmpty else {
@@ -101,7 +102,14 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     private var hasValues: Bool { [.mapHost, .allowHost, .ignoreEtag, .immutable].contains(self) }
 
     private func check(_ host: String?) throws {
-        guard host == nil || self == .ignoreQuery else { throw UsageError("--host goes with ignore-query alone") }
+        guard host == nil || [.ignoreQuery, .allowHost, .ignoreEtag, .immutable].contains(self) else {
+            throw UsageError("--host goes with ignore-query, allow-host, ignore-etag and immutable alone")
+        }
+    }
+
+    /// The hosts that are named, as values or by `--host`, each with what is to be so of it.
+    private func hosts(_ values: [String], _ host: String?, are isListed: Bool) throws -> [String: Bool] {
+        Dictionary(try some(values + (host.map { [$0] } ?? [])).map { ($0, isListed) }) { $1 }
     }
 
     private func single(_ values: [String]) throws -> String {
@@ -110,7 +118,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     }
 
     private func some(_ values: [String]) throws -> [String] {
-        guard !values.isEmpty else { throw UsageError("name the host whose \(rawValue) is taken back") }
+        guard !values.isEmpty else { throw UsageError("name the host that \(rawValue) is about") }
         return values
     }
 }

@@ -3,7 +3,9 @@ import VaultService
 
 /// What every change of a setting is given beside the setting, and how it is carried out.
 struct SettingEdit: ParsableArguments {
-    @Option(help: ArgumentHelp("The host that ignore-query is for (default: every host).", valueName: "host"))
+    @Option(
+        help: ArgumentHelp(
+            "The host that ignore-query is for (default: every host), or one for a list of hosts.", valueName: "host"))
     var host: String?
 
     @OptionGroup var access: VaultAccess

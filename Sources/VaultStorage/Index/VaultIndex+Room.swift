@@ -4,16 +4,20 @@ package import VaultModel
 
 // Counting what lies there, and letting go of it.
 extension VaultIndex {
+    /// What a segment's file takes on the disk, as its row tells.
+    private static let diskBytes = """
+        ((\(SegmentDescription.headerByteCount) + segment.length + \(SegmentDescription.tagByteCount)
+            * ((segment.length + segment.blockSize - 1) / segment.blockSize)
+            + \(SegmentDescription.diskUnit - 1)) / \(SegmentDescription.diskUnit) * \(SegmentDescription.diskUnit))
+        """
+
     /// What the files of all segments, or of one, take on the disk, as their rows tell.
     package func fileBytes(of segment: SegmentID? = nil) throws -> Int64 {
-        let unit = SegmentDescription.diskUnit
-        return try read { db in
+        try read { db in
             let total = try Double.fetchOne(
                 db,
                 sql: """
-                    SELECT total((\(SegmentDescription.headerByteCount) + length
-                        + \(SegmentDescription.tagByteCount) * ((length + blockSize - 1) / blockSize)
-                        + \(unit - 1)) / \(unit) * \(unit)) FROM segment
+                    SELECT total(\(Self.diskBytes)) FROM segment
                     WHERE \(PlainColumn.isSegment) \(segment == nil ? "" : "AND id = ?")
                     """, arguments: segment.map { [$0.data] } ?? [])
             // Exact up to 2^53; a damaged row counts as nothing.
@@ -54,19 +58,16 @@ extension VaultIndex {
         }
     }
 
-    /// The bytes of files that no limit of size touches.
+    /// What files take on the disk that no limit of size touches.
     package func keptFileBytes(evicting classes: Set<ResourceClass>) throws -> Int64 {
         let kept = [ResourceClass.pinned, .download].filter { !classes.contains($0) }.map { "'\($0.rawValue)'" }
         return try read { db in
             let total = try Double.fetchOne(
                 db,
                 sql: """
-                    SELECT total(\(SegmentDescription.headerByteCount) + segment.length
-                        + \(SegmentDescription.tagByteCount)
-                        * ((segment.length + segment.blockSize - 1) / segment.blockSize))
-                    FROM segment JOIN representation ON representation.id = segment.representation
+                    SELECT total(\(Self.diskBytes)) FROM segment JOIN representation ON representation.id = segment.representation
                     JOIN resource ON resource.id = representation.resource
-                    WHERE resource.class IN (\(kept.joined(separator: ",")))
+                    WHERE \(PlainColumn.isSegment) AND resource.class IN (\(kept.joined(separator: ",")))
                     """)
             return Int64(exactly: (total ?? 0).rounded()) ?? 0
         }

@@ -62,6 +62,34 @@ struct APITests {
         }
     }
 
+    @Test("Hosts whose tags say nothing, or whose content stays, are named and taken back one by one, and it lasts")
+    func hostSettings() async throws {
+        let test = try await TestVault()
+        try await RunningService.run(over: test, hasControl: true) { service in
+            func change(_ body: String, status: Int = 200) async throws -> SettingsDocument {
+                let answer = try await service.control("PATCH", "/api/v1/settings", body: body)
+                try fits(answer, status == 200 ? "Settings" : "Problem", status: status)
+                return try JSONText.read(from: try await service.control("GET", "/api/v1/settings").body)
+            }
+            var told = try await change(#"{"ignoreEtag":{"B.example":true,"a.example":true}}"#)
+            #expect(told.ignoreEtag == ["a.example", "b.example"] && told.immutable == [])
+            told = try await change(#"{"immutable":{"c.example":true},"ignoreEtag":{"a.example":false}}"#)
+            #expect(told.ignoreEtag == ["b.example"] && told.immutable == ["c.example"])
+            for (member, host) in [("ignoreEtag", "b.example"), ("immutable", "c.example")] {
+                for body in [#"{"\#(member)":{"no host":true}}"#, #"{"\#(member)":["\#(host)"]}"#] {
+                    #expect(try await change(body, status: 400) == told, "\(body)")
+                }
+            }
+            let policy = try await service.vault.keyPolicy()
+            #expect(policy.ignoresEntityTag(of: "B.example") && !policy.ignoresEntityTag(of: "a.example"))
+            #expect(policy.isImmutable(host: "c.example"))
+        }
+        let vault = try await test.open()
+        #expect(try await vault.keyPolicy().ignoreEntityTag == ["b.example"])
+        #expect(try await vault.keyPolicy().immutable == ["c.example"])
+        await vault.close()
+    }
+
     @Test("What is sealed anew and what is shredded is told as it is described, and leaves receipts")
     func forgetting() async throws {
         try await serving { service, url in

@@ -73,4 +73,25 @@ struct LogTests {
         let notices = recorder.lines.filter { $0.level == .notice }
         #expect(notices.count { $0.text.contains("stored again") } == 1)
     }
+
+    @Test("What made room is one notice, with its bytes")
+    func evictions() async throws {
+        let film = ScriptedResource(length: 400_000)
+        let origin = try ScriptedOrigin(film)
+        defer { origin.stop() }
+        let recorder = LogRecorder()
+        let limits = RoomLimits(maxSize: 1_000_000)
+        try await RunningService.run(over: try await TestVault(), logger: recorder.logger, limits: limits) { service in
+            for number in 0..<6 {
+                let url = origin.url("/\(number).mp4?token=secret")
+                #expect(try await service.ask("GET", url)?.body.count == 400_000)
+            }
+            while !recorder.lines.contains(where: { $0.text.contains("media was evicted") }) {
+                try await Task.sleep(for: .milliseconds(50))
+            }
+        }
+        let told = recorder.lines.filter { $0.text.contains("media was evicted") }
+        #expect(told.count == 1 && told.allSatisfy { $0.level == .notice && $0.text.contains("bytes") }, "\(told)")
+        #expect(recorder.lines.allSatisfy { !$0.text.contains("secret") })
+    }
 }

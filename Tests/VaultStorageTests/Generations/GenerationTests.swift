@@ -74,7 +74,7 @@ struct GenerationTests {
         #expect(try Traces.count(of: old, below: vault.folder) == 0)
     }
 
-    @Test("An index that was put aside, and its log, go before a generation does, wherever a retirement breaks off")
+    @Test("Copies of the index that were put aside or half made go before a generation does, wherever that breaks off")
     func putAside() throws {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem()
@@ -85,7 +85,10 @@ struct GenerationTests {
         var rewrap = try store.rewrap()
         while try rewrap.step() {}
         try store.finishRewrap()
-        let copies = ["index.sqlite.damaged", "index.sqlite.damaged-wal"].map { vault.folder + "/" + $0 }
+        let copies = [
+            "index.sqlite.damaged", "index.sqlite.damaged-wal", "index.sqlite.new", "index.sqlite.new-wal",
+            "index.sqlite.new-shm", "catalog.backup.new",
+        ].map { vault.folder + "/" + $0 }
         for copy in copies { try disk.create(copy).write([1], at: 0) }
         // Where one cannot be removed, the key that it needs stays.
         for copy in copies {
@@ -116,6 +119,26 @@ struct GenerationTests {
         while try second.step() {}
         #expect(second.done == second.total && second.unopened == 0)
         #expect(try store.index.keyCount(notWrappedBy: 2).keys == 0)
+    }
+
+    @Test("A generation that was retired long ago, and is told of in a range, stays so; one that never was is refused")
+    func folded() throws {
+        let vault = try TemporaryVault()
+        let place = vault.keyringPlace()
+        try vault.keyring.change(reading: place.read, writing: place.write) { edit in
+            for number in 1...200 {
+                _ = try edit.addGeneration(now: 1)
+                try edit.retireGeneration(number)
+            }
+        }
+        let store = try vault.open()
+        try #require(store.keyring.foldedGenerations.contains { $0.contains(1) })
+        let revision = store.keyring.revision
+        try store.retire(1, noting: vault.log(of: store))
+        #expect(store.keyring.revision == revision)
+        let refusal = #expect(throws: VaultError.self) { try store.retire(999, noting: vault.log(of: store)) }
+        #expect(refusal?.code == .invalidArgument)
+        try store.close()
     }
 
     @Test("A key that does not open stays, and keeps its generation")
