@@ -33,6 +33,7 @@ struct LoaderStateTests {
             received += 16 << 10
         }
         #expect(received == FetchState.leastWindow)
+        #expect(FetchState.leastWindow == 64 << 10, "a player that tries a place and leaves costs no more")
         _ = state.advance(reader, to: 20_000)
         #expect(state.mayReceive(fetch, now: start) == true)
     }

@@ -163,6 +163,33 @@ struct CarelessHeadTests {
         await vault.close()
     }
 
+    @Test("Held bytes are given long before a silent HEAD is given up, stale ones too", arguments: [false, true])
+    func givenAtOnce(isStale: Bool) async throws {
+        let fixture = try await FreshFixture(ScriptedResource(length: Self.length))
+        let first = try await fixture.open()
+        #expect(try await fixture.vault.read(first, .closed(first: 0, last: 99_999)) == 0..<100_000)
+        await first.close()
+        fixture.origin.answer { [resource = fixture.vault.resource] request in
+            var answer = resource.answer(to: request)
+            answer.before = [.hold(Gate())]
+            return answer
+        }
+        if isStale { fixture.clock.advance(by: 60) }
+        var options = VaultOptions()
+        options.retry.moment = .milliseconds(1)
+        options.retry.shortPatience = .milliseconds(1)
+        options.now = { [clock = fixture.clock] in clock.now }
+        let vault = try await Vault.open(fixture.vault.place, unlock: fixture.vault.unlock, options: options)
+        let reader = try await vault.read(fixture.url)
+        #expect(try await reader.next()?.isEmpty == false && reader.range == 0..<Self.length)
+        #expect(!fixture.vault.ranges.contains("bytes=0-0"), "HEAD is still waited for, beside")
+        // It was asked, and GET is asked in its place when it is given up.
+        await fixture.origin.wait { $0.contains { $0.request.range == "bytes=0-0" } }
+        #expect(fixture.origin.exchanges.contains { $0.request.method == "HEAD" })
+        reader.cancel()
+        await vault.close()
+    }
+
     @Test("A stale title that is partly held is given while its origin is silent; what has changed begins and is not mixed")
     func staleAndChanged() async throws {
         let fixture = try await FreshFixture(ScriptedResource(length: Self.length))
