@@ -133,7 +133,7 @@ import Testing
         #expect(result.status == 0)
         #expect(
             result.text == """
-                {"badBlocks":0,"bytes":1000000,"cut":0,"quarantined":0,"resources":1,"segments":1,"unknown":0,"unknownToBackup":0}
+                {"areSettingsLost":false,"badBlocks":0,"bytes":1000000,"cut":0,"quarantined":0,"resources":1,"segments":1,"unknown":0,"unknownToBackup":0}
 
                 """)
         origin.stop()

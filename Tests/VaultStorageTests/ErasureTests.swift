@@ -232,4 +232,29 @@ struct ErasureTests {
         try owner.close()
         #expect(try traces(of: [ids[0].bytes]) == 0)
     }
+
+    @Test(
+        "Whatever stands in the place of a debt, titles are removed, and erased in the end",
+        arguments: ["NULL", "'x'", "-9223372036854775808", "1e300", "x'ff'"])
+    func damagedDebt(value: String) throws {
+        #expect(try store.remove(ids[0]) == 0 && !store.owesErasure())
+        // Another program's connection: ours changes no schema. One flipped bit makes a NULL where there can be none.
+        let other = try DatabaseQueue(path: vault.folder + "/index.sqlite")
+        try other.writeWithoutTransaction { db in
+            try db.execute(
+                sql: """
+                    DROP TABLE owed; CREATE TABLE owed (what TEXT PRIMARY KEY, number INTEGER) WITHOUT ROWID;
+                    INSERT INTO owed VALUES ('erasure', \(value));
+                    PRAGMA writable_schema = ON;
+                    """)
+            try db.execute(
+                sql: "UPDATE sqlite_master SET sql = ? WHERE name = 'owed'", arguments: [IndexSchema.owed])
+            try db.execute(sql: "PRAGMA writable_schema = RESET")
+        }
+        try other.close()
+        #expect(try store.owesErasure())
+        #expect(try store.remove(ids[1]) == 0)
+        try store.eraseTraces()
+        #expect(try !store.owesErasure() && traces(of: [ids[0].bytes, ids[1].bytes]) == 0)
+    }
 }

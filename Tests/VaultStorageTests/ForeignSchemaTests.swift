@@ -107,6 +107,18 @@ struct ForeignSchemaTests {
         #expect(refusal { _ = try IndexNeeds.read(vault: vault.folder) }?.code == .integrity)
     }
 
+    @Test("A view without an end in the backup holds nobody up who has a sound index made anew", .timeLimit(.minutes(1)))
+    func endlessBackup() throws {
+        try plant(
+            """
+            ALTER TABLE representation RENAME TO aside;
+            CREATE VIEW representation AS WITH RECURSIVE row(id) AS (
+                SELECT 1 UNION ALL SELECT id + 1 FROM row) SELECT id FROM row
+            """, in: backup)
+        #expect(refusal { try rebuild() }?.code == .invalidArgument, "the index is sound")
+        try expectWhole()
+    }
+
     @Test("A foreign index is not read for a restore of the keyring: the backup of the catalog is")
     func needs() throws {
         try plant("CREATE TRIGGER raise AFTER UPDATE ON vault BEGIN SELECT 1; END", in: index)

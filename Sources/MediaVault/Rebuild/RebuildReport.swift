@@ -17,4 +17,6 @@ public struct RebuildReport: Hashable, Codable, Sendable {
     /// Segments of the index that was there that the backup does not know: they are among the quarantined. 0 where that
     /// index did not open.
     public let unknownToBackup: Int
+    /// Whether the settings that the backup had did not open: they are those of a new vault now.
+    public let areSettingsLost: Bool
 }

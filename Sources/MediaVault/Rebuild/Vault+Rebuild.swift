@@ -33,7 +33,7 @@ extension Vault {
             return RebuildReport(
                 resources: counts.resources, segments: counts.segments, bytes: counts.bytes,
                 badBlocks: counts.badBlocks, cut: counts.cut, quarantined: counts.quarantined, unknown: counts.unknown,
-                unknownToBackup: counts.unknownToBackup)
+                unknownToBackup: counts.unknownToBackup, areSettingsLost: counts.areSettingsLost)
         } catch {
             try? await pool.run { rebuild.abandon() }
             throw error

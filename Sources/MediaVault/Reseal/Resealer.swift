@@ -17,6 +17,8 @@ struct Resealer {
     private var width = 2
     /// Segments that were tried, with the blocks that were known to be bad then: nothing else comes of trying again.
     private var tried: [SegmentID: Set<Int>] = [:]
+    /// Segments that were not what their rows had said once. One that is not for the second time never is.
+    private var changed: Set<SegmentID> = []
 
     /// A resource at work: nobody lets go of its loader meanwhile.
     private struct Entry {
@@ -188,7 +190,8 @@ struct Resealer {
         case .damaged:
             tried[task.segment.id] = task.badBlocks
             report.damage += 1
-        case .changed: break
+        case .changed:
+            if !changed.insert(task.segment.id).inserted { tried[task.segment.id] = task.badBlocks }
         case .full(let error): throw error
         case .failed(let error): throw error
         }

@@ -48,6 +48,7 @@ struct IndexRebuildCommand: AsyncParsableCommand {
         if report.unknownToBackup > 0 {
             facts.append(("not in backup", "\(report.unknownToBackup) segments that the old index had"))
         }
+        if report.areSettingsLost { facts.append(("settings", "lost, and those of a new vault: set them again")) }
         return FactSheet.text(facts)
     }
 }

@@ -63,7 +63,9 @@ package struct IndexNeeds: Sendable {
     }
 
     private init(_ db: Database) throws {
-        guard let row = try Row.fetchOne(db, sql: "SELECT * FROM vault"),
+        // Of several rows nobody knows which is this vault's.
+        let rows = try Row.fetchAll(db, sql: "SELECT * FROM vault LIMIT 2")
+        guard rows.count == 1, let row = rows.first,
             let id = VaultID(bytes: Array(try row.column("id") as Data))
         else { throw IndexError.damaged }
         vaultID = id

@@ -29,7 +29,7 @@ extension VaultIndex {
         try db.execute(
             sql: """
                 INSERT INTO owed VALUES ('erasure', 1)
-                ON CONFLICT (what) DO UPDATE SET number = abs(CAST(number AS INTEGER) % 1000000007) + 1
+                ON CONFLICT (what) DO UPDATE SET number = abs(coalesce(CAST(number AS INTEGER), 0) % 1000000007) + 1
                 """)
     }
 
@@ -40,8 +40,9 @@ extension VaultIndex {
     func debt() throws -> Debt? {
         try read { db in
             guard try Self.hasOwed(db) else { return nil }
-            return try Int64.fetchOne(db, sql: "SELECT CAST(number AS INTEGER) FROM owed WHERE what = 'erasure'")
-                .map { Debt(number: $0) }
+            return try Int64.fetchOne(
+                db, sql: "SELECT coalesce(CAST(number AS INTEGER), 0) FROM owed WHERE what = 'erasure'"
+            ).map { Debt(number: $0) }
         }
     }
 
@@ -49,7 +50,7 @@ extension VaultIndex {
     func pay(_ debt: Debt) throws {
         try write { db in
             try db.execute(
-                sql: "DELETE FROM owed WHERE what = 'erasure' AND CAST(number AS INTEGER) = ?",
+                sql: "DELETE FROM owed WHERE what = 'erasure' AND coalesce(CAST(number AS INTEGER), 0) = ?",
                 arguments: [debt.number])
         }
     }

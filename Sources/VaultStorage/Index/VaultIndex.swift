@@ -118,19 +118,10 @@ package final class VaultIndex: Sendable {
     static func check(
         _ db: Database, _ keyring: Keyring, _ statements: [String], optional: [String] = []
     ) throws -> Int {
-        guard try Int.fetchOne(db, sql: "PRAGMA application_id") == IndexSchema.applicationID else {
-            throw VaultError(.noVault, "this is not the index of a vault; name the vault's folder")
-        }
-        guard try Int.fetchOne(db, sql: "PRAGMA user_version") == IndexSchema.version else {
-            throw VaultError(.noVault, "a newer version wrote this vault; use that version")
-        }
-        try SchemaCheck.require(statements, optional: optional, db)
-        guard let row = try Row.fetchOne(db, sql: "SELECT id, keyringRevision, locator FROM vault") else {
-            throw VaultError(.integrity, "the index has lost its first row; make it anew with index rebuild")
-        }
-        guard (try row.column("id") as Data) == keyring.vaultID.data else {
-            throw VaultError(
-                .foreignKeyring, "the keyring belongs to another vault; name the one this vault was made with")
+        try requireKind(db, statements, optional: optional)
+        let row = try ownRow(db, keyring)
+        guard try Int.fetchOne(db, sql: "SELECT count(*) FROM vault") == 1 else {
+            throw VaultError(.integrity, "the index has another vault's row, too; make it anew with index rebuild")
         }
         let revision: Int64 = try row.column("keyringRevision", in: PlainColumn.revisions)
         guard revision <= keyring.revision + IndexNeeds.farthestRevision else {
@@ -143,6 +134,29 @@ package final class VaultIndex: Sendable {
                 .olderKeyring, "the keyring is older than the one this vault was last used with; use the newer one")
         }
         return try row.column("locator", in: PlainColumn.numbers)
+    }
+
+    /// Checks that a database is a vault's index or its backup, and has its schema.
+    static func requireKind(_ db: Database, _ statements: [String], optional: [String] = []) throws {
+        guard try Int.fetchOne(db, sql: "PRAGMA application_id") == IndexSchema.applicationID else {
+            throw VaultError(.noVault, "this is not the index of a vault; name the vault's folder")
+        }
+        guard try Int.fetchOne(db, sql: "PRAGMA user_version") == IndexSchema.version else {
+            throw VaultError(.noVault, "a newer version wrote this vault; use that version")
+        }
+        try SchemaCheck.require(statements, optional: optional, db)
+    }
+
+    /// The row of the keyring's vault.
+    static func ownRow(_ db: Database, _ keyring: Keyring) throws -> Row {
+        let row = try Row.fetchOne(
+            db, sql: "SELECT keyringRevision, locator FROM vault WHERE id = ?", arguments: [keyring.vaultID.data])
+        if let row { return row }
+        guard try Int.fetchOne(db, sql: "SELECT count(*) FROM vault") ?? 0 > 0 else {
+            throw VaultError(.integrity, "the index has lost its first row; make it anew with index rebuild")
+        }
+        throw VaultError(
+            .foreignKeyring, "the keyring belongs to another vault; name the one this vault was made with")
     }
 
     /// Writes down how new the keyring is: an older one opens the vault no more.

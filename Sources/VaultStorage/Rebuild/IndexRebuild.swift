@@ -24,6 +24,8 @@ package final class IndexRebuild: Sendable {
         /// Segments of the index that was there of which the backup does not know what they are; 0 where that index did
         /// not open.
         package var unknownToBackup = 0
+        /// Whether the backup's settings did not open: the index has those of a new vault.
+        package var areSettingsLost = false
     }
 
     /// What is to be done to files once the new index is in its place.
@@ -73,17 +75,16 @@ package final class IndexRebuild: Sendable {
                 "the index of \(folder) is sound, and one made again could only know less: catalog.backup does not know "
                     + "\(unknown) of its segments, which would be moved to quarantine; use --force to do it all the same")
         }
-        let index: VaultIndex
         do throws(FileFailure) {
             for suffix in ["", "-wal", "-shm"] { try fileSystem.remove(path + ".new" + suffix) }
             _ = try fileSystem.create(path + ".new")
         } catch {
             throw error.vaultError("a new index cannot be made")
         }
-        index = try VaultIndex.restore(at: path + ".new", from: backup, keyring: keyring)
+        let (index, areSettingsLost) = try VaultIndex.restore(at: path + ".new", from: backup, keyring: keyring)
         self.folder = folder
         self.fileSystem = fileSystem
-        counts.withLock { $0.unknownToBackup = unknown }
+        counts.withLock { ($0.unknownToBackup, $0.areSettingsLost) = (unknown, areSettingsLost) }
         store = VaultStore(
             folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: lock, now: now)
     }

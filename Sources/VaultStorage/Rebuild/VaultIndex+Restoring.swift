@@ -7,8 +7,13 @@ extension VaultIndex {
     /// Makes an index out of a catalog backup: its rows, and no segments. The file at `path` must be there and empty.
     ///
     /// What is written until it is closed is not synced: it is not in use, and is synced as a whole before it is.
-    static func restore(at path: String, from backup: String, keyring: Keyring) throws -> VaultIndex {
+    ///
+    /// - Returns: the index, and whether the backup's settings did not open: then it has those of a new vault.
+    static func restore(
+        at path: String, from backup: String, keyring: Keyring
+    ) throws -> (index: VaultIndex, areSettingsLost: Bool) {
         try requireBackup(backup, keyring)
+        var areSettingsLost = false
         try IndexError.translating {
             var configuration = configuration(readOnly: false)
             configuration.journalMode = .wal
@@ -21,6 +26,7 @@ extension VaultIndex {
                         IndexSchema.catalog, of: "backup", db)
                     try db.execute(sql: "PRAGMA application_id = \(IndexSchema.applicationID)")
                     for statement in IndexSchema.all { try db.execute(sql: statement) }
+                    areSettingsLost = try copyVault(keyring, db)
                     try copyRows(keyring, now: WallClock.now(), db)
                     try db.execute(sql: "PRAGMA user_version = \(IndexSchema.version)")
                     return .commit
@@ -33,7 +39,44 @@ extension VaultIndex {
         try IndexError.translating {
             try index.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = OFF") }
         }
-        return index
+        return (index, areSettingsLost)
+    }
+
+    /// Copies the vault's own row. What it says that cannot be is set right, for nothing would open by it: the keyring
+    /// knows how new it is and which names it can make.
+    ///
+    /// - Returns: whether the settings do not open: then they are those of a new vault.
+    private static func copyVault(_ keyring: Keyring, _ db: Database) throws -> Bool {
+        let id = keyring.vaultID
+        let own = try Row.fetchOne(db, sql: "SELECT * FROM backup.vault WHERE id = ?", arguments: [id.data])
+        guard let row = own else { throw IndexError.damaged }
+        let revision = try? row.column("keyringRevision", in: PlainColumn.revisions)
+        let isPossible = revision.map { $0 <= keyring.revision + IndexNeeds.farthestRevision } ?? false
+        let stated = (try? row.column("locator", in: PlainColumn.numbers)).flatMap { number in
+            keyring.locators.first { $0 == number }
+        }
+        let sealed: Data? = try? row.column("settings")
+        let candidates = [stated].compactMap(\.self) + keyring.locators.reversed()
+        let opening = try candidates.first { try opens(sealed, locator: $0, keyring) }
+        let locator = opening ?? stated ?? keyring.newestLocator
+        var settings = sealed
+        if opening == nil {
+            guard let key = try keyring.indexKey(locator: locator) else { throw IndexError.damaged }
+            settings = try SealedDocument.seal(
+                VaultSettings().object, key: key.secret, associatedData: settingsData(id)
+            ).data
+        }
+        try db.execute(
+            sql: "INSERT INTO main.vault VALUES (?, ?, ?, ?)",
+            arguments: [id.data, isPossible ? revision : keyring.revision, locator, settings])
+        return opening == nil
+    }
+
+    private static func opens(_ settings: Data?, locator: Int, _ keyring: Keyring) throws -> Bool {
+        guard let settings, let key = try keyring.indexKey(locator: locator) else { return false }
+        return SealedDocument.open(
+            Array(settings), key: key.secret, associatedData: settingsData(keyring.vaultID)
+        ).flatMap { VaultSettings($0) } != nil
     }
 
     /// Copies what can be right. A class, an hour or a state that cannot be is set right: it says nothing of a key. A row
@@ -41,7 +84,6 @@ extension VaultIndex {
     private static func copyRows(_ keyring: Keyring, now: Int64, _ db: Database) throws {
         try db.execute(
             sql: """
-                INSERT INTO main.vault SELECT * FROM backup.vault;
                 INSERT INTO main.generation
                     SELECT number, CASE WHEN state = 'retiring' THEN state ELSE 'active' END FROM backup.generation
                     WHERE \(PlainColumn.isWithin(PlainColumn.numbers, "number"));
@@ -75,6 +117,9 @@ extension VaultIndex {
                 """)
     }
 
+    /// So many values that are missing are looked past: behind more, damage to the file could hide.
+    private static let mostFaults = 100_000
+
     private static func requireBackup(_ path: String, _ keyring: Keyring) throws {
         for suffix in ["", "-wal", "-shm", "-journal"] { try PlainFile.require(path + suffix) }
         do {
@@ -82,12 +127,14 @@ extension VaultIndex {
                 let database = try DatabaseQueue(path: path, configuration: configuration(readOnly: true))
                 defer { try? database.close() }
                 try database.read { db in
-                    _ = try check(db, keyring, IndexSchema.catalog)
-                    // Rows that say what cannot be are left out one by one.
+                    try requireKind(db, IndexSchema.catalog)
+                    _ = try ownRow(db, keyring)
+                    // Rows that say what cannot be are left out one by one, or set right.
                     try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
-                    guard try String.fetchOne(db, sql: "PRAGMA quick_check(1)") == "ok" else {
-                        throw IndexError.damaged
-                    }
+                    let faults = try String.fetchAll(db, sql: "PRAGMA quick_check(\(mostFaults))")
+                    guard faults.count < mostFaults,
+                        faults.allSatisfy({ $0 == "ok" || $0.hasPrefix("NULL value in ") })
+                    else { throw IndexError.damaged }
                 }
             }
         } catch let error as VaultError where [.integrity, .noVault].contains(error.code) {
@@ -121,6 +168,8 @@ extension VaultIndex {
             try database.writeWithoutTransaction { db in
                 try db.execute(sql: "ATTACH DATABASE ? AS backup", arguments: [backup])
                 defer { try? db.execute(sql: "DETACH DATABASE backup") }
+                // A view in the place of a table would be asked for ever.
+                try SchemaCheck.require(IndexSchema.catalog, of: "backup", db)
                 return try Int.fetchOne(
                     db,
                     sql: "SELECT count(*) FROM segment WHERE representation NOT IN (SELECT id FROM backup.representation)"

@@ -99,7 +99,12 @@ extension VaultIndex {
         try write { db in
             let times = try old.compactMap { segment in
                 try Int64.fetchOne(
-                    db, sql: "SELECT accessed FROM segment WHERE id = ? AND length = ? AND state = 'closed'",
+                    db,
+                    // Whatever stands there, it says nothing of the bytes.
+                    sql: """
+                        SELECT coalesce(CAST(accessed AS INTEGER), 0) FROM segment
+                        WHERE id = ? AND length = ? AND state = 'closed'
+                        """,
                     arguments: [segment.id.data, segment.length])
             }
             guard times.count == old.count, let accessed = times.map(PlainColumn.hour).max() else { return false }

@@ -150,6 +150,64 @@ struct ImpossibleValuesTests {
     }
 
     @Test(
+        "An index that is made anew has a first row that can be, though the backup had none",
+        arguments: PlantedVault.Column.all.filter(\.isOfVault) + [PlantedVault.Column(table: "vault", name: "settings")])
+    func rebuildOfVault(column: PlantedVault.Column) async throws {
+        let template = try await PlantedVault()
+        // So high a revision can be: an older keyring looks like that.
+        let values = column.values.filter { column.name != "keyringRevision" || $0 != "4294967296" }
+        for value in values + (column.name == "locator" ? ["50"] : []) {
+            let planted = try template.copy()
+            try await expectRebuilt(planted, "\(column) = \(value)") { vault in
+                let isTaken = try await planted.plant(column, value, in: vault)
+                #expect(isTaken, "the premise: it was planted")
+            }
+        }
+    }
+
+    @Test("An index that is made anew knows no other vault's row, though the backup had one")
+    func rebuildOfTwoVaults() async throws {
+        let planted = try await PlantedVault()
+        try await expectRebuilt(planted, "two rows") { _ in
+            try await planted.write("INSERT INTO vault SELECT zeroblob(16), 1, 1, settings FROM vault")
+        }
+    }
+
+    /// Changes the index while it is open, so that the backup has the change, and makes it anew.
+    private func expectRebuilt(
+        _ planted: PlantedVault, _ what: Comment, _ plant: (Vault) async throws -> Void
+    ) async throws {
+        let vault = try await planted.open()
+        try await plant(vault)
+        try vault.store.backUpCatalog()
+        await vault.close()
+        do {
+            _ = try await Vault.rebuildIndex(planted.place, unlock: planted.unlock, evenIfSound: true)
+            let rebuilt = try await planted.open()
+            await planted.expect(planted.other, in: rebuilt, what)
+            try await rebuilt.setLimits(RoomLimits(maxSize: 1 << 30))
+            try await rebuilt.remove(planted.removed)
+            let report = try await VaultFixture.report(of: rebuilt.verify())
+            #expect(report.isSound, what)
+            await rebuilt.close()
+        } catch {
+            Issue.record(error, what)
+        }
+    }
+
+    @Test("A limit is judged by the segments that can be", arguments: ["4503599627370496", "9223372036846387199"])
+    func limit(length: String) async throws {
+        let planted = try await PlantedVault()
+        let vault = try await planted.open()
+        try await vault.pin(planted.film)
+        let column = PlantedVault.Column(table: "segment", name: "length")
+        #expect(try await planted.plant(column, length, in: vault))
+        try await vault.setLimits(RoomLimits(maxSize: 1 << 30))
+        #expect(try await vault.prune(RoomLimits(maxSize: 1 << 30)).bytes == 0)
+        await vault.close()
+    }
+
+    @Test(
         "A backup of the keyring is restored beside it",
         arguments: PlantedVault.Column.all.filter { ["vault", "generation", "resourceKey"].contains($0.table) })
     func restore(column: PlantedVault.Column) async throws {

@@ -30,7 +30,7 @@ final class PlantedVault: Sendable {
 
         /// What it cannot hold, and what it can and should not.
         var values: [String] {
-            let ends = ["-9223372036854775808", "9223372036854775807", "'x'"]
+            let ends = ["NULL", "-9223372036854775808", "9223372036854775807", "'x'"]
             switch table {
             case "segment", "badBlock": return ends + ["-1", "4503599627370496", "9223372036846387199", "1e300"]
             default: return ends + ["4294967296", "9007199254740992"]
@@ -127,14 +127,46 @@ final class PlantedVault: Sendable {
         defer { try? queue.close() }
         return try await queue.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
-            do {
-                try db.execute(sql: statement)
-            } catch let error as DatabaseError where error.resultCode == .SQLITE_MISMATCH {
-                // A row id is an integer, whoever writes it.
-                return false
+            return try Self.takingNulls(value == "NULL", db) {
+                do {
+                    try db.execute(sql: statement)
+                } catch let error as DatabaseError where [.SQLITE_MISMATCH, .SQLITE_CONSTRAINT].contains(error.resultCode) {
+                    // A row id is an integer, and a part of a key something, whoever writes it.
+                    return false
+                }
+                return db.changesCount > 0
             }
-            return db.changesCount > 0
         }
+    }
+
+    /// Changes the index as a program would that has no key.
+    func write(_ sql: String) async throws {
+        var configuration = Configuration()
+        configuration.foreignKeysEnabled = false
+        configuration.busyMode = .timeout(5)
+        let queue = try DatabaseQueue(path: place.folder + "/index.sqlite", configuration: configuration)
+        defer { try? queue.close() }
+        try await queue.writeWithoutTransaction { db in try db.execute(sql: sql) }
+    }
+
+    /// Does something while the tables take NULL, as one flipped bit of a row makes it.
+    private static func takingNulls(_ isWanted: Bool, _ db: Database, _ body: () throws -> Bool) throws -> Bool {
+        guard isWanted else { return try body() }
+        let tables = try Row.fetchAll(db, sql: "SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+        func write(_ change: (String) -> String) throws {
+            try db.execute(sql: "PRAGMA writable_schema = ON")
+            for table in tables {
+                try db.execute(
+                    sql: "UPDATE sqlite_master SET sql = ? WHERE name = ?",
+                    arguments: [change(table["sql"]), table["name"] as String])
+            }
+            let version = try Int.fetchOne(db, sql: "PRAGMA schema_version") ?? 0
+            try db.execute(sql: "PRAGMA schema_version = \(version + 1); PRAGMA writable_schema = RESET")
+        }
+        try write { $0.replacingOccurrences(of: " NOT NULL", with: "") }
+        let result = Result(catching: body)
+        try write(\.self)
+        return try result.get()
     }
 
     /// Expects that a title plays whole.
