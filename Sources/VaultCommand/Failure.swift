@@ -35,24 +35,10 @@ enum Failure: Hashable, Sendable {
         case .success:
             return .answer(MediaVaultCommand.fullMessage(for: error))
         case .validationFailure:
-            let text = sentence(Redaction.withoutSecrets(MediaVaultCommand.message(for: error)))
-            let end = text.hasSuffix("?") ? "" : ";"
-            return .message("\(text)\(end) see mediavault \(subcommand(arguments))--help", .usage)
+            let (message, full) = (MediaVaultCommand.message(for: error), MediaVaultCommand.fullMessage(for: error))
+            return .message(CommandLineFault(arguments).sentence(message, full), .usage)
         default:
-            return .message(sentence(Redaction.withoutSecrets(MediaVaultCommand.message(for: error))), .failed)
+            return .message(CommandLineFault.line(MediaVaultCommand.message(for: error)), .failed)
         }
-    }
-
-    /// One line that begins small and ends without a full stop, as all messages do.
-    private static func sentence(_ text: String) -> String {
-        var line = text.split(whereSeparator: \.isNewline).joined(separator: " ").replacing(
-            ". Did you", with: "; did you")
-        while line.hasSuffix(".") { line.removeLast() }
-        return line.prefix(1).lowercased() + line.dropFirst()
-    }
-
-    private static func subcommand(_ arguments: [String]) -> String {
-        let names = MediaVaultCommand.configuration.subcommands.compactMap { $0.configuration.commandName }
-        return arguments.first.flatMap { names.contains($0) ? "\($0) " : nil } ?? ""
     }
 }

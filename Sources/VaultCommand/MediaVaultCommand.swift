@@ -17,7 +17,7 @@ struct MediaVaultCommand: AsyncParsableCommand {
               0  done                             4  integrity failure
               1  failed                           5  origin unreachable, refused or lied
               2  usage                            6  not held
-              3  wrong key, or locked             130  interrupted
+              3  wrong key or keyring             130  interrupted
             """,
         version: "mediavault \(Vault.version)",
         subcommands: [

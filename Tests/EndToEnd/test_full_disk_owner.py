@@ -82,6 +82,14 @@ class FullDiskOwner(VaultCase):
     def test_nothing_to_write_with(self):
         """Where SQLite finds no room for its side files the service only reads: what is held plays, and it says why"""
         os.unlink(self.reserve())
-        self.check(lambda service: self.assertIn("nothing is changed", service.log()))
+
+        def look(service):
+            self.assertIn("nothing is changed", service.log())
+            for act in (["fetch", self.played], ["remove", self.held], ["config", "set", "max-size", "1GiB"]):
+                done = self.vault.run(*act)
+                self.assertEqual(done.returncode, 1, act)
+                self.assertIn(b"only reads the vault", done.stderr, act)
+
+        self.check(look)
         self.disk.empty()
         self.vault.result("verify")

@@ -18,6 +18,8 @@ from test_terminal import Terminal
 
 NAME = "moov-first.mp4"
 READER = os.path.join(ROOT, "Tests", "IndependentReader", "read_vault.py")
+sys.path.insert(0, os.path.dirname(READER))
+from vaultformat import keyring  # noqa: E402
 KILLS = int(os.environ.get("MEDIAVAULT_KILLS", "20"))
 USAGE = 2
 
@@ -57,6 +59,25 @@ class SlotCase(VaultCase):
 
     def slots(self):
         return json.loads(self.vault.result("keys", "slot", "list", "--json", MEDIAVAULT_KEY_FILE=None))["slots"]
+
+
+class OlderVersions(SlotCase):
+    def test_past_the_bound(self):
+        """A keyring of a version that kept an entry for every retired generation opens past 1 MiB, and shrinks"""
+        with open(self.vault.key, "rb") as file:
+            key = file.read()
+        with open(self.vault.keyring, "rb") as file:
+            members = keyring.read(file.read())
+        members["generations"] += [{"number": number, "created": 1_700_000_000, "state": "retired", "backups": 0}
+                                   for number in range(2, 20_000)]
+        with open(self.vault.keyring, "wb") as file:
+            file.write(keyring.finished(members, keyring.root_key(members, key)))
+        self.assertGreater(os.path.getsize(self.vault.keyring), 1 << 20)
+        self.assertTrue(self.opens(MEDIAVAULT_KEY_FILE=self.vault.key))
+        self.vault.result("keys", "rotate")
+        self.assertLess(os.path.getsize(self.vault.keyring), 20_000)
+        self.assertTrue(self.opens(MEDIAVAULT_KEY_FILE=self.vault.key))
+        self.read_independently(self.vault.keyring, "--key-file", self.vault.key)
 
 
 class Methods(SlotCase):

@@ -158,7 +158,8 @@ class Keyring(unittest.TestCase):
 
     def test_size_and_work_have_bounds(self):
         with self.assertRaises(DamagedKeyring):
-            keyring.read(self.data + b" " * (1 << 20))
+            keyring.read(self.data + b" " * (4 << 20))
+        keyring.read(self.data + b" " * (3 << 20))
         slot = next(slot for slot in self.members["slots"] if slot["method"] == "passphrase")
         slots = [slot | {"number": number, "opsLimit": 4, "memLimit": 1 << 30} for number in range(1, 17)]
         keyring.read(self.changed(slots=slots))

@@ -1,5 +1,6 @@
 import MediaVault
 import Testing
+import VaultService
 
 @testable import VaultCommand
 
@@ -28,6 +29,25 @@ import Testing
         ] as [(String, RequestedRange?)])
     func range(_ text: String, _ expected: RequestedRange?) {
         #expect((try? RangeArgument.parse(text)) == expected)
+    }
+
+    @Test(
+        "A size is told as it can be typed again, in the largest unit that it is a whole number of",
+        arguments: [
+            (0, "0"), (1, "1B"), (1023, "1023B"), (1024, "1KiB"), (1000, "1kB"), (5_000_000_000, "5GB"),
+            (200 << 20, "200MiB"), ((200 << 20) + 1, "209715201B"), (1 << 40, "1TiB"),
+        ] as [(Int64, String)])
+    func sizeText(_ bytes: Int64, _ text: String) throws {
+        #expect(SizeText.text(bytes) == text)
+        #expect(try SizeArgument.parse(text, "max-size") == bytes)
+    }
+
+    @Test("Of several URLs the one that cannot be used is numbered, and not repeated")
+    func numbered() {
+        let malformed = VaultError(.invalidURL, "the URL is malformed: it has no host")
+        #expect(malformed.message(ofURL: 2, of: 3) == "URL 2 of 3: the URL is malformed: it has no host")
+        #expect(malformed.message(ofURL: 1, of: 1) == malformed.message)
+        #expect(VaultError(.refused, "no").message(ofURL: 2, of: 3) == "no")
     }
 
     @Test(

@@ -18,7 +18,33 @@ import Testing
         arguments: [
             (["fetch"], "missing expected argument '<url> ...'; see mediavault fetch --help"),
             (["list", "--frob"], "unknown option '--frob'; did you mean '--json'? see mediavault list --help"),
-            (["frob"], "unexpected argument 'frob'; see mediavault --help"),
+            (["frob"], "there is no command frob; see mediavault --help"),
+            (["fetc", "http://a/b"], "there is no command fetc; did you mean fetch? see mediavault --help"),
+            (["keys", "rotat"], "there is no command keys rotat; did you mean keys rotate? see mediavault keys --help"),
+            (["rotate"], "there is no command rotate; did you mean keys rotate? see mediavault --help"),
+            (["http://u:p@a/b?token=1"], "there is no command http://a/b?…; see mediavault --help"),
+            (
+                ["keys", "retire", "x"],
+                "the value 'x' is invalid for '<n>': the generation, as keys list numbers it; "
+                    + "see mediavault keys retire --help"
+            ),
+            (
+                ["fetch", "--limit-rate", "5X", "http://a/b"],
+                "the value '5X' is invalid for '--limit-rate <rate>': the most bytes in a second: 500k, 2M; powers of "
+                    + "ten; see mediavault fetch --help"
+            ),
+            (
+                ["config", "get", "max-sizes"],
+                "the value 'max-sizes' is invalid for '<key>'; give one of max-size, max-age, min-free, "
+                    + "evict-downloads, ignore-query, map-host, allow-host, ignore-etag, immutable, mode; "
+                    + "see mediavault config get --help"
+            ),
+            (
+                ["serve", "--log-format", "xml"],
+                "the value 'xml' is invalid for '--log-format <format>'; give one of 'text' and 'json'; see mediavault "
+                    + "serve --help"
+            ),
+            (["config", "set"], "missing expected argument '<key>'; see mediavault config set --help"),
             (
                 ["info", "http://a/b", "http://user:pw@c.example/d?token=1"],
                 "unexpected argument 'http://c.example/d?…'; see mediavault info --help"

@@ -11,17 +11,25 @@ import VaultService
     init() throws { folder = try TemporaryFolder() }
 
     @Test("The record is JSON of its owner alone, and gone when it is removed") func file() throws {
-        let record = ServiceRecord(ListenAddress(host: "::1", port: 8300), pid: 17)
+        let record = ServiceRecord(ListenAddress(host: "::1", port: 8300), pid: getpid())
         try record.write(in: folder.path)
         let file = folder.path + "/service.json"
         #expect(
-            try String(contentsOfFile: file, encoding: .utf8) == #"{"address":"http://[::1]:8300","pid":17}"# + "\n")
+            try String(contentsOfFile: file, encoding: .utf8)
+                == #"{"address":"http://[::1]:8300","pid":\#(getpid())}"# + "\n")
         #expect(try folder.mode(of: "service.json") & 0o077 == 0)
         #expect(ServiceRecord.read(in: folder.path) == record)
         #expect(record.listening == ListenAddress(host: "::1", port: 8300))
         ServiceRecord.remove(in: folder.path)
         #expect(ServiceRecord.read(in: folder.path) == nil)
         #expect(!FileManager.default.fileExists(atPath: file))
+    }
+
+    @Test("The record of another service stays when this one ends") func another() throws {
+        let record = ServiceRecord(ListenAddress(host: "::1", port: 8300), pid: 1)
+        try record.write(in: folder.path)
+        ServiceRecord.remove(in: folder.path)
+        #expect(ServiceRecord.read(in: folder.path) == record)
     }
 
     @Test("A service that speaks TLS is named by https, and read back so") func secure() throws {

@@ -101,7 +101,7 @@ struct TitlesThroughServiceTests {
         let service = isServed ? try await served.serve() : nil
         #expect(try await served.act(isServed, "config", "set", "max-size", "300MiB").status == 0)
         #expect(try await served.act(isServed, "config", "set", "max-age", "90d").status == 0)
-        #expect(try await served.act(isServed, "config", "get", "max-size").text == "314572800\n")
+        #expect(try await served.act(isServed, "config", "get", "max-size").text == "300MiB\n")
         #expect(try await served.act(isServed, "config", "get", "max-age").text == "90d\n")
         let json = try await served.act(isServed, "config", "get", "--json").text
         #expect(json.contains(#""maxSize":314572800"#) && json.contains(#""maxAge":7776000"#))

@@ -142,6 +142,29 @@ struct FoldedGenerationsTests {
         #expect(try KeyringReader.unauthenticated(file).retired.map(\.backups) == [3])
     }
 
+    @Test("A keyring of a version that did not fold opens though it is past 1 MiB, and the next write folds it")
+    func pastTheBoundOfWriters() throws {
+        let fixture = try KeyringFixture().rewritten { document, root in
+            let old = (1..<20_000).map { number in
+                KeyringDocument.Generation(number: number, created: KeyringFixture.now, key: nil, backups: 0)
+            }
+            (document.generations[0].number, document.current) = (20_000, 20_000)
+            let key = try Fresh.key("test")
+            document.generations[0].key = try SealedValue.seal(
+                key, key: root,
+                associatedData: KeyringDocument.associatedData(.generation, vaultID: document.vaultID, number: 20_000))
+            document.generations = old + document.generations
+        }
+        #expect(fixture.file.count > KeyringDocument.mostBytes && fixture.file.count < KeyringDocument.mostBytesRead)
+        let keyring = try fixture.unlock()
+        #expect(keyring.activeGenerations == [20_000])
+        var file = fixture.file
+        #expect(try change(keyring, &file) { try $0.addGeneration(now: 1) } == 20_001)
+        #expect(file.count < 20_000)
+        let again = try KeyringFixture(file: file).unlock()
+        #expect(again.activeGenerations == [20_000, 20_001] && again.foldedGenerations == [1...19_871])
+    }
+
     @Test("A range keeps members that this version does not know")
     func unknown() throws {
         let fixture = try KeyringFixture().rewritten { document, _ in

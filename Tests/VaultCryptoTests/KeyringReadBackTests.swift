@@ -125,10 +125,10 @@ struct KeyringReadBackTests {
         #expect(try keyring.unwrap(wrapped, resource: resource, number: Int(number), generation: 1) == nil)
     }
 
-    @Test("A file of more than 1 MiB is read by nobody")
+    @Test("A file of more than 4 MiB is read by nobody")
     func size() throws {
         let fixture = try KeyringFixture()
-        let space = Array(repeating: UInt8(ascii: " "), count: (1 << 20) - fixture.file.count)
+        let space = Array(repeating: UInt8(ascii: " "), count: (4 << 20) - fixture.file.count)
         #expect(KeyringFixture(file: fixture.file + space).trouble() == nil)
         #expect(KeyringFixture(file: fixture.file + space + [0x20]).trouble() == .damagedKeyring)
     }

@@ -44,6 +44,22 @@ struct KeyringPlaceTests {
         #expect(try disk.names(in: folder.path) == ["keyring.json"] && KeyringFile.read(path) == new)
     }
 
+    @Test("A file of an older version, past what is written now, is read, kept once, and zeros when it is replaced")
+    func large() throws {
+        let disk = PosixFileSystem()
+        let old = try TestKeyring.file() + [UInt8](repeating: 0x20, count: KeyringDocument.mostBytes)
+        try write(old, "keyring.json")
+        #expect(try KeyringFile.read(path) == old)
+        let copies = try (0..<2).map { _ in try KeyringFile.keep(old, of: path) }
+        #expect(copies == [path + ".replaced", path + ".replaced"])
+        let open = try disk.open(path, writable: false)
+        try KeyringFile.write(try TestKeyring.file(), to: path)
+        #expect(try open.contents(atMost: old.count) == [UInt8](repeating: 0, count: old.count))
+        try write([UInt8](repeating: 0x20, count: KeyringDocument.mostBytesRead + 1), "longer")
+        let error = #expect(throws: VaultError.self) { try KeyringFile.read(folder.path + "/longer") }
+        #expect(error?.message.contains("larger") == true)
+    }
+
     @Test("A file that has another name too stays what it is: that is somebody's copy")
     func linked() throws {
         let old = try TestKeyring.file()
@@ -126,10 +142,12 @@ struct KeyringPlaceTests {
         #expect(try KeyringFile.read(path) == new)
     }
 
-    @Test("A name that could not be made durable leads to the former file again, and nothing has changed")
-    func unsyncedName() throws {
+    @Test(
+        "A name that could not be made durable leads to the former file again, and nothing has changed",
+        arguments: [0, KeyringDocument.mostBytes])
+    func unsyncedName(padding: Int) throws {
         let disk = SimulatedFileSystem(root: folder.path)
-        let old = try TestKeyring.file()
+        let old = try TestKeyring.file() + [UInt8](repeating: 0x20, count: padding)
         try write(old, "keyring.json")
         disk.fail(.synchronizeDirectory, with: FileFailure(.other(5), "fsync: Input/output error"))
         let new = try TestKeyring.file()

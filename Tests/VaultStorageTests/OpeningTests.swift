@@ -26,6 +26,17 @@ struct OpeningTests {
         #expect(try opened.index.resource(resource.id)?.serving?.held.byteCount == 200)
     }
 
+    @Test("A folder that this user may not read is not taken for one without a vault")
+    func notPermitted() throws {
+        let vault = try TemporaryVault()
+        let disk = vault.simulatedFileSystem()
+        let nowhere = VaultStore.absence(at: vault.folder + "/nowhere", fileSystem: disk)
+        #expect(nowhere.code == .noVault)
+        disk.fail(.list, with: FileFailure(.notPermitted, "open: Permission denied"))
+        let refused = VaultStore.absence(at: vault.folder, fileSystem: disk)
+        #expect(refused.code == .storage && refused.message.contains("may not be read"))
+    }
+
     /// A vault whose owner went away while it wrote: two blocks committed, more bytes in the file.
     private static func abandonedSegment(
         _ change: (any StoredFile, SegmentDescription) throws -> Void = { _, _ in }

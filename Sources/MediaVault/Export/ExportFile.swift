@@ -32,7 +32,7 @@ final class ExportFile: Sendable {
         do throws(FileFailure) {
             file = try fileSystem.create(temporary)
         } catch {
-            throw Self.failure(error, folder)
+            throw Self.failure(error, path)
         }
     }
 
@@ -81,7 +81,11 @@ final class ExportFile: Sendable {
         case .noSpace:
             VaultError(.diskFull, "there is no room for \(path); make some and export again, nothing of it was left")
         case .notPermitted: VaultError(.storage, "\(path) may not be written; check owner and mode of its folder")
-        case .notFound: VaultError(.storage, "\(path) cannot be written: its folder is not there; make it first")
+        case .notFound:
+            VaultError(
+                .storage,
+                "\(path) cannot be written: the folder \(PosixFileSystem.folder(of: path)) is not there, or takes no "
+                    + "files; make it, or name another")
         default: VaultError(.storage, "\(path) cannot be written: \(failure.description)")
         }
     }

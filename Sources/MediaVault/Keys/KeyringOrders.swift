@@ -40,10 +40,18 @@ package struct KeyringOrders: Sendable {
         try await pool.run { try Self.adding(way, to: file(), of: keyring) }
     }
 
-    /// Orders another slot of a keyring, whose file has these bytes. Blocks.
+    /// Orders another slot of a keyring, whose file has these bytes. Its key file is made last, once nothing speaks
+    /// against the order. Blocks.
     static func adding(_ way: SlotWay, to file: [UInt8], of keyring: Keyring) throws -> KeyringOrder {
-        let secret = try way.newSecret()
-        return try keyring.orderSlot(
+        let isToBeMade = way.isToBeMade
+        let order = try adding(way, to: file, of: keyring, openedBy: way.plannedSecret())
+        return isToBeMade ? try adding(way, to: file, of: keyring, openedBy: way.newSecret()) : order
+    }
+
+    private static func adding(
+        _ way: SlotWay, to file: [UInt8], of keyring: Keyring, openedBy secret: borrowing UnlockSecret
+    ) throws -> KeyringOrder {
+        try keyring.orderSlot(
             in: file, label: way.label ?? way.unlock.method.rawValue, method: way.unlock.method, secret: secret,
             cost: way.strength.cost())
     }
@@ -114,6 +122,10 @@ package struct KeyringOrders: Sendable {
     private func countingBackup(to file: String) async throws -> KeyringOrder {
         try await pool.run {
             guard !fileSystem.exists(file) else { throw KeyringFile.taken(file) }
+            let folder = PosixFileSystem.folder(of: file)
+            guard fileSystem.exists(folder) else {
+                throw VaultError(.storage, "there is no folder \(folder) for the backup; make it, or name another")
+            }
             return try keyring.orderBackup(of: self.file())
         }
     }

@@ -20,7 +20,7 @@ extension Vault {
     ///   - force: restores though it is older than a retire, or opens some of the titles only.
     /// - Throws: ``VaultError`` with code `owned`; `noVault`; `wrongKey`, `damagedKeyring`, `tamperedKeyring` where the
     ///   backup does not open; `foreignKeyring` where it is another vault's; `olderKeyring` where it needs force, or opens
-    ///   nothing; `storage`.
+    ///   nothing; `inUse` where the ways that stay leave no slot for it; `storage`.
     public static func restoreKeyring(
         _ place: VaultPlace, from file: String, unlock: Unlock, adding way: SlotWay? = nil,
         keepingSlots: Bool = true, force: Bool = false
@@ -42,7 +42,7 @@ extension Vault {
             throw VaultError(.noVault, "there is no backup at \(file); name one that keys backup wrote")
         }
         let bytes = try KeyringFile.read(file, fileSystem: fileSystem)
-        let backup = try KeyringReader.unlock(bytes, with: try unlock.secret())
+        let backup = try opened(bytes, of: file, with: try unlock.secret())
         guard backup.vaultID == needs.vaultID else {
             throw VaultError(.foreignKeyring, "the backup is of another vault's keyring; name one of this vault's")
         }
@@ -77,6 +77,26 @@ extension Vault {
             warnings: judgement.warnings, kept: kept, slots: now.slots.map(KeyringSlot.init),
             lostSlots: before.filter { slot in !now.slots.contains { $0.rootKey == slot.rootKey } }
                 .map(KeyringSlot.init))
+    }
+
+    /// Opens a backup. What its reader says of a keyring is said of the backup: the keyring is another file.
+    private static func opened(
+        _ bytes: [UInt8], of file: String, with secret: borrowing UnlockSecret
+    ) throws -> Keyring {
+        do {
+            return try KeyringReader.unlock(bytes, with: secret)
+        } catch let error as VaultError {
+            switch error.code {
+            case .wrongKey:
+                throw VaultError(
+                    .wrongKey, "the backup \(file) does not open with this passphrase; give the one it was made with")
+            case .damagedKeyring:
+                throw VaultError(
+                    .damagedKeyring,
+                    "\(file) is no backup of a keyring, or a damaged one; name one that keys backup wrote")
+            default: throw error
+            }
+        }
     }
 
     private static func judge(

@@ -15,7 +15,7 @@ extension Vault {
     /// Adds a way to unlock the keyring, beside those it has.
     ///
     /// - Throws: ``VaultError`` with code `owned` where this is not the owner, `invalidArgument` where there can be no
-    ///   such slot, `busy` where another act works on the keys; what the way's secret throws.
+    ///   such slot, `inUse` where there are 16, `busy` where another act works on the keys; what the way's secret throws.
     public func addSlot(_ way: SlotWay) async throws {
         try await carryOut(keyringOrders.adding(way))
     }

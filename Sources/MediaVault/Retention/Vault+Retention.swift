@@ -84,6 +84,6 @@ extension Vault {
     }
 
     static func unknown(_ reference: MediaReference) -> VaultError {
-        VaultError(.notHeld, "the vault knows nothing of \(reference.url); fetch it first")
+        VaultError(.notHeld, "the vault knows nothing of \(reference.url); list shows what it knows")
     }
 }

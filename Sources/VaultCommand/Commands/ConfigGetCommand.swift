@@ -5,7 +5,7 @@ import VaultService
 struct ConfigGetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "get", abstract: "Print a setting, or all of them.")
 
-    @Argument(help: ArgumentHelp("The setting: \(ConfigKey.names).", valueName: "key"))
+    @Argument(help: ArgumentHelp("The setting.", valueName: "key"))
     var key: ConfigKey?
 
     @OptionGroup var access: VaultAccess

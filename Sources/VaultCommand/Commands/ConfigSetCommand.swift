@@ -5,7 +5,7 @@ struct ConfigSetCommand: AsyncParsableCommand {
         commandName: "set", abstract: "Change a setting, for the running service too.",
         discussion: ConfigKey.manual)
 
-    @Argument(help: ArgumentHelp("The setting: \(ConfigKey.names).", valueName: "key"))
+    @Argument(help: ArgumentHelp("The setting.", valueName: "key"))
     var key: ConfigKey
 
     @Argument(help: ArgumentHelp("What it is to be.", valueName: "value"))

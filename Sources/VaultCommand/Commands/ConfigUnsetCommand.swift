@@ -4,7 +4,7 @@ struct ConfigUnsetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unset", abstract: "Take a setting back: then it is as in a new vault.")
 
-    @Argument(help: ArgumentHelp("The setting: \(ConfigKey.names).", valueName: "key"))
+    @Argument(help: ArgumentHelp("The setting.", valueName: "key"))
     var key: ConfigKey
 
     @Argument(help: ArgumentHelp("Of settings that are hosts: the hosts meant.", valueName: "value"))

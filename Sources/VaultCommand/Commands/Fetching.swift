@@ -27,7 +27,7 @@ struct Fetching: Sendable {
             try Task.checkCancellation()
             // What is held now counts, not what was told last; of a malformed URL nothing is.
             let document = try? await vault.resource(reference(MediaURL(url)))
-            await Terminal.shared.say(error.message + Self.missing(document, after: error))
+            await Terminal.shared.say(error.message(ofURL: number, of: count) + Self.missing(document, after: error))
             return FetchedRecord(url, document, failed: error)
         }
     }

@@ -97,7 +97,9 @@ struct ServeCommand: AsyncParsableCommand {
         do {
             try await opener.owning(offline ? .offline : mode?.mode, limits: limits, serve)
         } catch let error as VaultError where error.code == .diskFull && !isOpen.withLock({ $0 }) {
-            await Terminal.shared.say("\(error); what is held is served, and nothing is changed, until it is started again")
+            await Terminal.shared.say(
+                "\(error); what is held is served and nothing is changed until this service is ended and started "
+                    + "again, even if there is room before")
             try await opener.reading(serve)
         }
     }

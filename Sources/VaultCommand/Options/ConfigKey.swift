@@ -14,8 +14,6 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     case immutable
     case mode
 
-    static let names = allCases.map(\.rawValue).joined(separator: ", ")
-
     static let manual = """
         max-size SIZE: the most bytes of sealed media: 200MiB, 2G; 0 is no limit. A size has a unit: 5B is five bytes.
         max-age AGE: how long what was merely played is kept after it was last read: 90d, 12h; 0 is for ever.
@@ -32,9 +30,9 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     /// What the setting is, a line for each of its values, as it is typed.
     func lines(_ settings: SettingsDocument) -> [String] {
         switch self {
-        case .maxSize: [String(settings.maxSize)]
+        case .maxSize: [SizeText.text(settings.maxSize)]
         case .maxAge: [AgeArgument.text(settings.maxAge)]
-        case .minFree: [settings.minFree.value.map { String($0) } ?? "default"]
+        case .minFree: [settings.minFree.value.map { SizeText.text($0) } ?? "default"]
         case .evictDownloads: [settings.evictDownloads ? "yes" : "no"]
         case .ignoreQuery:
             settings.ignoreQuery.sorted { $0.key < $1.key }.map { host, names in

@@ -24,10 +24,10 @@ struct LogOptions: ParsableArguments {
         }
     }
 
-    @Option(help: ArgumentHelp("What to log; info tells every answer (default: notice).", valueName: "level"))
+    @Option(help: ArgumentHelp("What to log; info tells every answer.", valueName: "level"))
     var logLevel = Level.notice
 
-    @Option(help: ArgumentHelp("How to log: text or json (default: text).", valueName: "format"))
+    @Option(help: ArgumentHelp("How to log: for people, or an object a line.", valueName: "format"))
     var logFormat = Format.text
 
     /// Standard output is for results: the log goes beside it.

@@ -3,7 +3,7 @@ import MediaVault
 
 /// How fast a title is fetched.
 struct PaceOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("How many connections fetch one title at a time: 1 to 16 (default: 1).", valueName: "n"))
+    @Option(help: ArgumentHelp("How many connections fetch one title at a time: 1 to 16.", valueName: "n"))
     var connections = 1
 
     @Option(help: ArgumentHelp("The most bytes in a second: 500k, 2M; powers of ten.", valueName: "rate"))

@@ -27,8 +27,8 @@ struct TitleArguments: ParsableArguments {
         let failed = try await Interruption.cancelling("what was done stays so") {
             try await finder.act { vault in
                 var failed: ExitStatus?
-                for url in urls {
-                    let record = try await Self.record(of: url, isPrinted: json) {
+                for (index, url) in urls.enumerated() {
+                    let record = try await Self.record(of: url, index + 1, urls.count, isPrinted: json) {
                         try await act(vault, MediaReference($0, contentID: contentID, fields: fields))
                     }
                     if record.status != .done { failed = failed ?? record.status }
@@ -40,7 +40,8 @@ struct TitleArguments: ParsableArguments {
     }
 
     private static func record(
-        of text: String, isPrinted: Bool, _ act: (MediaURL) async throws -> TitleRecord.Outcome
+        of text: String, _ number: Int, _ count: Int, isPrinted: Bool,
+        _ act: (MediaURL) async throws -> TitleRecord.Outcome
     ) async throws -> TitleRecord {
         let record: TitleRecord
         do {
@@ -52,7 +53,7 @@ struct TitleArguments: ParsableArguments {
             record = TitleRecord(text, outcome)
         } catch let error as VaultError {
             try Task.checkCancellation()
-            await Terminal.shared.say(error.message)
+            await Terminal.shared.say(error.message(ofURL: number, of: count))
             record = TitleRecord(text, failed: error)
         }
         if isPrinted { try await StandardOutput.shared.write(try JSONText.of(record) + "\n") }

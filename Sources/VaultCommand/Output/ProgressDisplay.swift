@@ -6,6 +6,8 @@ struct ProgressDisplay {
     private var pace: ProgressPace
     private var latest: TransferProgress?
     private var isShown = false
+    /// The line that was told last, where lines stay.
+    private var sentence: String?
     /// What was held at the beginning: speed is of what came since.
     private var heldBefore: Int64?
 
@@ -27,15 +29,18 @@ struct ProgressDisplay {
     }
 
     /// Shows the last state, where it was not shown, and lets it stand.
-    func end() async {
+    mutating func end() async {
         if let latest, !isShown { await tell(latest) }
         await terminal.keepLine()
     }
 
-    private func tell(_ progress: TransferProgress) async {
+    private mutating func tell(_ progress: TransferProgress) async {
         switch pace.style {
         case .redrawn: await terminal.redraw(ProgressLine.bar(name, progress, width: terminal.width))
-        case .lines: await terminal.say(ProgressLine.sentence(name, progress))
+        case .lines:
+            let line = ProgressLine.sentence(name, progress)
+            if line != sentence { await terminal.say(line) }
+            sentence = line
         }
     }
 }

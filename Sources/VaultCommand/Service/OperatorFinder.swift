@@ -66,7 +66,9 @@ struct OperatorFinder: Sendable {
     /// Whether to try again to own the vault.
     @Sendable private func wait(_ refusal: VaultError, _ tries: Int) async throws -> Bool {
         if await client.isAnswered() { throw ServiceFound() }
-        guard isPatient || tries < Self.leastTries else { return false }
+        guard isPatient || tries < Self.leastTries else {
+            throw VaultError(.owned, "\(refusal.message) (--wait does that)")
+        }
         if tries == Self.leastTries { await Terminal.shared.say("waiting: \(refusal.message)") }
         try await Task.sleep(for: Self.interval)
         return true

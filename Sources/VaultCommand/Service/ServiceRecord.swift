@@ -39,8 +39,10 @@ struct ServiceRecord: Codable, Hashable, Sendable {
         }
     }
 
-    /// Removes the file. That it could not hurts little: readers try whether the process is there.
+    /// Removes the file, where it names this process: a service that only read may end after another began that owns
+    /// the vault. That it could not hurts little: readers try whether the process is there.
     static func remove(in folder: String) {
+        guard read(in: folder)?.pid == getpid() else { return }
         try? FileManager.default.removeItem(atPath: file(in: folder))
     }
 }

@@ -45,7 +45,7 @@ extension Keyring {
     /// - Parameters:
     ///   - newer: the file that is replaced.
     ///   - secret: what opened the backup.
-    /// - Throws: ``VaultError`` with code `invalidArgument` where there are too many; as ``KeyringReader`` where a file is not
+    /// - Throws: ``VaultError`` with code `inUse` where there are too many; as ``KeyringReader`` where a file is not
     ///   this keyring's.
     package func keepingSlots(
         of newer: [UInt8], in restored: [UInt8], openedBy secret: borrowing UnlockSecret

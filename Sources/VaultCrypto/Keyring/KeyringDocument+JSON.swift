@@ -54,6 +54,11 @@ extension KeyringDocument {
         var folded = self
         folded.fold()
         let bytes = try folded.encoded(rootKey: rootKey)
+        guard bytes.count <= Self.mostBytes else {
+            throw VaultError(
+                .storage, "nothing was written: the keyring would be larger than \(Self.mostBytes >> 20) MiB; "
+                    + "destroy older generations with keys retire")
+        }
         do {
             return (bytes, try KeyringReader.document(in: bytes, authenticatedBy: rootKey))
         } catch let error as VaultError {

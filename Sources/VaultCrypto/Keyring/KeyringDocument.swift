@@ -8,8 +8,11 @@ package struct KeyringDocument: Sendable {
 
     /// The most slots of a keyring: each passphrase slot that is tried costs time and memory.
     package static let mostSlots = 16
-    /// The longest file, for readers and writers.
+    /// The longest file that is written.
     package static let mostBytes = 1 << 20
+    /// The longest file that is read: older versions kept an entry for every retired generation, and may be past
+    /// ``mostBytes``. What is written next is folded.
+    package static let mostBytesRead = 4 << 20
     /// The most generations that are not retired: with so many, and all that may stand beside them, a file is not too long.
     package static let mostActive = 4096
 

@@ -4,13 +4,14 @@ internal import VaultModel
 extension KeyringEdit {
     /// Adds a slot under a number that none has.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` where there are 16 slots, or one has that number.
+    /// - Throws: ``VaultError`` with code `inUse` where there are 16 slots, `invalidArgument` where one has the number.
     package mutating func add(_ slot: KeyringDocument.Slot) throws {
         try slot.checkLabel()
         guard document.slots.count < KeyringDocument.mostSlots else {
             throw VaultError(
-                .invalidArgument,
-                "the keyring has \(KeyringDocument.mostSlots) slots, the most there can be; remove one")
+                .inUse,
+                "the keyring has \(KeyringDocument.mostSlots) slots, the most there can be; keys slot list names them, "
+                    + "keys slot remove takes one away")
         }
         guard !document.slots.contains(where: { $0.number == slot.number }) else {
             throw VaultError(.invalidArgument, "slot \(slot.number) is taken; run the command again")

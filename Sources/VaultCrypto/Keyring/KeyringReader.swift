@@ -49,8 +49,8 @@ package enum KeyringReader {
     }
 
     private static func read(_ file: [UInt8]) throws -> (object: JSONObject, document: KeyringDocument) {
-        guard file.count <= KeyringDocument.mostBytes else {
-            throw damaged("it is larger than \(KeyringDocument.mostBytes) bytes")
+        guard file.count <= KeyringDocument.mostBytesRead else {
+            throw damaged("it is larger than \(KeyringDocument.mostBytesRead >> 20) MiB")
         }
         guard let value = try? JSONParser.parse(file), let object = try? JSONObject(value, name: "keyring"),
             let format = try? object.string("format")

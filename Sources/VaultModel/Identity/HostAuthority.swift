@@ -38,5 +38,6 @@ struct HostAuthority: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static let malformed = VaultError(
-        .invalidArgument, "that is no host: write a name or an address, and a port after a colon where one is needed")
+        .invalidArgument,
+        "that is no host: write its name or address alone, such as media.example or 192.0.2.7, without scheme and path")
 }

@@ -9,6 +9,8 @@ extension APIResponder {
     func download(_ order: DownloadOrder, _ context: ServiceContext) throws -> Response {
         // A malformed URL is refused before the answer begins.
         let reference = try order.reference.reference()
+        // A reader has no origin to ask: it would only say that bytes are missing.
+        try vault.vault.requireOwner(to: "downloads titles")
         guard !order.isDetached else {
             let id = fetchOn(reference, order.options, context)
             return Response(try .json(DownloadBegun(id: id), status: 202), context: context)

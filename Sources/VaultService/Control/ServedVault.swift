@@ -76,8 +76,15 @@ package final class ServedVault: VaultOperator {
         }
     }
 
+    /// What a service says that could not become the owner.
+    private static let readsOnly = VaultError(
+        .owned,
+        "the service that runs only reads the vault, because the disk was full when it began; make room, end it and "
+            + "start it again")
+
     private static func error(_ problem: ProblemDocument) -> VaultError {
-        problem.error ?? VaultError(.closed, "the service refuses this: \(problem.detail ?? problem.title)")
+        guard problem.error?.code != .owned else { return readsOnly }
+        return problem.error ?? VaultError(.closed, "the service refuses this: \(problem.detail ?? problem.title)")
     }
 
     private static let strange = VaultError(

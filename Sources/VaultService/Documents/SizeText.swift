@@ -32,6 +32,14 @@ package struct SizeText: Codable, Hashable, Sendable {
         return overflow || product > ContentInformation.mostBytes ? nil : product
     }
 
+    /// A size as it can be written: in the largest unit that it is a whole number of.
+    package static func text(_ bytes: Int64) -> String {
+        guard bytes != 0 else { return "0" }
+        var largest = (suffix: "B", factor: Int64(1))
+        for unit in units where bytes % unit.factor == 0 && unit.factor > largest.factor { largest = unit }
+        return "\(bytes / largest.factor)\(largest.suffix)"
+    }
+
     /// What to write instead of what is no size.
     package static func advice(for name: String) -> String {
         "\(name) is a size with its unit: 5G or 200MiB, or 5B for bytes"

@@ -19,6 +19,7 @@ package struct ListenFailure: Error, Hashable, Sendable, CustomStringConvertible
         switch errno {
         case EADDRINUSE, EEXIST: "it is in use"
         case EADDRNOTAVAIL: "it is no address of this machine"
+        case ENOENT, ENOTDIR: "its folder is not there"
         case EACCES: "it takes rights that this process has not"
         default: "error \(errno)"
         }

@@ -33,6 +33,8 @@ package final class VaultServer: Sendable {
                     + "give it a certificate with --tls-certificate and --tls-key, or allow it with --insecure")
         }
         self.address = address
+        var logger = logger
+        logger.handler = ListenerLogHandler(logger.handler)
         watch = StoreWatch(vault: vault, logger: logger)
         memoryWatch = MemoryWatch(vault: vault, logger: logger)
         let (controlSettled, controlSettles) = AsyncStream.makeStream(of: Never.self)

@@ -45,7 +45,9 @@ package struct FileFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package func vaultError(_ what: String) -> VaultError {
         switch kind {
         case .noSpace: VaultError(.diskFull, "\(what): there is no room left on the disk; make room and try again")
-        case .notPermitted: VaultError(.storage, "\(what): not permitted; check owner and mode of the vault's folder")
+        case .notPermitted: VaultError(.storage, "\(what): not permitted; check its owner and mode, and its folder's")
+        case .notFound: VaultError(.storage, "\(what): it is not there, or its folder is not")
+        case .other(EISDIR): VaultError(.storage, "\(what): it is a folder")
         case .symbolicLink: VaultError(.storage, "\(what): it is a symbolic link; name the file that it leads to")
         default: VaultError(.storage, "\(what): \(description)")
         }

@@ -10,7 +10,7 @@ package enum KeyringFile {
         do throws(FileFailure) {
             while true {
                 let file = try fileSystem.open(path, writable: false)
-                let bytes = try file.contents(atMost: KeyringDocument.mostBytes)
+                let bytes = try file.contents(atMost: KeyringDocument.mostBytesRead)
                 // What has no name any more is overwritten, perhaps while it was read: another has taken its place.
                 if try file.hasName() { return bytes }
             }
@@ -31,7 +31,7 @@ package enum KeyringFile {
     ) throws {
         // Held open: without a name nothing else leads to their blocks.
         let former = try [path, path + ".new"].compactMap { try overwritable($0, fileSystem) }
-        let old = try? fileSystem.contents(of: path)
+        let old = try? fileSystem.contents(of: path, atMost: KeyringDocument.mostBytesRead)
         do throws(FileFailure) {
             try fileSystem.replace(path, with: bytes)
         } catch {
@@ -170,7 +170,7 @@ package enum KeyringFile {
         var number = 1
         while fileSystem.exists(copy) {
             // A run that was killed has kept it already.
-            if (try? fileSystem.contents(of: copy)) == bytes { return copy }
+            if (try? fileSystem.contents(of: copy, atMost: bytes.count)) == bytes { return copy }
             number += 1
             copy = path + ".replaced-\(number)"
         }

@@ -70,10 +70,13 @@ package final class IndexRebuild: Sendable {
             ? (try? Self.judge(path, backup, keyring, fileSystem)) ?? (false, 0)
             : try Self.judge(path, backup, keyring, fileSystem)
         if isSound, !evenIfSound {
+            let loss =
+                unknown == 0
+                ? "" : ": catalog.backup does not know \(unknown) of its segments, which would be moved to quarantine"
             throw VaultError(
                 .invalidArgument,
-                "the index of \(folder) is sound, and one made again could only know less: catalog.backup does not know "
-                    + "\(unknown) of its segments, which would be moved to quarantine; use --force to do it all the same")
+                "the index of \(folder) is sound, and one made again could only know less\(loss); use --force to do it "
+                    + "all the same")
         }
         do throws(FileFailure) {
             for suffix in ["", "-wal", "-shm"] { try fileSystem.remove(path + ".new" + suffix) }

@@ -161,7 +161,7 @@ extension VaultStore {
         let what = limits.evictsDownloads == true ? "are pinned" : "are pinned or were fetched by name"
         let way =
             limits.evictsDownloads == true
-            ? "unpin or remove something" : "remove something, or allow downloads to be evicted"
+            ? "unpin or remove something" : "remove something, or let it cost downloads by evict-downloads"
         throw VaultError(
             .invalidArgument,
             "the vault cannot be kept to \(size) bytes: \(kept) bytes of it \(what), and no limit takes those away; "

@@ -90,6 +90,14 @@ package final class VaultStore: Sendable {
 
     /// Why there is nothing to open in a folder.
     package static func absence(at folder: String, fileSystem: any FileSystem = PosixFileSystem()) -> VaultError {
+        do throws(FileFailure) {
+            _ = try fileSystem.names(in: folder)
+        } catch where error.kind == .notPermitted {
+            return VaultError(
+                .storage, "the folder \(folder) may not be read by this user; run this as the vault's owner")
+        } catch {
+            // It is not there, or is no folder.
+        }
         guard hasLostIndex(at: folder, fileSystem: fileSystem) else {
             return VaultError(.noVault, "there is no vault at \(folder); make one with init, or name its folder")
         }

@@ -14,7 +14,7 @@ METHODS = ("key-file", "command", "credential", "passphrase")
 LEAST_MEMORY, MOST_MEMORY = 8 << 20, 4 << 30
 MOST_OPERATIONS = 64
 MOST_WORK = 64 << 30
-MOST_BYTES = 1 << 20
+MOST_BYTES = 4 << 20
 SEALED_KEY_BYTES = 60
 
 
@@ -148,7 +148,8 @@ def read(data):
     return members
 
 
-def _root_key(members, unlock):
+def root_key(members, unlock):
+    """The root key of a keyring that `read` returned; `unlock` is 32 bytes or a `Passphrase`."""
     vault = bytes.fromhex(members["vaultID"])
     for slot in members["slots"]:
         if isinstance(unlock, Passphrase) != (slot["method"] == "passphrase"):
@@ -164,7 +165,7 @@ def _root_key(members, unlock):
 
 def unlock_keys(members, unlock):
     """The keys of a keyring that `read` returned; `unlock` is 32 bytes or a `Passphrase`."""
-    root = _root_key(members, unlock)
+    root = root_key(members, unlock)
     if members["authenticator"] != authenticator(members, root):
         raise TamperedKeyring("The keyring was changed by someone without its keys: its authenticator does not agree.")
     vault = bytes.fromhex(members["vaultID"])

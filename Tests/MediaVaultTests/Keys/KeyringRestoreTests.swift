@@ -245,6 +245,21 @@ struct KeyringRestoreTests {
         #expect(try await opens(keyFile("fourth")))
     }
 
+    @Test("Where the ways in that stay leave no slot for the backup's, nothing is restored unless they are dropped")
+    func fullSlots() async throws {
+        let names = (2...16).map { "slot-\($0)" }
+        try await backedUp { vault in
+            for name in names { try await vault.addSlot(SlotWay(keyFile(name), label: name)) }
+            let full = await #expect(throws: VaultError.self) { try await vault.addSlot(SlotWay(keyFile("more"))) }
+            #expect(full?.code == .inUse && !FileManager.default.fileExists(atPath: folder.path + "/more"))
+        }
+        #expect(try await refusal().code == .inUse)
+        #expect(try await opens(keyFile(names[0])))
+        let dropped = try await Vault.restoreKeyring(fixture.place, from: backup, unlock: drawer, keepingSlots: false)
+        #expect(dropped.slots.map(\.label) == ["backup"] && dropped.lostSlots.count == 16)
+        try await expectHeld(drawer)
+    }
+
     @Test("Ways in of a keyring that is older than the vault has seen, or has another root key, do not stay")
     func slotsGo() async throws {
         try await backedUp()

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import MediaVault
 import OriginTestSupport
 import Testing
@@ -57,6 +58,20 @@ struct MediaSocketTests {
             let answered = try await status(path)
             #expect(answered == 200)
         }
+    }
+
+    @Test("A socket in a folder that is not there ends the service with one sentence, and the log has no other")
+    func withoutFolder() async throws {
+        let test = try await TestVault()
+        let recorder = LogRecorder()
+        let path = test.place.folder + "/nowhere/media.sock"
+        let error = await #expect(throws: VaultError.self) {
+            try await RunningService.run(
+                over: test, configuration: configuration(path), logger: recorder.logger
+            ) { _ in }
+        }
+        #expect(error?.message.contains("its folder is not there") == true)
+        #expect(recorder.lines.filter { $0.level >= .error }.map(\.text) == [])
     }
 
     @Test("A socket that a killed service left is replaced")

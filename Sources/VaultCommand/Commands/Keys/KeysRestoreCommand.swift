@@ -32,8 +32,7 @@ struct KeysRestoreCommand: AsyncParsableCommand {
         let unlock = try await backup.unlock(isNew: false, allowLoose: allowLooseKeyFile)
         let way: SlotWay? =
             try new.named() == nil ? nil : try await new.way(allowLoose: allowLooseKeyFile)
-        let report = try await Vault.restoreKeyring(
-            vault, from: file, unlock: unlock, adding: way, keepingSlots: !dropSlots, force: force)
+        let report = try await restore(vault, from: file, unlock: unlock, adding: way)
         for warning in report.warnings { await Terminal.shared.say(warning) }
         if let kept = report.kept {
             await Terminal.shared.say("the keyring that was replaced is kept as \(kept); delete it when all is well")
@@ -41,6 +40,17 @@ struct KeysRestoreCommand: AsyncParsableCommand {
         for slot in report.slots { await Terminal.shared.say("slot \(Self.name(slot)) opens it") }
         for slot in report.lostSlots { await Terminal.shared.say("what was slot \(Self.name(slot)) opens it no more") }
         await Terminal.shared.say("the keyring is restored and opens this vault; back it up again")
+    }
+
+    private func restore(
+        _ vault: VaultPlace, from file: String, unlock: Unlock, adding way: SlotWay?
+    ) async throws -> RestoreReport {
+        do {
+            return try await Vault.restoreKeyring(
+                vault, from: file, unlock: unlock, adding: way, keepingSlots: !dropSlots, force: force)
+        } catch let error as VaultError where error.code == .inUse && !dropSlots {
+            throw VaultError(.inUse, "\(error.message), and --drop-slots takes away those of the keyring that is there")
+        }
     }
 
     private static func name(_ slot: KeyringSlot) -> String { "\(slot.number) (\(slot.label), \(slot.method))" }
