@@ -164,6 +164,7 @@ struct JoiningUpkeepTests {
                 await Task.yield()
             }
         }
+        while vault.precedence.isPlayerWaiting { await Task.yield() }
         vault.joinSegments(now: .now)
         var now = ContinuousClock.now + Joining.rest
         for _ in 0..<20 {
@@ -175,6 +176,17 @@ struct JoiningUpkeepTests {
         #expect(try fixture.files == 14)
         reading.cancel()
         _ = await reading.value
+        try await keepUp(vault) { try fixture.files == 1 }
+        await vault.close()
+    }
+
+    @Test("While a player waits for bytes nothing is joined, and afterwards it is")
+    func waiting() async throws {
+        let (fixture, vault, _) = try await pieces(14, of: 560_000)
+        try await vault.precedence.waiting(at: "http://origin.example") {
+            vault.joinSegments(now: .now + Joining.rest + .seconds(1))
+            #expect(!vault.isJoining)
+        }
         try await keepUp(vault) { try fixture.files == 1 }
         await vault.close()
     }
