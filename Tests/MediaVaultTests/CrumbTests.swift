@@ -27,7 +27,7 @@ struct CrumbTests {
         await vault.close()
     }
 
-    @Test("One byte of each block is asked for: there is a file for each block at most")
+    @Test("One byte of each block is asked for: there is a file for each block at most, and few once they are joined")
     func oneByteQuestions() async throws {
         let length: Int64 = 64 * Self.block
         let fixture = try await VaultFixture(ScriptedResource(length: length))
@@ -48,6 +48,10 @@ struct CrumbTests {
         }
         try await read(to: 3 * Self.block)
         #expect(fixture.segmentFiles.count <= 65)
+        let loader = try #require(vault.loaders.withLock { $0.values.first?.loader })
+        await loader.settle()
+        await vault.joinAll(of: loader)
+        #expect(fixture.segmentFiles.count == 1, "a reader that has begun is no hindrance")
         try await read(to: length)
         #expect(position == length && fixture.bytesSent == length)
         await vault.close()

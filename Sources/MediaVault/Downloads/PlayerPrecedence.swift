@@ -9,6 +9,9 @@ final class PlayerPrecedence: Sendable {
     /// How often a download has stood back so far.
     var delayCount: Int { delays.load(ordering: .relaxed) }
 
+    /// Whether players have their bytes, and the disk, before any other work now.
+    var isPlayerWaiting: Bool { players.withLock { $0.goFirst(now: .now) } }
+
     /// Waits for bytes on behalf of a player.
     ///
     /// - Parameter origin: whose bytes it waits for.
@@ -85,6 +88,9 @@ struct WaitingPlayers {
         groups[origin] = group
         groups = groups.filter { !$0.value.waiting.isEmpty || $0.value.isBusy(now: now) }
     }
+
+    /// Whether players of any origin have the bytes before others now.
+    func goFirst(now: ContinuousClock.Instant) -> Bool { groups.keys.contains { goFirst(before: $0, now: now) } }
 
     /// Whether players have the bytes before a download of this origin's now.
     func goFirst(before origin: String, now: ContinuousClock.Instant) -> Bool {

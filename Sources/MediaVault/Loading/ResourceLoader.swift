@@ -21,6 +21,7 @@ final class ResourceLoader: Sendable {
     let answers = Turnstile()
     let contact = OriginContact()
     let revalidator = Revalidator()
+    let joining = Locked(Joining())
     private let guarded: Locked<Guarded>
     private let loading: Task<StoredRepresentation?, any Error>
 

@@ -12,7 +12,7 @@ struct SegmentMap {
     private var segments: [SegmentID: SegmentDescription] = [:]
     private var badBlocks: [SegmentID: Set<Int>] = [:]
     /// Sorted and disjoint: the good bytes of two segments never overlap.
-    private var pieces: [Piece] = []
+    private(set) var pieces: [Piece] = []
 
     /// All bytes that can be opened.
     private(set) var covered = ByteRanges()

@@ -29,6 +29,20 @@ extension ResourceRecord {
         return try store.reseal(task, of: resource)
     }
 
+    /// Segments that are to be joined now; nil where there are none.
+    func neighbours(excluding excluded: Set<SegmentID>, isWhole: Bool) throws -> [SegmentDescription]? {
+        guard let resource = stored.withLock({ $0 }) else { return nil }
+        return try store.neighbours(of: resource, excluding: excluded, isWhole: isWhole)
+    }
+
+    /// Joins segments.
+    ///
+    /// - Throws: as ``VaultStore/join(_:of:)``.
+    func join(_ segments: [SegmentDescription]) throws -> SegmentDescription? {
+        guard let resource = stored.withLock({ $0 }) else { return nil }
+        return try store.join(segments, of: resource)
+    }
+
     /// Lets go of the older keys.
     ///
     /// - Returns: false where something needs one; nil where the vault does not have the resource any more.

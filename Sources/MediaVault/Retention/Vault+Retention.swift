@@ -45,6 +45,7 @@ extension Vault {
         // A resource whose rows do not open can be removed, too.
         try? await loader.ready()
         await loader.settle()
+        await loader.settleJoining()
         let record = loader.record
         let bytes = try await pool.run {
             record.retire()

@@ -8,5 +8,5 @@ struct LoaderEntry {
     var isRemoving = false
 
     /// Whether somebody reads it, or something is fetched or written for it.
-    var isInUse: Bool { uses > 0 || isRemoving || !loader.isIdle }
+    var isInUse: Bool { uses > 0 || isRemoving || !loader.isIdle || loader.joining.withLock(\.isRunning) }
 }

@@ -17,6 +17,7 @@ extension Vault {
             // A resource whose rows do not open has nothing to write either.
             try? await loader.ready()
             await loader.settle()
+            await loader.settleJoining()
             await loader.revalidator.stop()
             try? await pool.run { loader.record.retire() }
         }

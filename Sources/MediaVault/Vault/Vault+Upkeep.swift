@@ -14,6 +14,7 @@ extension Vault {
                 entry.isInUse || now - entry.idleSince < Self.idleTime
             }
         }
+        joinSegments(now: now)
         await keepRoom(now: now)
         resumeKeyWork(now: now)
         let (store, visited) = (store, visits.withLock { $0.take() })

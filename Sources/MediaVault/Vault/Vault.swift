@@ -45,6 +45,8 @@ public final class Vault: Sendable {
     private let isClosed = Locked(false)
     let visits = Locked(Visits())
     let answers = AnswerLog()
+    /// When segments are joined.
+    let joiningPace = Locked(JoiningPace())
     /// Work that must be over before the store closes.
     let chores = Chores()
 

@@ -33,21 +33,34 @@ extension VaultStore {
     /// Seals bytes of closed segments anew under the key in use, each run in a new segment; then one transaction puts
     /// the new rows in the place of the old ones. The old files stay until ``removeReplaced(_:by:)``.
     ///
+    /// - Parameter keepsLimits: whether new files count beside the old ones, within the limits, and nothing is evicted.
     /// - Returns: what holds the bytes now; nil where an old segment is not what it was any more.
     /// - Throws: ``SegmentFailure`` where an old one cannot be opened; ``VaultError`` where a new one cannot be written.
     func sealAnew(
-        _ old: [SegmentDescription], as runs: [ByteRange], of resource: StoredResource
+        _ old: [SegmentDescription], as runs: [ByteRange], of resource: StoredResource, keepsLimits: Bool = false
     ) throws -> [SegmentDescription]? {
         guard let first = old.first else { return nil }
         var new: [SegmentDescription] = []
         do {
             for run in runs {
-                new.append(try begin(at: run.lowerBound, like: first, of: resource))
+                let segment = try begun(at: run.lowerBound, like: first, of: resource)
+                let begin = { try self.index.begin(segment, now: self.now()) }
+                try keepsLimits ? begin() : withDiskRoom(begin)
+                new.append(segment)
                 let last = new.endIndex - 1
-                room.leaveUncounted(new[last].id)
+                if keepsLimits {
+                    var whole = new[last]
+                    whole.length = run.length
+                    guard room.reserve(whole.diskSize, for: whole.id) == nil else {
+                        throw VaultError(.noRoom, "there is no room to join segments; raise the limit, or remove something")
+                    }
+                } else {
+                    room.leaveUncounted(new[last].id)
+                }
                 try copy(run, of: old, to: &new[last], resource)
             }
-            if try withDiskRoom({ try index.exchange(old, for: new) }) { return new }
+            let exchange = { [new] in try self.index.exchange(old, for: new) }
+            if try keepsLimits ? exchange() : withDiskRoom(exchange) { return new }
             for segment in new { try abandon(segment.id) }
             return nil
         } catch {
@@ -56,14 +69,12 @@ extension VaultStore {
         }
     }
 
-    private func begin(
+    private func begun(
         at start: Int64, like old: SegmentDescription, of resource: StoredResource
     ) throws -> SegmentDescription {
-        let segment = SegmentDescription(
+        SegmentDescription(
             id: try Fresh.identifier("segment id"), representation: old.representation,
             keyNumber: resource.keyNumber, blockSize: Self.blockSize, start: start, length: 0)
-        try withDiskRoom { try index.begin(segment, now: now()) }
-        return segment
     }
 
     private func copy(
