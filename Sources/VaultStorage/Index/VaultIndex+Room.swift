@@ -66,7 +66,7 @@ extension VaultIndex {
                         * ((segment.length + segment.blockSize - 1) / segment.blockSize))
                     FROM segment JOIN representation ON representation.id = segment.representation
                     JOIN resource ON resource.id = representation.resource
-                    WHERE resource.class IN (\(kept.joined(separator: ",")))
+                    WHERE resource.class IN (\(kept.joined(separator: ","))) AND \(PlainColumn.isSegment)
                     """)
             return Int64(exactly: (total ?? 0).rounded()) ?? 0
         }
@@ -77,7 +77,7 @@ extension VaultIndex {
         try write { db in
             try db.execute(
                 sql: "UPDATE resource SET accessed = ? WHERE accessed BETWEEN ? AND ?",
-                arguments: [time - time % 3600, first - first % 3600, last])
+                arguments: [PlainColumn.hour(of: time), PlainColumn.hour(of: first), PlainColumn.hour(of: last)])
         }
     }
 
