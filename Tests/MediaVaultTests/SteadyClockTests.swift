@@ -82,6 +82,23 @@ struct SteadyClockTests {
         await vault.close()
     }
 
+    @Test("No title is lost to a clock that tells a year which no row can have")
+    func impossibleYear() async throws {
+        let fixture = try await RoomFixture()
+        let vault = try await fixture.open()
+        await fixture.later(vault, .zero)
+        try await fixture.play(vault, 1, 1000)
+        await fixture.later(vault, .seconds(1))
+        let ahead: Int64 = 300_000_000_000 - fixture.clock.now
+        fixture.clock.advance(by: ahead)
+        await fixture.later(vault, .seconds(60))
+        #expect(try await fixture.held(vault, 1, 1000) == 1000)
+        fixture.clock.advance(by: -ahead)
+        await fixture.later(vault, .seconds(120))
+        #expect(try await fixture.held(vault, 1, 1000) == 1000)
+        await vault.close()
+    }
+
     @Test("A limit of age that is set does not take at once what the clock calls old")
     func setLimit() async throws {
         let fixture = try await RoomFixture()

@@ -62,6 +62,19 @@ struct KeyFileTests {
         #expect(readingError() == nil)
     }
 
+    @Test("A key file whose maker was killed does not stand in the way of the next")
+    func killed() throws {
+        let disk = SimulatedFileSystem(root: folder.path)
+        disk.fail(.write, with: FileFailure(.other(5), "write: Input/output error"))
+        // Nobody tidies up after a kill.
+        disk.fail(.remove, lasting: true, with: FileFailure(.other(5), "unlink: Input/output error"))
+        #expect(throws: VaultError.self) { try KeyFile.make(path, fileSystem: disk) }
+        #expect(!PosixFileSystem().exists(path))
+        disk.mend()
+        try KeyFile.make(path, fileSystem: disk)
+        #expect(readingError() == nil)
+    }
+
     @Test("Any size but 32 bytes is refused", arguments: [0, 1, 31, 33, 64, 4096])
     func size(size: Int) throws {
         try write([UInt8](repeating: 7, count: size))

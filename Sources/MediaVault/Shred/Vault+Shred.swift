@@ -57,7 +57,7 @@ extension Vault {
     /// - Throws: ``VaultError`` with code `owned` where this process may not change the vault.
     package func requireOwner(to act: String) throws {
         guard store.isOwner else {
-            throw VaultError(.owned, "only the owner of a vault \(act); open it as the owner")
+            throw VaultError(.owned, "only the owner of a vault \(act), and here it is only read; open it as the owner")
         }
     }
 }

@@ -54,6 +54,12 @@ extension Keyring {
         let own = try edit.slot(unlockedSlot)
         edit.document.slots = try document(of: newer).slots
         if try !edit.document.slots.contains(where: { try $0.opens(in: edit.document.vaultID, with: secret) }) {
+            guard edit.document.slots.count < KeyringDocument.mostSlots else {
+                throw VaultError(
+                    .invalidArgument,
+                    "the keyring that is replaced has \(KeyringDocument.mostSlots) slots, the most there can be, and "
+                        + "there is no place beside them for the backup's; restore it without keeping them")
+            }
             try edit.add(own, as: edit.freeSlotNumber, openedBy: secret)
         }
         return try edit.finished().bytes

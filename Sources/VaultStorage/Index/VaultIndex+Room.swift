@@ -65,9 +65,10 @@ extension VaultIndex {
             let total = try Double.fetchOne(
                 db,
                 sql: """
-                    SELECT total(\(Self.diskBytes)) FROM segment JOIN representation ON representation.id = segment.representation
+                    SELECT total(\(Self.diskBytes))
+                    FROM segment JOIN representation ON representation.id = segment.representation
                     JOIN resource ON resource.id = representation.resource
-                    WHERE \(PlainColumn.isSegment) AND resource.class IN (\(kept.joined(separator: ",")))
+                    WHERE resource.class IN (\(kept.joined(separator: ","))) AND \(PlainColumn.isSegment)
                     """)
             return Int64(exactly: (total ?? 0).rounded()) ?? 0
         }
@@ -78,7 +79,7 @@ extension VaultIndex {
         try write { db in
             try db.execute(
                 sql: "UPDATE resource SET accessed = ? WHERE accessed BETWEEN ? AND ?",
-                arguments: [time - time % 3600, first - first % 3600, last])
+                arguments: [PlainColumn.hour(of: time), PlainColumn.hour(of: first), PlainColumn.hour(of: last)])
         }
     }
 

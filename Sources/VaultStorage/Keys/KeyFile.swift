@@ -50,11 +50,26 @@ package enum KeyFile {
         return try .passphrase(normalizing: bytes)
     }
 
-    /// Makes a key file with a fresh key, 0600; never over one that is there.
+    /// Makes a key file with a fresh key, 0600; never over one that is there. It gets its name when it is whole: what a
+    /// kill cuts off is no key file.
     package static func make(_ path: String, fileSystem: any FileSystem = PosixFileSystem()) throws {
         let key = try Fresh.key("key file")
+        let temporary = path + "." + Hex.encode(try Fresh.bytes(8, "file name")) + ".part"
         do throws(FileFailure) {
-            try fill(try fileSystem.create(path), with: key, path, fileSystem)
+            try fill(try fileSystem.create(temporary), with: key, temporary, fileSystem)
+            do throws(FileFailure) {
+                try fileSystem.move(temporary, toFree: path)
+            } catch {
+                try? fileSystem.remove(temporary)
+                throw error
+            }
+            do throws(FileFailure) {
+                try fileSystem.synchronizeDirectory(PosixFileSystem.folder(of: path))
+            } catch {
+                // Nobody has the key yet, and what is not durable may be gone with the keyring that it opens.
+                try? fileSystem.remove(path)
+                throw error
+            }
         } catch {
             throw error.vaultError("the key file \(path) cannot be made")
         }
@@ -69,9 +84,8 @@ package enum KeyFile {
                 try unsafe file.write(UnsafeRawBufferPointer(start: bytes, count: SecretKey.byteCount), at: 0)
             }
             try file.synchronize()
-            try fileSystem.synchronizeDirectory(PosixFileSystem.folder(of: path))
         } catch {
-            // Half a key file would stand in the way of the next try. The failure that counts is the one at hand.
+            // Half a key is none. The failure that counts is the one at hand.
             try? fileSystem.remove(path)
             throw error
         }

@@ -43,7 +43,7 @@ extension VaultStore {
     func admit(_ size: Int64, for id: SegmentID, _ outlook: Outlook) throws {
         guard let shortage = room.reserve(size, for: id) else { return }
         guard shortage.size == 0 || mayEvict(for: outlook.length) else {
-            throw Self.noRoom("the title is larger than the vault may become")
+            throw Self.noRoom("the title is larger than the vault may become; raise the limit")
         }
         try eviction.withLock { queue in
             while let shortage = room.reserve(size, for: id) {
@@ -54,8 +54,10 @@ extension VaultStore {
                 guard gone.bytes > 0 else {
                     throw Self.noRoom(
                         shortage.size > 0
-                            ? "the vault is as large as it may become, and the rest of it is pinned, in use or kept by name"
-                            : "the disk has no more room than is to be left free")
+                            ? "the vault is as large as it may become, and the rest of it is pinned, in use or kept by "
+                                + "name; raise the limit, or unpin or remove something"
+                            : "the disk has no more room than is to be left free; make room on it, or let less be "
+                                + "left free")
                 }
             }
         }
@@ -79,7 +81,7 @@ extension VaultStore {
     }
 
     private static func noRoom(_ reason: String) -> VaultError {
-        VaultError(.noRoom, "\(reason); raise the limit, or unpin or remove something")
+        VaultError(.noRoom, reason)
     }
 
     /// Whether it may be tried again to store a title, after the store refused with an error.
