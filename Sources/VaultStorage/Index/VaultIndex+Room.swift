@@ -65,7 +65,8 @@ extension VaultIndex {
             let total = try Double.fetchOne(
                 db,
                 sql: """
-                    SELECT total(\(Self.diskBytes)) FROM segment JOIN representation ON representation.id = segment.representation
+                    SELECT total(\(Self.diskBytes)) FROM segment
+                    JOIN representation ON representation.id = segment.representation
                     JOIN resource ON resource.id = representation.resource
                     WHERE \(PlainColumn.isSegment) AND resource.class IN (\(kept.joined(separator: ",")))
                     """)
