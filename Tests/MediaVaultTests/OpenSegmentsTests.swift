@@ -62,5 +62,11 @@ struct OpenSegmentsTests {
         #endif
         #expect(unsafe getrlimit(resource, &limit) == 0)
         #expect(OpenSegmentShare.ofProcess.allowed == OpenSegmentShare.most(ofFiles: Int(clamping: limit.rlim_cur)))
+        // It follows the limit, and not that of the process's beginning.
+        var lower = limit
+        lower.rlim_cur = min(limit.rlim_cur, 1600)
+        #expect(unsafe setrlimit(resource, &lower) == 0)
+        defer { _ = unsafe setrlimit(resource, &limit) }
+        #expect(OpenSegmentShare.ofProcess.allowed == Int(lower.rlim_cur) / 8)
     }
 }

@@ -76,7 +76,9 @@ struct CatalogBackupTests {
         try store.close()
     }
 
-    @Test("A change is in the backup ten minutes later at the latest, whatever the wall clock says", arguments: [-1, 0, 1])
+    @Test(
+        "A change is in the backup ten minutes later at the latest, whatever the wall clock says",
+        arguments: [-1, 0, 1])
     func intervals(years: Int64) throws {
         let (vault, clock) = (try TemporaryVault(), TestClock())
         let store = try vault.open(now: { clock.now })

@@ -46,6 +46,19 @@ struct VerifyBesideKeysTests {
         await again.close()
     }
 
+    @Test("So is one of an empty vault, in which it cannot open the settings alone")
+    func emptyVault() async throws {
+        let fixture = try await VaultFixture(film)
+        let owner = try await fixture.open()
+        let beside = try await fixture.open(.reader)
+        _ = try await owner.rotateRoot(unlockedBy: [fixture.unlock])
+        _ = try await owner.changeLocator()
+        let error = await #expect(throws: VaultError.self) { try await VaultFixture.report(of: beside.verify()) }
+        #expect(error?.code == .olderKeyring && error?.message.contains("again") == true)
+        await beside.close()
+        await owner.close()
+    }
+
     @Test("The owner's own checks are sound while its locator changes again and again")
     func meanwhile() async throws {
         let (fixture, owner) = try await VaultFixture.filled(film)

@@ -1,0 +1,39 @@
+import Testing
+
+@testable import MediaVault
+@testable import VaultStorage
+
+@Suite("Evictions are told of by the run")
+struct EvictionNoticeTests {
+    private let start = ContinuousClock.now
+
+    @Test("Those that follow one another closely are told once, when none has come for five seconds")
+    func run() {
+        var notice = EvictionNotice()
+        var gone = EvictionTally()
+        #expect(notice.look(gone, now: start) == nil)
+        for second in 1...4 {
+            gone += EvictionTally(segments: 1, bytes: 10)
+            #expect(notice.look(gone, now: start + .seconds(second)) == nil)
+        }
+        #expect(notice.look(gone, now: start + .seconds(8)) == nil)
+        #expect(notice.look(gone, now: start + .seconds(9)) == .evicted(titles: 0, segments: 4, bytes: 40))
+        #expect(notice.look(gone, now: start + .seconds(90)) == nil)
+        gone += EvictionTally(resources: 1, segments: 2, bytes: 5)
+        #expect(notice.end(gone) == .evicted(titles: 1, segments: 2, bytes: 5))
+        #expect(notice.end(gone) == nil && notice.look(gone, now: start + .seconds(99)) == nil)
+    }
+
+    @Test("A run that has no pause is told once a minute, and nothing is told twice")
+    func long() {
+        var notice = EvictionNotice()
+        var gone = EvictionTally()
+        var told: [Int: StoreEvent] = [:]
+        for second in 0..<130 {
+            gone += EvictionTally(segments: 1, bytes: 1)
+            told[second] = notice.look(gone, now: start + .seconds(second))
+        }
+        let event = StoreEvent.evicted(titles: 0, segments: 61, bytes: 61)
+        #expect(told == [60: event, 121: event])
+    }
+}
