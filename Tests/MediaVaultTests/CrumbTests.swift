@@ -126,6 +126,21 @@ struct CrumbTests {
         #expect(cancelled == 20 && !state.fetches.values.contains(where: \.isActive))
     }
 
+    @Test("A block that comes for one byte of it comes to its end when its reader leaves; a larger range is let go")
+    func leavingReader() {
+        for (range, isLetGo) in [(10..<11, false), (0..<100_000, true)] as [(ByteRange, Bool)] {
+            var (state, _) = reading(200_000)
+            let reader = state.addReader(range)
+            guard case (.fetch(let fetch), _) = state.step(reader, now: .now) else {
+                Issue.record("it asks")
+                return
+            }
+            _ = state.accept(fetch, end: state.fetches[fetch]?.end, fromZero: false)
+            _ = state.received([UInt8](repeating: 1, count: 1000), by: fetch, now: .now)
+            #expect(state.removeReader(reader).cancelled == (isLetGo ? [fetch] : []))
+        }
+    }
+
     @Test("A short answer at the end of a title, or to a small question, is none of those", arguments: [10, 40_000])
     func shortEnd(count: Int64) {
         var (state, reader) = reading(count)

@@ -53,6 +53,29 @@ struct ReusedConnectionTests {
         _ = await waiting.result
     }
 
+    @Test("The same where every kept connection has such a thing on it: the request goes out on a fresh one")
+    func unaskedOnAll() async throws {
+        let (gate, film) = (Gate(), ScriptedResource(length: 1_000_000))
+        let server = try ScriptedOrigin { request in
+            var answer = film.answer(to: request)
+            let lies = Array("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlies".utf8)
+            if request.target == "/first" { answer.body += [.hold(gate), .bytes(lies)] }
+            return answer
+        }
+        let client = CurlOrigin.make()
+        // The first is not read yet when the other is asked for: they have a connection each.
+        let first = [
+            try await client.send(OriginRequest(url: server.url("/first"))),
+            try await client.send(OriginRequest(url: server.url("/first"))),
+        ]
+        for response in first { #expect(try await response.allBytes().count == 1_000_000) }
+        gate.open()
+        await server.wait { $0.count == 2 && $0.allSatisfy { $0.phase == .done } }
+        let second = try await client.send(OriginRequest(url: server.url("/second"), first: 5, end: 9000))
+        #expect(try await second.allBytes() == film.media.bytes(5..<9000))
+        #expect(server.exchanges.map(\.connection) == [0, 1, 2])
+    }
+
     @Test("A head on a kept connection that is none is tried once more, on a fresh one, and no more than once")
     func malformed() async throws {
         let server = try ScriptedOrigin { [resource] request in

@@ -163,6 +163,26 @@ struct CarelessHeadTests {
         await vault.close()
     }
 
+    @Test("An origin that was silent to HEAD is asked by GET alone from then on")
+    func silenceIsRemembered() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: Self.length))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            if request.method == "HEAD" {
+                answer.before = [.hold(Gate())]
+            } else if request.number < 2 {
+                (answer.status, answer.fields, answer.body) = (404, [("Content-Length", "0")], [])
+            }
+            return answer
+        }
+        let vault = try await fixture.openHasty(stall: .seconds(5))
+        let error = await #expect(throws: VaultError.self) { try await vault.head(of: fixture.url) }
+        #expect(error?.originStatus == 404)
+        #expect(try await vault.head(of: fixture.url).information.length == Self.length)
+        #expect(fixture.origin.exchanges.map(\.request.method) == ["HEAD", "GET", "GET"])
+        await vault.close()
+    }
+
     @Test("Held bytes are given long before a silent HEAD is given up, stale ones too", arguments: [false, true])
     func givenAtOnce(isStale: Bool) async throws {
         let fixture = try await FreshFixture(ScriptedResource(length: Self.length))
@@ -180,8 +200,9 @@ struct CarelessHeadTests {
         options.retry.shortPatience = .milliseconds(1)
         options.now = { [clock = fixture.clock] in clock.now }
         let vault = try await Vault.open(fixture.vault.place, unlock: fixture.vault.unlock, options: options)
-        let reader = try await vault.read(fixture.url)
-        #expect(try await reader.next()?.isEmpty == false && reader.range == 0..<Self.length)
+        let reader = try await vault.read(fixture.url, range: .from(0))
+        #expect(reader.range == 0..<Self.length && !reader.isShortened, "nobody has said that the origin is gone")
+        #expect(try await reader.next()?.isEmpty == false)
         #expect(!fixture.vault.ranges.contains("bytes=0-0"), "HEAD is still waited for, beside")
         // It was asked, and GET is asked in its place when it is given up.
         await fixture.origin.wait { $0.contains { $0.request.range == "bytes=0-0" } }

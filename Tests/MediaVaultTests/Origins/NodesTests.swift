@@ -63,6 +63,23 @@ struct NodesTests {
         await again.close()
     }
 
+    @Test("What was found out of nodes is known after a restart: nothing is asked for it again")
+    func settledBefore() async throws {
+        let fixture = try await fixture(Self.namings[0])
+        let vault = try await fixture.open()
+        for first in [0, 300_000, 600_000] as [Int64] {
+            #expect(try await fixture.read(vault, .closed(first: first, last: first + 9_999)) == first..<first + 10_000)
+        }
+        #expect(fixture.ranges.contains("bytes=0-0"), "it was found out by asking")
+        await vault.close()
+        let asked = fixture.origin.exchanges.count
+        let again = try await fixture.open()
+        #expect(try await fixture.read(again) == 0..<Self.length)
+        let questions = fixture.origin.exchanges.dropFirst(asked).map(\.request).filter { $0.method == "GET" }
+        #expect(!questions.isEmpty && questions.allSatisfy { $0.range != "bytes=0-0" && $0.ifRange == Self.date })
+        await again.close()
+    }
+
     @Test("A version that is new, at the same length and date, begins after a few questions, and the two are not mixed")
     func version() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: Self.length, lastModified: Self.date))

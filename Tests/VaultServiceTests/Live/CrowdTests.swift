@@ -1,4 +1,5 @@
 import Foundation
+import MediaVault
 import OriginTestSupport
 import Testing
 
@@ -56,6 +57,18 @@ struct CrowdTests {
             await client.send("POST /healthz HTTP/1.1\r\nHost: \(service.host)\r\nContent-Length: 1000000\r\n\r\n")
             #expect(await client.readHead()?.status == 405)
             #expect(try await client.endsSoon(sending: "x"))
+        }
+    }
+
+    @Test("A body that is waited for has no more time, though it goes on bit by bit")
+    func slowAwaitedBody() async throws {
+        let configuration = configuration { $0.connectionLimits.body = .milliseconds(500) }
+        try await RunningService.run(over: try await TestVault(), configuration: configuration) { service in
+            let client = try service.client()
+            await client.send(
+                "POST /api/v1/pins HTTP/1.1\r\nHost: \(service.host)\r\nContent-Type: application/json\r\n"
+                    + "Authorization: Bearer \(service.vault.tokens.adminToken)\r\nContent-Length: 1000000\r\n\r\n")
+            #expect(try await client.endsSoon(sending: " "))
         }
     }
 
