@@ -33,6 +33,24 @@ struct ConnectionShareTests {
         await client.shutdown()
     }
 
+    @Test("A request that waits for a connection longer than an origin may be silent is answered all the same")
+    func longWait() async throws {
+        let film = ScriptedResource(length: 20_000_000)
+        let server = try ScriptedOrigin { [resource] in ($0.target == "/film" ? film : resource).answer(to: $0) }
+        var configuration = CurlConfiguration(userAgent: "MediaVault/test")
+        configuration.mostConnections = { 1 }
+        configuration.stallTimeout = .milliseconds(300)
+        let client = CurlOrigin(configuration: configuration)
+        // A reader that takes nothing holds the one connection.
+        let paused = try await client.send(OriginRequest(url: server.url("/film")))
+        let waiting = Task { try await client.send(OriginRequest(url: server.url("/other"))).allBytes() }
+        try await Task.sleep(for: .seconds(1))
+        #expect(server.exchanges.count == 1, "the premise: it waits")
+        paused.cancel()
+        #expect(try await waiting.value.count == 10_000)
+        await client.shutdown()
+    }
+
     @Test("A request that is given up leaves its connection to one that waits")
     func givenUp() async throws {
         let gate = Gate()

@@ -15,6 +15,8 @@ final class CurlWorker {
     private let sockets = OpenSockets()
     private let connections = ConnectionNumbers()
     private var running: [ObjectIdentifier: CurlTransfer] = [:]
+    /// Those that wait for a connection, in order. They are not silent, for nothing was asked yet.
+    private var waiting: [Transfer] = []
 
     /// - Returns: nil where libcurl cannot be used.
     init?(_ configuration: CurlConfiguration, loop: CurlLoop) {
@@ -29,11 +31,13 @@ final class CurlWorker {
         Self.blockBrokenPipes()
         loop.setWaker(multi.waker)
         while obey(loop.takeCommands()) {
+            startWaiting()
             multi.perform()
             for (handle, result) in multi.ended() { end(handle, result) }
             for curl in running.values { followAtOnce(curl) }
             for curl in running.values { curl.deliver() }
             endStalled(now: .now)
+            startWaiting()
             multi.poll(atMost: running.isEmpty ? .seconds(60) : min(.seconds(1), configuration.stallTimeout))
         }
         loop.setWaker(nil)
@@ -41,7 +45,8 @@ final class CurlWorker {
             multi.remove(curl.handle)
             curl.transfer.finish(CurlLoop.closed)
         }
-        running = [:]
+        for transfer in waiting { transfer.finish(CurlLoop.closed) }
+        (running, waiting) = ([:], [])
     }
 
     /// - Returns: whether to go on.
@@ -49,14 +54,23 @@ final class CurlWorker {
         var goesOn = true
         for command in commands {
             switch command {
-            case .start(let transfer): launch(transfer, Hop(transfer.request.url))
+            case .start(let transfer): waiting.append(transfer)
             case .resume(let transfer): resume(transfer)
             case .remove(let transfer):
+                waiting.removeAll { $0 === transfer }
                 if let curl = running.removeValue(forKey: ObjectIdentifier(transfer)) { multi.remove(curl.handle) }
             case .stop: goesOn = false
             }
         }
         return goesOn
+    }
+
+    /// Starts what waits, as far as there are connections for it. A redirect is followed in the place of what led to it.
+    private func startWaiting() {
+        while !waiting.isEmpty, running.count < max(1, configuration.mostConnections()) {
+            let transfer = waiting.removeFirst()
+            launch(transfer, Hop(transfer.request.url))
+        }
     }
 
     private func launch(_ transfer: Transfer, _ hop: Hop) {
