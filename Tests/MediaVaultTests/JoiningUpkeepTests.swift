@@ -12,7 +12,16 @@ extension Vault {
     /// Joins what can be joined of a title.
     func joinAll(of loader: ResourceLoader) async {
         while loader.isCrowded(isResting: true) {
-            loader.joining.withLock { $0.begin(now: .now) }
+            let isFree = loader.joining.withLock { joining in
+                guard !joining.isRunning else { return false }
+                joining.begin(now: .now)
+                return true
+            }
+            // The vault may be joining by itself.
+            guard isFree else {
+                await loader.settleJoining()
+                continue
+            }
             await loader.joinNeighbours()
             if loader.joining.withLock(\.wasInVain) { return }
         }

@@ -51,28 +51,32 @@ extension ResourceLoader {
     }
 
     /// Joins the most segments that lie side by side and fit one, after ``Joining/begin(now:)``.
-    func joinNeighbours() async {
-        let isJoined = await joinBegun()
-        endJoining(wasInVain: !isJoined)
+    ///
+    /// - Returns: how many bytes were opened and sealed again.
+    @discardableResult
+    func joinNeighbours() async -> Int64 {
+        let bytes = await joinBegun()
+        endJoining(wasInVain: bytes == 0)
+        return bytes
     }
 
-    private func joinBegun() async -> Bool {
+    private func joinBegun() async -> Int64 {
         let (record, store, excluded) = (record, store, excluded)
         let isWhole = look { $0.isWhole }
         guard let segments = try? await pool.run({ try record.neighbours(excluding: excluded, isWhole: isWhole) }),
             look({ $0.hasWritten(segments) })
-        else { return false }
+        else { return 0 }
         do {
-            guard let new = try await pool.run({ try record.join(segments) }) else { return false }
+            guard let new = try await pool.run({ try record.join(segments) }) else { return 0 }
             exchange(segments, for: [new])
             try? await pool.run { store.removeReplaced(segments, by: [new]) }
-            return true
+            return new.length
         } catch is SegmentFailure {
             // What does not open a reader finds, or verify.
             exclude(segments)
-            return false
+            return 0
         } catch {
-            return false
+            return 0
         }
     }
 

@@ -2,9 +2,11 @@ import VaultModel
 import VaultStorage
 
 extension ResourceLoader {
-    /// Whether a closed segment can be put in another's place: the loader knows it, or writes none.
+    /// Whether a closed segment can be put in another's place: the loader knows it, or writes none. While segments are
+    /// joined, the index may name one that the loader has yet to hear of.
     func hasTakenOver(_ segment: SegmentDescription) -> Bool {
-        look { $0.map.length(of: segment.id) == segment.length } || !isFetching
+        guard !joining.withLock(\.isRunning) else { return false }
+        return look { $0.map.length(of: segment.id) == segment.length } || !isFetching
     }
 
     /// Bytes lie in other segments from now on. Who reads the old one just then finds it open still, or looks again.

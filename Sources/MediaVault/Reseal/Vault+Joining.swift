@@ -5,7 +5,7 @@ import VaultStorage
 struct JoiningPace {
     /// Whether segments are being joined.
     var isRunning = false
-    /// Bytes that joining opened since it was last asked.
+    /// Bytes that joining opened since it was last asked; while it is at work nothing is counted.
     var own: Int64 = 0
     private var opened: Int64?
 
@@ -16,6 +16,7 @@ struct JoiningPace {
     ///
     /// - Parameter total: the bytes that were ever opened.
     mutating func isBusy(opened total: Int64) -> Bool {
+        guard !isRunning else { return true }
         let read = total - (opened ?? total) - own
         (opened, own) = (total, 0)
         return read >= Self.fullSpeed
@@ -26,7 +27,7 @@ extension Vault {
     /// Joins some segments of one title, where there are small ones side by side and players leave time for it.
     func joinSegments(now: ContinuousClock.Instant) {
         let opened = store.work.opened.total
-        guard store.isOwner, !joiningPace.withLock({ $0.isBusy(opened: opened) || $0.isRunning }),
+        guard store.isOwner, !joiningPace.withLock({ $0.isBusy(opened: opened) }),
             keyWork.act == nil, !precedence.isPlayerWaiting
         else { return }
         let known = loaders.withLock { loaders in
@@ -40,11 +41,13 @@ extension Vault {
             begin(title.id, title.loader, now: now)
         else { return }
         _ = chores.begin { [self] in
-            let before = store.work.opened.total
-            await title.loader.joinNeighbours()
-            let own = store.work.opened.total - before
-            joiningPace.withLock { ($0.isRunning, $0.own) = (false, own) }
+            endJoining(opened: await title.loader.joinNeighbours())
         }
+    }
+
+    @inline(never)
+    private func endJoining(opened bytes: Int64) {
+        joiningPace.withLock { ($0.isRunning, $0.own) = (false, bytes) }
     }
 
     /// - Returns: false where the title is being removed, or has another loader by now.

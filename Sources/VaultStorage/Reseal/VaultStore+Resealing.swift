@@ -61,10 +61,10 @@ extension VaultStore {
             }
             let exchange = { [new] in try self.index.exchange(old, for: new) }
             if try keepsLimits ? exchange() : withDiskRoom(exchange) { return new }
-            for segment in new { try abandon(segment.id) }
+            for segment in new { try abandon(segment.id, keepsLimits: keepsLimits) }
             return nil
         } catch {
-            for segment in new { try abandon(segment.id) }
+            for segment in new { try abandon(segment.id, keepsLimits: keepsLimits) }
             throw Self.translated(error, "a segment cannot be sealed anew")
         }
     }

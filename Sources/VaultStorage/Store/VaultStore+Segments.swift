@@ -72,9 +72,12 @@ extension VaultStore {
         (error as? FileFailure)?.vaultError(what) ?? error
     }
 
-    func abandon(_ id: SegmentID) throws {
+    ///
+    /// - Parameter keepsLimits: whether nothing is evicted for it, and the reserve stays.
+    func abandon(_ id: SegmentID, keepsLimits: Bool = false) throws {
         do {
-            _ = try withDiskRoom(orReserve: true) { try index.drop(id, doomed: true) }
+            let drop = { try self.index.drop(id, doomed: true) }
+            _ = try keepsLimits ? drop() : withDiskRoom(orReserve: true, drop)
         } catch {
             counters.withLock { _ = $0.abandoned.insert(id) }
             throw error
