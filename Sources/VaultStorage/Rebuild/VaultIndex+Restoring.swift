@@ -62,8 +62,13 @@ extension VaultIndex {
         var settings = sealed
         if opening == nil {
             guard let key = try keyring.indexKey(locator: locator) else { throw IndexError.damaged }
+            var fresh = VaultSettings()
+            // Keys have numbers above that of every reseal: the next one gets a number that no title went through.
+            let last = try Int64.fetchOne(
+                db, sql: "SELECT max(number) FROM backup.resourceKey WHERE \(PlainColumn.isResourceKey)")
+            fresh.lastResealRun = last ?? 0
             settings = try SealedDocument.seal(
-                VaultSettings().object, key: key.secret, associatedData: settingsData(id)
+                fresh.object, key: key.secret, associatedData: settingsData(id)
             ).data
         }
         try db.execute(

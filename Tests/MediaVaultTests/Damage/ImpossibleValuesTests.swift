@@ -173,6 +173,24 @@ struct ImpossibleValuesTests {
         }
     }
 
+    @Test("When the settings were lost, the next reseal still renews every key")
+    func resealAfterLostSettings() async throws {
+        let planted = try await PlantedVault()
+        let vault = try await planted.open()
+        for try await _ in vault.reseal() {}
+        try await planted.write("UPDATE vault SET settings = zeroblob(60)")
+        try vault.store.backUpCatalog()
+        await vault.close()
+        let report = try await Vault.rebuildIndex(planted.place, unlock: planted.unlock, evenIfSound: true)
+        #expect(report.areSettingsLost, "the premise")
+        let before = try planted.segmentNames
+        let rebuilt = try await planted.open()
+        for try await _ in rebuilt.reseal() {}
+        await planted.expect(planted.other, in: rebuilt, "it plays")
+        await rebuilt.close()
+        #expect(try !before.isEmpty && before.isDisjoint(with: planted.segmentNames))
+    }
+
     /// Changes the index while it is open, so that the backup has the change, and makes it anew.
     private func expectRebuilt(
         _ planted: PlantedVault, _ what: Comment, _ plant: (Vault) async throws -> Void

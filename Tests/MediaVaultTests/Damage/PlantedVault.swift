@@ -139,6 +139,14 @@ final class PlantedVault: Sendable {
         }
     }
 
+    /// The names of the files of segments.
+    var segmentNames: Set<String> {
+        get throws {
+            let names = try FileManager.default.subpathsOfDirectory(atPath: place.folder + "/segments")
+            return Set(names.filter { $0.count > 30 })
+        }
+    }
+
     /// Changes the index as a program would that has no key.
     func write(_ sql: String) async throws {
         var configuration = Configuration()
