@@ -39,7 +39,7 @@ extension ResourceLoader {
         let request = OriginRequest(
             url: url, method: .head, fields: fields?.sent(to: url) ?? HeaderFields(), reach: reach)
         do {
-            let head = try await contact.within(OriginContact.headPatience) { [origin] in
+            let head = try await contact.within(look { $0.retry.policy.headPatience }) { [origin] in
                 let response = try await origin.send(request)
                 response.cancel()
                 return response.head

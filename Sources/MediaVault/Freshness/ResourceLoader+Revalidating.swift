@@ -77,7 +77,7 @@ extension ResourceLoader {
     private func askWhetherSame() async throws -> Revalidation.Verdict {
         guard contact.answersHead else { return try await askWhetherSame(by: .get) }
         do {
-            let verdict = try await contact.within(OriginContact.headPatience) { [self] in
+            let verdict = try await contact.within(look { $0.retry.policy.headPatience }) { [self] in
                 try await askWhetherSame(by: .head)
             }
             if verdict != .changed { return verdict }
@@ -118,6 +118,9 @@ extension ResourceLoader {
             let content = try ResponseCheck.judge(head, asked: request, known: known).content
             if try await isOfOtherNode(head, content) {
                 head = heard(head)
+                guard self.known?.validators != Validators() else {
+                    return .stale(.unverifiable, status: head.status)
+                }
                 confirm(by: head, asked: asked)
                 return .confirmed(status: head.status)
             }

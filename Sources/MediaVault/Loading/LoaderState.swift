@@ -186,7 +186,8 @@ struct LoaderState {
                 effects.wake(fetch.receiverSignal.raise())
             }
             if fetch.isRoundedOut {
-                fetch.leftSince = readers.values.contains { $0.fetch == id } ? nil : fetch.leftSince ?? now
+                let isAwaited = readers.values.contains { $0.fetch == id } || isNeeded(fetch, leaving: nil)
+                fetch.leftSince = isAwaited ? nil : fetch.leftSince ?? now
                 if let since = fetch.leftSince, now - since >= FetchState.farewell {
                     fetch.isLetGo = true
                     effects.cancelled.append(id)

@@ -14,8 +14,6 @@ final class OriginContact: Sendable {
     /// How long an answer, and a silence, is believed.
     private static let believed: Duration = .seconds(60)
     static let doubted: Duration = .seconds(5)
-    /// How long an answer to HEAD is waited for: some origins answer GET alone.
-    static let headPatience: Duration = .seconds(1)
 
     /// Whether HEAD is worth asking: it was not left unanswered before.
     var answersHead: Bool { !ignoresHead.withLock(\.self) }

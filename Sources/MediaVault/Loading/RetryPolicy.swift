@@ -20,6 +20,8 @@ package struct RetryPolicy: Hashable, Sendable {
     package var moment: Duration = .milliseconds(150)
     /// How long one that is stale is held up for the word that it has changed.
     package var shortPatience: Duration = .milliseconds(500)
+    /// How long an answer to HEAD is waited for: some origins answer GET alone.
+    package var headPatience: Duration = .seconds(1)
     /// The second try waits so long at most, and each further one twice as long.
     package var firstDelay: Duration = .milliseconds(250)
     package var longestDelay: Duration = .seconds(8)

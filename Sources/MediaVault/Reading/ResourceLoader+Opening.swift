@@ -42,7 +42,9 @@ extension ResourceLoader {
         let wanted: ByteRange
         do {
             wanted = try known.map { try resolve(requested, $0) } ?? provisional(requested)
-        } catch let error as VaultError where error.code == .unsatisfiableRange && forgetHearsay() {
+        } catch let error as VaultError 
+            where error.code == .unsatisfiableRange && mayExist(requested.firstByte) && forgetHearsay()
+        {
             return nil
         }
         let isCut = try await isCutOff(wanted)
@@ -105,6 +107,9 @@ extension ResourceLoader {
         }
         return !information.supportsRanges && look { $0.mode.asksOrigins && !$0.present.gaps(in: 0..<length).isEmpty }
     }
+
+    /// Whether an origin can be asked for this byte: the last bytes are named by no number, and some numbers are too large.
+    private func mayExist(_ first: Int64?) -> Bool { first.map { $0 < ContentInformation.mostBytes } ?? false }
 
     /// Where a request begins in what is known; nil where that is outside.
     private func firstByte(_ requested: RequestedRange) -> Int64? {
