@@ -209,7 +209,7 @@ struct KeyFileTests {
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path + "2")
         let link = #expect(throws: VaultError.self) { _ = try KeyringFile.read(path) }
         #expect(link?.message.contains("symbolic link") == true)
-        try PosixFileSystem().create(path + "3").write([UInt8](repeating: 0, count: (1 << 20) + 1), at: 0)
+        try PosixFileSystem().create(path + "3").write([UInt8](repeating: 0, count: KeyringDocument.mostBytesRead + 1), at: 0)
         #expect(throws: VaultError.self) { _ = try KeyringFile.read(path + "3") }
     }
 }

@@ -56,7 +56,7 @@ extension Keyring {
         if try !edit.document.slots.contains(where: { try $0.opens(in: edit.document.vaultID, with: secret) }) {
             guard edit.document.slots.count < KeyringDocument.mostSlots else {
                 throw VaultError(
-                    .invalidArgument,
+                    .inUse,
                     "the keyring that is replaced has \(KeyringDocument.mostSlots) slots, the most there can be, and "
                         + "there is no place beside them for the backup's; restore it without keeping them")
             }
