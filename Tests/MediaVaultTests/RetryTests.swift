@@ -55,6 +55,23 @@ struct RetryTests {
         #expect(asks(advice(.zero, .zero)), "who opens asks for itself")
     }
 
+    @Test("Whose patience ends before the next try asks once for itself: the origin may be back")
+    func ownTry() {
+        var schedule = RetrySchedule()
+        let gone = FetchFailure.origin(.noAnswer)
+        for _ in 0..<9 { schedule.failed(gone, now: start, chance: 1) }
+        let since = start + .seconds(1)
+        func advice(_ now: ContinuousClock.Instant) -> RetrySchedule.Advice {
+            schedule.advice(after: nil, patience: .seconds(5), since: since, now: now)
+        }
+        #expect(waits(advice(since), until: since + .seconds(5)))
+        #expect(asks(advice(since + .seconds(5))))
+        schedule.failed(gone, now: since + .seconds(5), chance: 1)
+        #expect(givesUp(advice(since + .seconds(5))), "it has been told")
+        for _ in 0..<30 { schedule.failed(gone, now: start + .milliseconds(500), chance: 1) }
+        #expect(givesUp(advice(since + .seconds(5))), "no try is free")
+    }
+
     @Test("Retry-After is waited for, and a little longer")
     func retryAfter() {
         var schedule = RetrySchedule()

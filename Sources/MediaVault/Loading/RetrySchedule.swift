@@ -14,6 +14,7 @@ struct RetrySchedule {
     /// Failures in a row without a new byte between them.
     private var failures = 0
     private var last: FetchFailure?
+    private var lastTime: ContinuousClock.Instant?
     private var notBefore: ContinuousClock.Instant?
     /// Since when the origin has been gone; nil while it is not.
     private var goneSince: ContinuousClock.Instant?
@@ -48,6 +49,7 @@ struct RetrySchedule {
         let isMeagre = (1..<RetryPolicy.worthwhile).contains(news)
         news = 0
         last = failure
+        lastTime = now
         goneSince = RetryPolicy.isGone(failure) ? goneSince ?? now : nil
         guard RetryPolicy.isWorthAnotherTry(failure) else { return }
         failures += 1
@@ -86,7 +88,11 @@ struct RetrySchedule {
         guard isInTrouble, let last else { return .ask }
         var end = since + patience
         if isWhole, let goneSince { end = min(end, max(since, goneSince) + policy.patienceWithGone) }
-        if now >= end { return .giveUp(last) }
+        if now >= end {
+            // Nobody is told of a connection that failed before its own troubles began: the origin may be back since.
+            let isOld = isOfConnection && lastTime.map { $0 < since } ?? false
+            return isOld && freeAgain(now: now) == nil ? .ask : .giveUp(last)
+        }
         guard let notBefore, notBefore > now else { return .ask }
         return .wait(until: min(notBefore, end))
     }

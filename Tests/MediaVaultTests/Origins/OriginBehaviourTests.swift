@@ -244,12 +244,15 @@ struct OriginBehaviourTests {
             return answer
         }
         let vault = try await fixture.openHasty()
+        let begun = ContinuousClock.now
         #expect(try await vault.information(for: fixture.url).length == 100_000)
         let error = await #expect(throws: VaultError.self) {
             for try await _ in try await vault.read(fixture.url) {}
         }
         #expect(error?.code == .unreachable)
-        #expect(fixture.origin.exchanges.count <= 31)
+        // A HEAD, one that brought bytes, and those in a minute that bring none: on a busy machine it may be minutes.
+        let minutes = Int((ContinuousClock.now - begun) / .seconds(60)) + 1
+        #expect(fixture.origin.exchanges.count <= 2 + 30 * minutes)
         await vault.close()
     }
 }
