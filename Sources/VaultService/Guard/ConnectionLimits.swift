@@ -37,15 +37,19 @@ package struct ConnectionLimits: Hashable, Sendable {
     /// - Parameters:
     ///   - connections: each by what it is doing, and how long it has stood still.
     ///   - count: how many at most.
+    ///   - within: how many of them at most within a request: they lose more than a connection.
     /// - Returns: their indices, none where all are at work.
-    func yielding(among connections: [(phase: Phase, still: Duration)], most count: Int) -> [Int] {
+    func yielding(
+        among connections: [(phase: Phase, still: Duration)], most count: Int, within: Int
+    ) -> [Int] {
         let stale = connections.indices.filter { connections[$0].still >= yielding }
         let ranked = stale.sorted { one, other in
             let (one, other) = (connections[one], connections[other])
             return one.phase.isWithinRequest == other.phase.isWithinRequest
                 ? one.still > other.still : other.phase.isWithinRequest
         }
-        return Array(ranked.prefix(count))
+        let between = ranked.count { !connections[$0].phase.isWithinRequest }
+        return Array(ranked.prefix(min(count, max(between, within))))
     }
 }
 

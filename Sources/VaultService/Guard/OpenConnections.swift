@@ -52,7 +52,8 @@ final class OpenConnections: Service {
         let (isOver, yields) = state.withLock { state -> (Bool, ClientConnection?) in
             guard state.shares.isOver(peer) else { return (false, nil) }
             let others = state.open.values.filter { $0.peer == peer && $0 !== connection }
-            let yields = limits.yielding(among: others.map { $0.standing(at: now) }, most: 1).first.map { others[$0] }
+            let standing = others.map { $0.standing(at: now) }
+            let yields = limits.yielding(among: standing, most: 1, within: 1).first.map { others[$0] }
             // It is as good as gone, so that it does not make room twice.
             if let yields { state.forget(yields) }
             return (true, yields)
@@ -100,11 +101,11 @@ final class OpenConnections: Service {
 
     // MARK: Who goes
 
-    /// Looks after the connections every second, until the service ends.
+    /// Looks after the connections every second, more often while there is no room, until the service ends.
     func run() async throws {
         try? await cancelWhenGracefulShutdown { [self] in
             while true {
-                try await Task.sleep(for: .seconds(1))
+                try await Task.sleep(for: isFull ? min(.seconds(1), limits.yielding / 4) : .seconds(1))
                 sweep(at: .now())
             }
         }
@@ -130,7 +131,10 @@ final class OpenConnections: Service {
 
     private func makeRoom(at now: NIODeadline) {
         let open = state.withLock { Array($0.open.values) }
-        for index in limits.yielding(among: open.map { $0.standing(at: now) }, most: max(1, most / 64)) {
+        let share = most / 64
+        let standing = open.map { $0.standing(at: now) }
+        // Where there is little room a crowd that asks for nothing goes by fours: others wait until it has gone.
+        for index in limits.yielding(among: standing, most: max(4, share), within: max(1, share)) {
             open[index].channel.close(promise: nil)
         }
     }

@@ -21,14 +21,26 @@ struct ConnectionLimitsTests {
             (.answering, .seconds(99)), (.idle, .seconds(3)), (.new, .seconds(5)), (.receiving, .seconds(20)),
             (.answering, .seconds(1)), (.idle, .seconds(1)),
         ]
-        #expect(limits.yielding(among: connections, most: 9) == [2, 1, 5, 0, 3, 4])
-        #expect(limits.yielding(among: connections, most: 2) == [2, 1])
+        #expect(limits.yielding(among: connections, most: 9, within: 9) == [2, 1, 5, 0, 3, 4])
+        #expect(limits.yielding(among: connections, most: 2, within: 2) == [2, 1])
+    }
+
+    @Test("Several of those between requests go at once, and of those within as few as may be")
+    func several() {
+        let within: [(phase: ConnectionLimits.Phase, still: Duration)] = [
+            (.answering, .seconds(9)), (.receiving, .seconds(8)), (.answering, .seconds(7)),
+        ]
+        #expect(limits.yielding(among: within, most: 4, within: 1) == [0])
+        #expect(limits.yielding(among: within + [(.idle, .seconds(2))], most: 4, within: 1) == [3])
+        let between = within + [(.idle, .seconds(2)), (.new, .seconds(3))]
+        #expect(limits.yielding(among: between, most: 4, within: 1) == [4, 3])
+        #expect(limits.yielding(among: between, most: 1, within: 1) == [4])
     }
 
     @Test("What gets on, and what has just come, does not go")
     func atWork() {
-        #expect(limits.yielding(among: [(.idle, .milliseconds(999)), (.answering, .zero)], most: 9) == [])
-        #expect(limits.yielding(among: [], most: 9) == [])
+        #expect(limits.yielding(among: [(.idle, .milliseconds(999)), (.answering, .zero)], most: 9, within: 9) == [])
+        #expect(limits.yielding(among: [], most: 9, within: 9) == [])
     }
 
     @Test(
