@@ -1,4 +1,6 @@
+import ArgumentParser
 import MediaVault
+import VaultService
 
 /// The exit codes that scripts may rely on.
 struct ExitStatus: Hashable, Sendable {
@@ -35,4 +37,58 @@ struct ExitStatus: Hashable, Sendable {
             default: .failed
             }
     }
+}
+
+/// Why a run ended early, and what is said of it.
+enum Failure: Hashable, Sendable {
+    /// No failure at all: help, or the version, for standard output.
+    case answer(String)
+    /// Nothing is left to say: it was said, or nobody reads.
+    case silent(ExitStatus)
+    /// One sentence for standard error.
+    case message(String, ExitStatus)
+
+    init(_ error: any Error, arguments: [String] = []) {
+        switch error {
+        case let error as VaultError:
+            self = .message(error.message, ExitStatus(error.code))
+        case let error as ListenFailure:
+            self = .message(error.description, .failed)
+        case let error as UsageError:
+            self = .message(error.message, .usage)
+        case let error as Interrupted:
+            self = .message(error.message, .signal(error.signal))
+        case let error as Reported:
+            self = .silent(error.status)
+        case is OutputClosed:
+            self = .silent(.failed)
+        default:
+            self = Self.parsing(error, arguments)
+        }
+    }
+
+    private static func parsing(_ error: any Error, _ arguments: [String]) -> Failure {
+        switch MediaVaultCommand.exitCode(for: error) {
+        case .success:
+            return .answer(MediaVaultCommand.fullMessage(for: error))
+        case .validationFailure:
+            let (message, full) = (MediaVaultCommand.message(for: error), MediaVaultCommand.fullMessage(for: error))
+            return .message(CommandLineFault(arguments).sentence(message, full), .usage)
+        default:
+            return .message(CommandLineFault.line(MediaVaultCommand.message(for: error)), .failed)
+        }
+    }
+}
+
+/// Something in the command line or the environment that cannot be used.
+struct UsageError: Error, Hashable, Sendable {
+    /// One sentence without a full stop that names what to change.
+    let message: String
+
+    init(_ message: String) { self.message = message }
+}
+
+/// The end of a run that went on after a failure, which has been said already.
+struct Reported: Error, Hashable, Sendable {
+    let status: ExitStatus
 }

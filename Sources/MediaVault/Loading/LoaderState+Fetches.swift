@@ -170,3 +170,223 @@ extension LoaderState {
         return effects
     }
 }
+
+// What is sealed, and when.
+extension LoaderState {
+    /// What a fetch's sealer does next.
+    enum SealWork {
+        /// Seal these bytes, which begin at this offset.
+        case seal(ArraySlice<UInt8>, at: Int64)
+        /// Close the segment that is being written; what comes next begins another.
+        case close
+        /// Wait until woken.
+        case wait
+        /// Close the segment: nothing comes any more.
+        case finish
+    }
+
+    mutating func sealWork(_ id: FetchState.ID) -> (SealWork, Effects) {
+        var effects = Effects()
+        guard var fetch = fetches[id] else { return (.finish, effects) }
+        defer { fetches[id] = fetch }
+        fetch.sealerSignal.lower()
+        fetch.waitsForOther = false
+        guard fetch.isStoring else { return (fetch.phase == .ended ? .finish : .wait, effects) }
+        if fetch.takenTo < fetch.present {
+            // An origin that cannot jump sends again what is held: that part is passed over.
+            if let (_, run) = map.segment(at: fetch.takenTo) {
+                fetch.takenTo = min(run.upperBound, fetch.present)
+                fetch.sealedTo = fetch.takenTo
+                fetch.trim()
+                if fetch.mayReceive { effects.wake(fetch.receiverSignal.raise()) }
+                return (.close, effects)
+            }
+            // What an earlier fetch has yet to seal is left to it, and what any has in hand.
+            let others = fetches.values.filter { $0.id != id && $0.isStoring }
+                .map { (id: $0.id, bytes: $0.sealedTo..<max($0.sealedTo, $0.id < id ? $0.present : $0.takenTo)) }
+                .filter { !$0.bytes.isEmpty }
+            if let other = others.first(where: { $0.bytes.contains(fetch.takenTo) }) {
+                // What is in hand here is sealed first: no two wait for each other.
+                if fetch.takeFlush() { return (.close, effects) }
+                fetch.waitsForOther = true
+                fetches[other.id]?.wantsFlush = true
+                effects.wake(fetches[other.id]?.sealerSignal.raise())
+                return (.wait, effects)
+            }
+            let limit = others.map(\.bytes.lowerBound).filter { $0 > fetch.takenTo }
+                .reduce(map.covered.firstHeld(from: fetch.takenTo) ?? .max, min)
+            if let bytes = fetch.recent.bytes(from: fetch.takenTo, limit: limit) {
+                defer { fetch.takenTo += Int64(bytes.count) }
+                return (.seal(bytes, at: fetch.takenTo), effects)
+            }
+        }
+        if fetch.phase == .ended { return (.finish, effects) }
+        return (fetch.takeFlush() ? .close : .wait, effects)
+    }
+
+    /// Wakes the sealers that wait for what another fetch was to seal.
+    mutating func wakeWaitingSealers() -> Effects {
+        var effects = Effects()
+        for id in fetches.keys where fetches[id]?.waitsForOther == true {
+            effects.wake(fetches[id]?.sealerSignal.raise())
+        }
+        return effects
+    }
+
+    mutating func waitToSeal(_ id: FetchState.ID, _ waiter: Signal.Waiter) -> Bool {
+        fetches[id]?.sealerSignal.wait(waiter) ?? false
+    }
+
+    /// Blocks of a segment are sealed and can be opened.
+    mutating func sealed(_ segment: SegmentDescription, by id: FetchState.ID) -> Effects {
+        var effects = Effects()
+        // A fetch that was abandoned writes for a representation that is no longer read.
+        guard var fetch = fetches[id] else { return effects }
+        map.put(segment)
+        fetch.sealedTo = max(fetch.sealedTo, segment.range.upperBound)
+        fetch.trim()
+        if fetch.mayReceive { effects.wake(fetch.receiverSignal.raise()) }
+        fetches[id] = fetch
+        effects.merge(wakeWaitingSealers())
+        return effects
+    }
+
+    /// The store refused: the segment is gone, and the fetch's bytes only pass through from now on.
+    mutating func storeFailed(_ id: FetchState.ID, segment: SegmentID?, _ failure: VaultError) -> Effects {
+        var effects = Effects()
+        // A late block of a representation that is no longer read is no failure of the store.
+        if failure.code != .changed { refuse(failure) }
+        if let segment {
+            effects.passedThrough = map.length(of: segment)
+            map.remove(segment, isDamaged: false)
+        }
+        guard var fetch = fetches[id] else { return effects }
+        if fetch.isStoring { effects.passedThrough += fetch.present - fetch.sealedTo }
+        fetch.isStoring = false
+        // Nothing waits for the sealer any more.
+        fetch.sealedTo = fetch.end
+        fetch.trim()
+        effects.wake(fetch.receiverSignal.raise())
+        fetches[id] = fetch
+        effects.merge(wakeWaitingSealers())
+        return effects
+    }
+}
+
+// Representations that nothing tells from another version are bound to one connection: they are filled from it alone.
+extension LoaderState {
+    /// What becomes of the bytes of an answer.
+    enum Share {
+        /// They are the representation's.
+        case fill
+        /// They begin another.
+        case begin
+        /// Others read the representation: they are handed on beside it, unstored.
+        case apart
+        /// They are of no use to who waits for them: it has had bytes that came otherwise.
+        case none
+    }
+
+    /// What an answer that came by a connection is to a representation that is bound.
+    mutating func share(of id: FetchState.ID, from connection: UInt64?) -> Share {
+        guard isBound, fetches[id]?.isApart != true else { return .fill }
+        let hasBytes =
+            !map.covered.isEmpty
+            || fetches.contains { $0.key != id && !$0.value.isApart && $0.value.present > $0.value.start }
+        guard hasBytes, connection == nil || connection != self.connection else {
+            self.connection = connection
+            return .fill
+        }
+        // What was rounded out begins before the bytes that are waited for, and holds them all.
+        let coming = fetches[id].map { $0.start..<$0.end } ?? 0..<0
+        let owners = readers.filter { _, reader in
+            reader.fetch == id && !reader.hasBegun
+                && (reader.position == coming.lowerBound || coming.contains(reader.position) && reader.end <= coming.upperBound)
+        }
+        guard readers.contains(where: { $0.value.hasBegun && !$0.value.isApart && $0.value.edition == edition }) else {
+            return .begin
+        }
+        guard !owners.isEmpty else { return .none }
+        for owner in owners.keys { readers[owner]?.isApart = true }
+        fetches[id]?.isApart = true
+        fetches[id]?.isStoring = false
+        return .apart
+    }
+
+    /// What opening a range of a representation that is bound begins with.
+    enum BoundStep {
+        /// As any other.
+        case share
+        /// Another representation, from the first byte on.
+        case begin
+        /// A transfer of its own, beside the representation that others read.
+        case apart
+    }
+
+    /// A range of which something is held must not have the rest from another connection.
+    func boundStep(for wanted: ByteRange) -> BoundStep {
+        guard isBound, !present.overlaps(with: wanted).isEmpty else { return .share }
+        var coming = present
+        for fetch in fetches.values where fetch.isActive && !fetch.isApart {
+            coming.insert(contentsOf: fetch.remaining)
+        }
+        guard !coming.gaps(in: wanted.clamped(to: 0..<(information?.length ?? .max))).isEmpty else { return .share }
+        let isRead = readers.values.contains { $0.hasBegun && !$0.isApart && $0.edition == edition }
+        return isRead ? .apart : .begin
+    }
+
+    /// Adds a reader that takes its bytes from a transfer of its own.
+    mutating func addReaderApart(_ range: ByteRange) -> ReaderState.ID {
+        let id = addReader(range)
+        readers[id]?.isApart = true
+        return id
+    }
+
+    /// What a reader does next that takes its bytes from one fetch alone.
+    mutating func stepApart(
+        _ reader: inout ReaderState, after failure: FetchFailure?, _ now: ContinuousClock.Instant
+    ) -> (Step, Effects) {
+        var effects = Effects()
+        guard let id = reader.fetch, let fetch = fetches[id] else {
+            if let failure { return (.failed(failure), effects) }
+            guard !reader.hasBegun else { return (.failed(Self.brokenOff), effects) }
+            guard mode.asksOrigins else { return (.hole(at: reader.position, isDamage: false), effects) }
+            let fetch = addFetch(reader.position..<reader.end, now: now, isApart: true)
+            effects.merge(attach(&reader, to: fetch))
+            return (.fetch(fetch), effects)
+        }
+        if let bytes = fetch.recent.bytes(from: reader.position, limit: reader.end) {
+            reader.source = .unstored
+            reader.hasBegun = true
+            effects.merge(demand(reader.position, of: id))
+            return (.take(bytes), effects)
+        }
+        guard fetch.isActive else { return (.failed(failure ?? Self.brokenOff), effects) }
+        effects.merge(demand(reader.position, of: id))
+        fetches[id]?.hunger(at: reader.position)
+        return (.wait, effects)
+    }
+
+    private static let brokenOff = FetchFailure.origin(
+        OriginFailure(.interrupted, "nothing tells whether it has the same still"))
+
+    /// Ends fetches that went on for a reader alone that has left.
+    mutating func releaseUnneeded() -> Effects {
+        guard isBound else { return Effects() }
+        let taken = Set(readers.values.compactMap(\.fetch))
+        return letGo(
+            fetches.values.filter {
+                $0.isActive && !$0.isApart && !taken.contains($0.id) && !isNeeded($0, leaving: nil)
+            }.map(\.id))
+    }
+
+    /// Whether a fetch that its last reader leaves goes on: another reader will need its bytes, and no other fetch can
+    /// bring them.
+    func isNeeded(_ fetch: FetchState, leaving: ReaderState?) -> Bool {
+        guard isBound, !fetch.isApart else { return false }
+        let needing = readers.values.count {
+            !$0.isApart && $0.edition == edition && $0.position < fetch.end && $0.end > fetch.present
+        }
+        return needing > (leaving == nil ? 0 : 1)
+    }
+}

@@ -181,3 +181,154 @@ extension LoaderState {
         }?.key
     }
 }
+
+/// One reader of a resource as the loader sees it.
+struct ReaderState {
+    /// Names one reader of a loader.
+    typealias ID = Int
+
+    /// Which representation it reads: they are counted.
+    var edition: Int
+    /// The next byte it wants.
+    var position: Int64
+    /// One past the last byte it wants; `Int64.max` while the length is unknown.
+    var end: Int64
+    /// Whether what it causes to be fetched must be of the representation that is read: another one begins nothing.
+    var keepsRepresentation = false
+    /// The fetch it takes bytes from, whose transfer lives as long as somebody does.
+    var fetch: FetchState.ID?
+    /// Whether it takes its bytes from one fetch alone, which is apart from the representation.
+    var isApart = false
+    /// What the last fetch it waited for ended with.
+    var failure: FetchFailure?
+    /// How long it waits for a byte that an origin does not give; nothing before it has begun.
+    var patience: Duration = .zero
+    /// The same before it has begun, where the connection fails of an origin that answered lately.
+    var openingPatience: Duration = .zero
+    /// Whether its answer promised all there is, without a range.
+    var isWhole = false
+    /// Until when it waits, before it has begun, for an origin that is busy for a moment; in the past where it has waited.
+    var busyUntil: ContinuousClock.Instant?
+    /// Since when it waits for one; nil while all is well.
+    var troubledSince: ContinuousClock.Instant?
+    /// Where the bytes it has had came from, and where those come from that it has now.
+    var trace = ByteTrace()
+    var source = ByteTrace.Source.vault
+    /// Whether its answer has begun: what it gives from then on must be of one version.
+    var hasBegun = false
+    /// Whether what it has now came from an answer that gave next to nothing: that ends no trouble.
+    var takesCrumbs = false
+    /// Whether it fills the vault and answers nobody.
+    var isFilling = false
+    var signal = Signal()
+
+    /// It has had bytes up to `position`.
+    mutating func advance(to position: Int64) {
+        trace.note(self.position..<max(self.position, position), source)
+        hasBegun = hasBegun || position > self.position
+        self.position = position
+        if !takesCrumbs { troubledSince = nil }
+    }
+}
+
+// What can be opened without waiting for anybody.
+extension LoaderState {
+    /// Bytes that are all held, and of a representation that need not be asked about.
+    struct Held {
+        let information: ContentInformation
+        let range: ByteRange
+        /// The segment that holds the first of them, and the run of good bytes there.
+        let segment: SegmentDescription
+        let run: ByteRange
+
+        /// The vault's own name for the representation.
+        var entityTag: EntityTag { EntityTag(strong: segment.representation.hex) }
+    }
+
+    /// What is asked for, where all of it lies in segments and is fresh; nil where anything else has to be found out first.
+    ///
+    /// - Parameter now: by the wall clock.
+    func held(_ requested: RequestedRange, now: Int64) -> Held? {
+        guard ending == nil, let information, let length = information.length, !isStale(now: now),
+            let range = requested.resolved(length: length), !range.isEmpty, map.holds(range),
+            // Where the origin cannot jump and something is missing, everything is given.
+            information.supportsRanges || map.holds(0..<length),
+            let (segment, run) = map.segment(at: range.lowerBound)
+        else { return nil }
+        return Held(information: information, range: range, segment: segment, run: run)
+    }
+
+    /// Adds a reader of what is held.
+    mutating func addReader(of held: Held) -> ReaderState.ID {
+        let reader = addReader(held.range)
+        readers[reader]?.patience = retry.policy.patience
+        return reader
+    }
+}
+
+// What readers do about an origin that fails.
+extension LoaderState {
+    /// A reader has its answer's head: from now on it waits for an origin that fails, within reason.
+    mutating func begin(_ id: ReaderState.ID, isDownload: Bool) -> Effects {
+        readers[id]?.hasBegun = true
+        readers[id]?.patience = isDownload ? retry.policy.downloadPatience : retry.policy.patience
+        if isDownload { readers[id]?.isWhole = false }
+        return Effects()
+    }
+
+    /// A reader has no answer yet, of an origin that answered lately: while connections fail it is asked again before
+    /// anything is said. Players take an error for final.
+    mutating func expect(_ id: ReaderState.ID) -> Effects {
+        readers[id]?.openingPatience = min(retry.policy.openingPatience, retry.policy.patience)
+        return Effects()
+    }
+
+    /// What is fetched for a gap: whole blocks where the origin can be asked for them.
+    func roundedOut(_ gap: ByteRange, between there: ByteRanges) -> ByteRange {
+        guard let information, information.supportsRanges, let length = information.length else { return gap }
+        return LoadPlan.roundedOut(gap, block: Int64(VaultStore.blockSize), there: there, length: length)
+    }
+
+    /// A reader misses a byte that nobody is fetching.
+    mutating func ask(
+        for gap: ByteRange, _ reader: inout ReaderState, _ id: ReaderState.ID, after failure: FetchFailure?,
+        _ now: ContinuousClock.Instant
+    ) -> (Step, Effects) {
+        var effects = Effects()
+        var failure = failure
+        // An origin that is busy for a moment is waited for once by who has not begun; then that one is told.
+        if reader.patience == .zero, reader.busyUntil == nil,
+            let time = failure.flatMap({ retry.waitAtFirst(after: $0) })
+        {
+            reader.busyUntil = time
+            failure = nil
+        }
+        if let time = reader.busyUntil, now < time {
+            effects.alarms.append((id, time))
+            return (.wait, effects)
+        }
+        if failure != nil || retry.isInTrouble { reader.troubledSince = reader.troubledSince ?? now }
+        let isOpening = failure?.isOfConnection ?? retry.isOfConnection
+        let patience = max(reader.patience, isOpening ? reader.openingPatience : .zero)
+        switch retry.advice(
+            after: failure, patience: patience, since: reader.troubledSince ?? now, isWhole: reader.isWhole, now: now)
+        {
+        case .giveUp(let failure): return (.failed(failure), effects)
+        case .wait(let time):
+            effects.alarms.append((id, time))
+            return (.wait, effects)
+        case .ask: break
+        }
+        // While the origin is in trouble one asks, and the others wait for what it hears.
+        if retry.isInTrouble, let asking = fetches.values.first(where: { $0.isActive && !$0.isApart && $0.phase == .asking })
+        {
+            effects.merge(attach(&reader, to: asking.id, isDemanding: false))
+            return (.wait, effects)
+        }
+        let fetch = addFetch(gap, now: now)
+        fetches[fetch]?.isRoundedOut = gap.lowerBound < reader.position || gap.upperBound > reader.end
+        fetches[fetch]?.keepsRepresentation = reader.keepsRepresentation
+        effects.merge(attach(&reader, to: fetch))
+        return (.fetch(fetch), effects)
+    }
+}

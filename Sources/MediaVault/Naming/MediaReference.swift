@@ -1,3 +1,8 @@
+import VaultCrypto
+import VaultFetch
+import VaultModel
+import VaultStorage
+
 /// What names a resource to the vault, and how its origin is asked for it.
 public struct MediaReference: Hashable, Sendable, CustomStringConvertible {
     /// Where its bytes come from, and, unless ``contentID`` is there, what names it.
@@ -27,4 +32,56 @@ public struct MediaReference: Hashable, Sendable, CustomStringConvertible {
 
     /// The URL without its query: for messages and logs.
     public var description: String { url.description }
+}
+
+extension MediaReference {
+    /// The longest id of a caller's, in bytes.
+    public static let longestContentID = 512
+
+    /// The reference as the vault uses it: checked, and a name and password before the URL's host made the field that
+    /// they stand for.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` where the id or a field cannot be used.
+    package func settled() throws -> MediaReference {
+        var settled = self
+        if let contentID { try Self.check(contentID) }
+        if let userInfo = url.userInfo {
+            settled.url = url.withoutCredentials
+            if fields["Authorization"] == nil {
+                // A user without a password has an empty one.
+                let credentials = userInfo.contains(":") ? userInfo : userInfo + ":"
+                settled.fields.append(
+                    name: "Authorization", value: "Basic \(Base64.encode(Array(credentials.utf8)))")
+            }
+        }
+        try RequestFields.check(settled.fields)
+        return settled
+    }
+
+    private static func check(_ contentID: String) throws {
+        guard (1...longestContentID).contains(contentID.utf8.count),
+            !contentID.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else {
+            throw VaultError(
+                .invalidArgument,
+                "a content id has 1 to \(longestContentID) bytes and no control character; correct it")
+        }
+    }
+}
+
+extension Vault {
+    /// Which URLs name one resource: the vault's setting, the same for the library, the command and the service.
+    ///
+    /// - Throws: ``VaultError`` with code `integrity` where the settings do not open.
+    public func keyPolicy() async throws -> KeyPolicy { try await names.policy() }
+
+    /// Changes which URLs name one resource, for this run and all that follow.
+    ///
+    /// Readers and downloads that have begun go on as they are. What was stored under a name that no URL has any more is
+    /// kept and listed, and is found again when the policy is changed back.
+    ///
+    /// - Throws: ``VaultError`` where the settings cannot be written; with code `owned` where this is not the owner.
+    public func setKeyPolicy(_ policy: KeyPolicy) async throws {
+        try await changeSettings(policy: { _ in policy })
+    }
 }

@@ -177,3 +177,38 @@ extension MediaURL {
     /// Path and query, as they are asked of the origin.
     fileprivate var target: String { path + (query.map { "?\($0)" } ?? "") }
 }
+
+/// What one of this vault's addresses for players names, and until when.
+struct OwnAddress {
+    let reference: MediaReference
+    /// Seconds since 1970.
+    let expires: Int64
+
+    /// What the address means where what it names is another of the vault's addresses.
+    func leading(to inner: OwnAddress) -> OwnAddress {
+        var reference = reference
+        reference.url = inner.reference.url
+        reference.contentID = reference.contentID ?? inner.reference.contentID
+        reference.principal = reference.principal ?? inner.reference.principal
+        reference.isNobodys = reference.isNobodys || inner.reference.isNobodys
+        // Whoever gives the address anew has not named what it leads to.
+        reference.isDerived = reference.isDerived || inner.reference.isDerived
+        return OwnAddress(reference: reference, expires: min(expires, inner.expires))
+    }
+}
+
+extension Vault {
+    /// Revokes every playback address made so far, and the admin token: from now on they open nothing, here and after a
+    /// restart. Answers that have begun go on. New ones are made as before.
+    ///
+    /// The keyring's file is written anew; a copy of the older one opens the vault no more.
+    ///
+    /// - Throws: ``VaultError`` with code `owned` where this is not the owner; with code `storage`, `tamperedKeyring` or
+    ///   `olderKeyring` where the file cannot be read or written, or is not the one that was opened; with code `busy` where an
+    ///   act works on the keys.
+    public func revokeLinks() async throws {
+        try await changingKeys(.revokeLinks) { _, log in
+            try log.change(.revokeLinks) { $0.revokeTokens() }
+        }
+    }
+}

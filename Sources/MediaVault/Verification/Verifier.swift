@@ -107,3 +107,101 @@ struct Verifier {
             damage: self.report.found, report: report)
     }
 }
+
+// From the files to the index.
+extension Verifier {
+    /// Looks at the files that no row names among those whose names begin with a byte.
+    mutating func checkFiles(in byte: UInt8) async throws {
+        let files = try await blocking { try $0.unnamedFiles(in: byte) }
+        for id in files.segments { try await check(orphan: id, in: byte) }
+        for name in files.others { try await putAside(name, in: byte) }
+    }
+
+    private mutating func check(orphan id: SegmentID, in byte: UInt8) async throws {
+        do {
+            guard let claimed = try await soundClaim(of: id) else { return try await putAside(id.hex, in: byte) }
+            report.orphans.good += 1
+            guard options.repairs, try await vault.adopt(claimed) else { return }
+            report.orphans.adopted += 1
+        } catch SegmentFailure.missing {
+            // It was a segment that was just removed.
+            return
+        } catch SegmentFailure.unreadable {
+            report.unreadable += 1
+        } catch let error as VaultError where error.code == .integrity {
+            // The rows of its resource do not open: nothing is known about the file, and it stays.
+            return
+        } catch let error as VaultError where error.code == .storage {
+            // It could not be made durable, so it was not adopted.
+            report.unreadable += 1
+        }
+    }
+
+    /// A file that is a whole segment by its own header, and whose bytes no other segment holds; nil for any other.
+    mutating func soundClaim(of id: SegmentID) async throws -> ClaimedSegment? {
+        guard let claimed = try await blocking({ try $0.claim(of: id) }), claimed.fits,
+            try await badBlocks(of: claimed.segment, claimed.reader).isEmpty,
+            try await blocking({ try $0.index.isGap(claimed.segment) })
+        else { return nil }
+        return claimed
+    }
+
+    private mutating func putAside(_ name: String, in byte: UInt8) async throws {
+        report.orphans.strange += 1
+        guard options.repairs else { return }
+        do {
+            try await blocking { try $0.putAside(name, in: byte) }
+            report.orphans.quarantined += 1
+        } catch let error as VaultError where error.code == .storage {
+            // It stays where it is, and hurts nobody.
+            return
+        }
+    }
+}
+
+extension Verifier {
+    /// Fetches what is missing anew, where that is wanted, and enters what was found.
+    mutating func settle(
+        _ ledger: RepresentationLedger, of representation: RepresentationID, _ resource: StoredResource
+    ) async throws {
+        let gaps = ledger.gaps
+        let problem = try await options.repairs ? mend(gaps, of: representation, resource) : nil
+        let isMended = options.repairs && problem == nil
+        for (damageClass, count) in ledger.mended { report.note(damageClass, count, isMended: true) }
+        for (damageClass, count) in ledger.pending { report.note(damageClass, count, isMended: isMended) }
+        report.name(
+            DamagedResource(
+                id: resource.id.hex, url: Self.name(of: resource),
+                damage: ledger.mended.merging(ledger.pending, uniquingKeysWith: +), ranges: Array(gaps.ranges),
+                isRepaired: isMended || (options.repairs && ledger.pending.isEmpty), problem: problem))
+    }
+
+    /// The URL without its query: that may be a token.
+    private static func name(of resource: StoredResource) -> String? {
+        (try? MediaURL(resource.metadata.url))?.description
+    }
+
+    /// Why the ranges could not be fetched anew; nil where they were.
+    private mutating func mend(
+        _ gaps: ByteRanges, of representation: RepresentationID, _ resource: StoredResource
+    ) async throws -> String? {
+        // What no longer serves, nobody reads: that it is gone is enough.
+        guard !gaps.isEmpty, representation == resource.serving?.id else { return nil }
+        do {
+            let authority = try MediaURL(resource.metadata.url).authority
+            guard !unreachable.contains(authority) else {
+                return "\(authority) gives no answer; verify again with --repair when it does"
+            }
+            do {
+                report.bytesRefetched += try await vault.mend(gaps, of: representation, resource)
+                return nil
+            } catch let error as VaultError where error.code == .unreachable {
+                unreachable.insert(authority)
+                throw error
+            }
+        } catch let error as VaultError {
+            try Task.checkCancellation()
+            return error.message
+        }
+    }
+}

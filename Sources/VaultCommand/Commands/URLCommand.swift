@@ -60,3 +60,43 @@ struct URLCommand: AsyncParsableCommand {
         return tls || running?.address == secure ? secure : "http://\(named)"
     }
 }
+
+struct TokenCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "token",
+        abstract: "Print the admin token, which opens the service's API.",
+        discussion: """
+            Send it as "Authorization: Bearer TOKEN". Needs the keyring only: neither the vault nor a running service. \
+            Whoever has it can do whatever the service can.
+            """)
+
+    @OptionGroup var access: VaultAccess
+
+    func run() async throws {
+        let keyring = try access.place.keyringFile()
+        let tokens = try await TokenIssuer.open(keyring: keyring, unlock: try await access.unlocking.unlock())
+        try await StandardOutput.shared.write(tokens.adminToken + "\n")
+    }
+}
+
+struct RevokeLinksCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revoke-links",
+        abstract: "Revoke every playback address made so far, and the admin token.",
+        discussion: """
+            From then on they open nothing, at the running service too. The commands url and token make new ones. The \
+            keyring's file is written anew: back it up again, an older copy opens this vault no more.
+            """)
+
+    @OptionGroup var access: VaultAccess
+
+    @OptionGroup var waiting: WaitOption
+
+    func run() async throws {
+        let finder = try await access.finder(waiting)
+        _ = try await Interruption.cancelling("the addresses may be good still") {
+            try await finder.act { try await $0.revokeLinks() }
+        }
+        await Terminal.shared.say("all playback addresses and the admin token are revoked; back the keyring up again")
+    }
+}

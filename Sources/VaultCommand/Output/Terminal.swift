@@ -1,5 +1,12 @@
 import Foundation
+import MediaVault
 import VaultModel
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
 
 /// The person at the terminal, if there is one. All that depends on a terminal stands in this file.
 ///
@@ -99,4 +106,128 @@ final class Terminal: Sendable {
     }
 
     private static func openDevice() -> Int32 { unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY) }
+}
+
+/// Switches a terminal's echo off, and on again whatever ends the process meanwhile.
+///
+/// It handles the signals itself: Dispatch, once it has watched a signal and let go of it, does not hand it over a second
+/// time, and the service needs it later. There is one at a time.
+struct EchoGuard: ~Copyable {
+    private let device: Int32
+    private let shown: termios
+    private var earlier: [(number: Int32, action: sigaction)] = []
+
+    /// Nil where the device is no terminal.
+    init?(_ device: Int32) {
+        var settings = termios()
+        guard unsafe tcgetattr(device, &settings) == 0 else { return nil }
+        self.device = device
+        shown = settings
+        // The handler is installed after this, and finds what it needs.
+        unsafe shownByHandler = (device, settings)
+        for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+            earlier.append((number, Self.replaceAction(of: number) { Self.restore(number: $0) }))
+        }
+        // Being stopped is left for later.
+        earlier.append((SIGTSTP, Self.replaceAction(of: SIGTSTP, SIG_IGN)))
+        settings.c_lflag &= ~tcflag_t(ECHO)
+        _ = unsafe tcsetattr(device, TCSAFLUSH, &settings)
+    }
+
+    deinit {
+        Self.show(shown, device)
+        for (number, action) in earlier {
+            var action = action
+            _ = unsafe sigaction(number, &action, nil)
+        }
+    }
+
+    private static func replaceAction(
+        of number: Int32, _ handler: (@convention(c) (Int32) -> Void)?
+    ) -> sigaction {
+        var action = sigaction()
+        #if canImport(Darwin)
+        unsafe action.__sigaction_u.__sa_handler = handler
+        #else
+        unsafe action.__sigaction_handler.sa_handler = handler
+        #endif
+        var earlier = sigaction()
+        _ = unsafe sigaction(number, &action, &earlier)
+        return earlier
+    }
+
+    /// Runs within a signal: both calls are among those that are safe there.
+    private static func restore(number: Int32) {
+        let (device, settings) = unsafe shownByHandler
+        show(settings, device)
+        _exit(128 + number)
+    }
+
+    private static func show(_ settings: termios, _ device: Int32) {
+        var settings = settings
+        _ = unsafe tcsetattr(device, TCSAFLUSH, &settings)
+        _ = unsafe write(device, "\n", 1)
+    }
+}
+
+// Read by the signal handler, which can take no lock; written before the handler is installed.
+nonisolated(unsafe) private var shownByHandler: (device: Int32, settings: termios) = (-1, termios())
+
+/// Asks for a passphrase that opens the keyring.
+enum PassphrasePrompt {
+    /// Which passphrase is asked for.
+    enum Question: Sendable {
+        /// The one that opens it now.
+        case old
+        /// The one that will open a new keyring.
+        case first
+        /// The one that will open it, too or from then on.
+        case new
+        case oldOfBackup
+        case newForBackup
+
+        /// Whether it is being chosen, and so is asked for twice.
+        var isNew: Bool { self != .old && self != .oldOfBackup }
+
+        fileprivate var text: String {
+            switch self {
+            case .old: "Passphrase: "
+            case .first, .new: "New passphrase: "
+            case .oldOfBackup: "Passphrase of the backup: "
+            case .newForBackup: "New passphrase for the backup: "
+            }
+        }
+
+        /// What to do where there is nobody to ask.
+        fileprivate var remedy: String {
+            switch self {
+            case .old, .first:
+                "nothing opens the keyring; name --key-file, --passphrase-file, --key-command or --credential"
+            case .new:
+                "nothing is named that will open the keyring; name --new-key-file, --new-passphrase-file, "
+                    + "--new-key-command or --new-credential"
+            case .oldOfBackup, .newForBackup: "the backup's passphrase is not named; name --backup-passphrase-file"
+            }
+        }
+    }
+
+    /// - Throws: ``UsageError`` where there is nobody to ask, nothing was typed, or the two do not agree.
+    static func ask(_ question: Question) async throws -> Passphrase {
+        guard Terminal.shared.canAsk else { throw UsageError(question.remedy + ", or run this at a terminal") }
+        return try await Terminal.shared.blocking { terminal in
+            // Both lines are typed straight into locked memory; only the first is kept.
+            try unsafe Passphrase(capacity: 2 * Terminal.mostTyped) { memory in
+                let first = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[..<Terminal.mostTyped])
+                let second = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[Terminal.mostTyped...])
+                let count = try unsafe terminal.readHidden(question.text, into: first)
+                guard count > 0 else { throw UsageError("no passphrase was given") }
+                guard question.isNew else { return count }
+                let again = try unsafe terminal.readHidden("The same again: ", into: second)
+                guard unsafe first[..<count].elementsEqual(second[..<again]) else {
+                    throw UsageError("the two passphrases differ; run the command again")
+                }
+                return count
+            }
+        }
+    }
 }

@@ -91,3 +91,273 @@ package struct KeyringDocument: Sendable {
         return Base64.encode(KeyDerivation.value(from: key, .keyringMAC, JSONValue.object(object.members).canonical))
     }
 }
+
+extension KeyringDocument {
+    /// Reads the object of a keyring file whose checksum was right. Limits are checked here, keys are not.
+    init(reading object: JSONObject) throws(JSONObject.MemberFailure) {
+        guard let id = VaultID(hex: try object.string("vaultID")) else { throw .init(name: "vaultID") }
+        vaultID = id
+        revision = try object.integer("revision")
+        slots = []
+        for slot in try object.objects("slots") { slots.append(try Slot(reading: slot)) }
+        locators = []
+        for locator in try object.objects("locators") {
+            locators.append(
+                Locator(number: try locator.keyNumber(), key: try locator.sealedKey("key"), rest: locator))
+        }
+        tokenKey = try object.sealedKey("tokenKey")
+        tokenEpoch = try object.integer("tokenEpoch")
+        receiptKey = try object.sealedKey("receiptKey")
+        receiptSequence = try object.integer("receiptSequence")
+        generations = []
+        for generation in try object.objects("generations") { generations.append(try Generation(reading: generation)) }
+        for range in try object.optionalObjects("retired") { retired.append(try RetiredRange(reading: range)) }
+        retired.sort { $0.first < $1.first }
+        current = try object.integer("current")
+        rest = object
+        let (current, all) = (current, generations)
+        guard all.contains(where: { $0.number == current && $0.key != nil }) else { throw .init(name: "current") }
+        guard Set(all.map(\.number)).count == all.count else { throw .init(name: "generations") }
+        guard Self.areApart(all.map { $0.number...$0.number } + retired.map { $0.first...$0.last }) else {
+            throw .init(name: "retired")
+        }
+        guard !locators.isEmpty, Set(locators.map(\.number)).count == locators.count else {
+            throw .init(name: "locators")
+        }
+        guard slots.count <= Self.mostSlots, Set(slots.map(\.number)).count == slots.count else {
+            throw .init(name: "slots")
+        }
+        // Nothing is authenticated yet, and each passphrase slot may be tried.
+        guard slots.compactMap(\.passphrase).reduce(0, { $0 + $1.work }) <= Argon2id.Cost.mostWork else {
+            throw .init(name: "memLimit")
+        }
+    }
+
+    /// Whether no number is in two ranges.
+    private static func areApart(_ ranges: [ClosedRange<Int64>]) -> Bool {
+        let sorted = ranges.sorted { $0.lowerBound < $1.lowerBound }
+        return zip(sorted, sorted.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound }
+    }
+
+    /// The file's bytes, and what a reader makes of them: canonical JSON with checksum and authenticator, and one line end.
+    ///
+    /// - Throws: ``VaultError`` with code `storage` where they could not be read back: they must be written nowhere.
+    func written(rootKey: borrowing SecretKey) throws -> (bytes: [UInt8], document: KeyringDocument) {
+        var folded = self
+        folded.fold()
+        let bytes = try folded.encoded(rootKey: rootKey)
+        guard bytes.count <= Self.mostBytes else {
+            throw VaultError(
+                .storage, "nothing was written: the keyring would be larger than \(Self.mostBytes >> 20) MiB; "
+                    + "destroy older generations with keys retire")
+        }
+        do {
+            return (bytes, try KeyringReader.document(in: bytes, authenticatedBy: rootKey))
+        } catch let error as VaultError {
+            throw VaultError(
+                .storage, "nothing was written: the keyring could not be read again as it was to be: \(error.message)")
+        }
+    }
+
+    /// The bytes that this makes, read back by nobody.
+    func encoded(rootKey: borrowing SecretKey) throws -> [UInt8] {
+        var object = rest
+        object["format"] = .string(Self.format)
+        object["vaultID"] = .string(vaultID.hex)
+        object["revision"] = .integer(revision)
+        object["slots"] = .array(slots.map { .object($0.object.members) })
+        object["locators"] = .array(
+            locators.map { locator in
+                var object = locator.rest
+                object["number"] = .integer(locator.number)
+                object["key"] = .string(Base64.encode(locator.key))
+                return .object(object.members)
+            })
+        object["tokenKey"] = .string(Base64.encode(tokenKey))
+        object["tokenEpoch"] = .integer(tokenEpoch)
+        object["receiptKey"] = .string(Base64.encode(receiptKey))
+        object["receiptSequence"] = .integer(receiptSequence)
+        object["generations"] = .array(generations.map { .object($0.object.members) })
+        object["retired"] = retired.isEmpty ? nil : .array(retired.map { .object($0.object.members) })
+        object["current"] = .integer(current)
+        object["checksum"] = .string(Self.checksum(of: object))
+        object["authenticator"] = .string(try Self.authenticator(of: object, rootKey: rootKey))
+        return JSONValue.object(object.members).canonical + [0x0A]
+    }
+}
+
+extension KeyringDocument.Slot {
+    init(reading object: JSONObject) throws(JSONObject.MemberFailure) {
+        number = try object.keyNumber()
+        label = try object.string("label")
+        guard let method = UnlockMethod(rawValue: try object.string("method")) else { throw .init(name: "method") }
+        self.method = method
+        rootKey = try object.sealedKey("rootKey")
+        rest = object
+        passphrase = nil
+        guard method == .passphrase else { return }
+        let cost = Argon2id.Cost(
+            salt: try object.base64("salt"), opsLimit: try object.integer("opsLimit"),
+            memLimit: try object.integer("memLimit"))
+        guard cost.isPossible else { throw .init(name: "memLimit") }
+        passphrase = cost
+    }
+
+    var object: JSONObject {
+        var object = rest
+        object["number"] = .integer(number)
+        object["label"] = .string(label)
+        object["method"] = .string(method.rawValue)
+        object["rootKey"] = .string(Base64.encode(rootKey))
+        if let passphrase {
+            object["salt"] = .string(Base64.encode(passphrase.salt))
+            object["opsLimit"] = .integer(passphrase.opsLimit)
+            object["memLimit"] = .integer(passphrase.memLimit)
+        }
+        return object
+    }
+}
+
+extension KeyringDocument.Generation {
+    init(reading object: JSONObject) throws(JSONObject.MemberFailure) {
+        number = try object.keyNumber()
+        created = try object.integer("created")
+        backups = try object.integer("backups")
+        let state = try object.string("state")
+        guard state == "active" || state == "retired", (state == "retired") == (object["key"] == nil) else {
+            throw .init(name: "generations")
+        }
+        key = state == "active" ? try object.sealedKey("key") : nil
+        rest = object
+    }
+
+    var object: JSONObject {
+        var object = rest
+        object["number"] = .integer(number)
+        object["created"] = .integer(created)
+        object["backups"] = .integer(backups)
+        object["state"] = .string(key == nil ? "retired" : "active")
+        object["key"] = key.map { .string(Base64.encode($0)) }
+        return object
+    }
+}
+
+extension JSONObject {
+    /// The number of a slot, locator or generation: from 1, and within the u32 that associated data have for it.
+    func keyNumber(_ name: String = "number") throws(MemberFailure) -> Int64 {
+        let number = try integer(name)
+        guard (1...Int64(UInt32.max)).contains(number) else { throw MemberFailure(name: name) }
+        return number
+    }
+
+    /// A sealed 32-byte key.
+    func sealedKey(_ name: String) throws(MemberFailure) -> [UInt8] {
+        let bytes = try base64(name)
+        guard bytes.count == SealedValue.overhead + SecretKey.byteCount else { throw MemberFailure(name: name) }
+        return bytes
+    }
+}
+
+extension KeyringDocument.Slot {
+    /// The longest label, in bytes of UTF-8.
+    static let mostLabelBytes = 128
+
+    /// A slot that a secret opens: the root key, sealed under that secret's unlock key.
+    ///
+    /// - Parameters:
+    ///   - method: how the secret is brought; `.passphrase` exactly for a passphrase.
+    ///   - cost: the cost of a passphrase; nil for the usual one.
+    /// - Throws: ``VaultError`` with code `invalidArgument` where secret, method, cost or label cannot be.
+    init(
+        number: Int64, label: String, method: UnlockMethod, sealing rootKey: borrowing SecretKey, of vaultID: VaultID,
+        for secret: borrowing UnlockSecret, cost: Argon2id.Cost?
+    ) throws {
+        self.init(
+            number: number, label: label, method: method, rootKey: [],
+            passphrase: method == .passphrase ? try cost ?? .moderate() : nil)
+        // A keyring that states another cost could not be read again.
+        guard passphrase?.isPossible ?? true else {
+            throw VaultError(.invalidArgument, "a passphrase takes 1 to 64 passes over 8 MiB to 4 GiB of memory")
+        }
+        try checkLabel()
+        guard let unlockKey = try secret.unlockKey(for: self) else {
+            throw VaultError(.invalidArgument, "a passphrase slot needs a passphrase, every other slot a key")
+        }
+        self.rootKey = try SealedValue.seal(
+            rootKey, key: unlockKey,
+            associatedData: try KeyringDocument.associatedData(.slot, vaultID: vaultID, number: number))
+    }
+
+    /// Whether a secret opens it. A passphrase takes most of a second.
+    func opens(in vaultID: VaultID, with secret: borrowing UnlockSecret) throws -> Bool {
+        guard let unlockKey = try secret.unlockKey(for: self) else { return false }
+        let data = try KeyringDocument.associatedData(.slot, vaultID: vaultID, number: number)
+        return try SealedValue.openKey(rootKey, key: unlockKey, associatedData: data) != nil
+    }
+
+    /// - Throws: ``VaultError`` with code `invalidArgument` where people could not read the label.
+    func checkLabel() throws {
+        guard label.utf8.count <= Self.mostLabelBytes,
+            label.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
+        else {
+            throw VaultError(
+                .invalidArgument,
+                "a slot's label has at most \(Self.mostLabelBytes) bytes and no control characters; give a shorter one")
+        }
+    }
+}
+
+// Retired generations are kept for ever, so that a number is never used twice, and a file has an end.
+extension KeyringDocument {
+    /// Retired generations with numbers in a row, told of together.
+    package struct RetiredRange: Sendable {
+        package var first: Int64
+        package var last: Int64
+        /// The most backup files that hold the key of one of them.
+        package var backups: Int64
+        var rest = JSONObject()
+
+        /// The numbers.
+        package var numbers: ClosedRange<Int> { Int(first)...Int(last) }
+    }
+
+    /// The most retired generations that have an entry of their own.
+    static let mostRetired = 128
+
+    /// Tells of the oldest retired generations in ranges, where more than ``mostRetired`` have an entry.
+    ///
+    /// The highest number keeps its entry: a version that does not know of ranges counts on from there.
+    mutating func fold() {
+        let entries = generations.filter { $0.key == nil }.sorted { $0.number < $1.number }.dropLast(Self.mostRetired)
+        guard !entries.isEmpty else { return }
+        let numbers = Set(entries.map(\.number))
+        generations.removeAll { numbers.contains($0.number) }
+        let ranges = retired + entries.map { RetiredRange(first: $0.number, last: $0.number, backups: $0.backups) }
+        retired = ranges.sorted { $0.first < $1.first }.reduce(into: []) { joined, range in
+            guard let before = joined.last, before.last + 1 == range.first else { return joined.append(range) }
+            joined[joined.count - 1].last = range.last
+            joined[joined.count - 1].backups = max(before.backups, range.backups)
+        }
+    }
+
+    /// The highest number that a generation has, or had.
+    var highestGeneration: Int64 { max(generations.map(\.number).max() ?? 0, retired.last?.last ?? 0) }
+}
+
+extension KeyringDocument.RetiredRange {
+    init(reading object: JSONObject) throws(JSONObject.MemberFailure) {
+        first = try object.keyNumber("first")
+        last = try object.keyNumber("last")
+        backups = try object.integer("backups")
+        rest = object
+        guard first <= last else { throw .init(name: "last") }
+    }
+
+    var object: JSONObject {
+        var object = rest
+        object["first"] = .integer(first)
+        object["last"] = .integer(last)
+        object["backups"] = .integer(backups)
+        return object
+    }
+}

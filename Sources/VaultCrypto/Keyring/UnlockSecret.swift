@@ -55,3 +55,87 @@ package enum UnlockSecret: ~Copyable, Sendable {
         }
     }
 }
+
+/// How a slot of the keyring is opened.
+package enum UnlockMethod: String, Sendable {
+    case keyFile = "key-file"
+    case command
+    case credential
+    case passphrase
+}
+
+/// An unlock secret that several hold; wiped when the last reference goes.
+package final class SharedSecret: Sendable {
+    let secret: UnlockSecret
+
+    package init(_ secret: consuming UnlockSecret) { self.secret = secret }
+}
+
+/// Argon2id v1.3 (`crypto_pwhash`): a key out of a passphrase, at a cost that is stored beside it.
+package enum Argon2id {
+    /// Salt and cost of one derivation.
+    package struct Cost: Hashable, Sendable {
+        package let salt: [UInt8]
+        /// Passes over the memory.
+        package let opsLimit: Int64
+        /// Memory in bytes.
+        package let memLimit: Int64
+
+        package static let saltByteCount = 16
+        /// What a stored cost may be, so that a changed file cannot ask for a day or for all memory.
+        package static let opsBounds: ClosedRange<Int64> = 1...64
+        package static let memBounds: ClosedRange<Int64> = (8 << 20)...(4 << 30)
+
+        package init(salt: [UInt8], opsLimit: Int64, memLimit: Int64) {
+            self.salt = salt
+            self.opsLimit = opsLimit
+            self.memLimit = memLimit
+        }
+
+        /// What all passphrase slots of a keyring may cost together, in passes times bytes: as much as sixteen sensitive
+        /// ones, a minute or two. Whoever changes the file must not be able to ask for an hour.
+        static let mostWork: Int64 = 16 * 4 << 30
+
+        /// Passes times bytes.
+        var work: Int64 { opsLimit * memLimit }
+
+        /// Whether a keyring may state this cost.
+        var isPossible: Bool {
+            salt.count == Self.saltByteCount && Self.opsBounds.contains(opsLimit) && Self.memBounds.contains(memLimit)
+        }
+
+        /// A fresh salt at libsodium's "moderate" cost: 3 passes over 256 MiB, most of a second.
+        package static func moderate() throws -> Cost {
+            Cost(salt: try Fresh.bytes(saltByteCount, "salt"), opsLimit: 3, memLimit: 256 << 20)
+        }
+
+        /// A fresh salt at libsodium's "sensitive" cost: 4 passes over 1 GiB, some seconds.
+        package static func sensitive() throws -> Cost {
+            Cost(salt: try Fresh.bytes(saltByteCount, "salt"), opsLimit: 4, memLimit: 1 << 30)
+        }
+    }
+
+    /// Its blocks of 1 KiB and the hash that makes keys of the last one, several times over.
+    private static let stackByteCount = 16 << 10
+
+    static func key(from passphrase: borrowing SecretBytes, _ cost: Cost) throws -> SecretKey {
+        try Sodium.start()
+        defer { Remains.wipeStack(stackByteCount) }
+        return try unsafe passphrase.withBytes { bytes in
+            try unsafe SecretKey { output in
+                guard let address = output.baseAddress, let characters = bytes.baseAddress else { return }
+                // Both buffers are lent for this call; the salt has the 16 bytes that libsodium reads.
+                let result = unsafe crypto_pwhash(
+                    address.assumingMemoryBound(to: UInt8.self), UInt64(SecretKey.byteCount),
+                    characters.assumingMemoryBound(to: CChar.self), UInt64(bytes.count), cost.salt,
+                    UInt64(cost.opsLimit), Int(cost.memLimit), crypto_pwhash_ALG_ARGON2ID13)
+                guard result == 0 else {
+                    throw VaultError(
+                        .storage,
+                        "opening the passphrase needs \(cost.memLimit >> 20) MiB of memory, which there is not; free some"
+                    )
+                }
+            }
+        }
+    }
+}

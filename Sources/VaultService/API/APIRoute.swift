@@ -1,3 +1,65 @@
+import Foundation
+import Hummingbird
+import MediaVault
+import NIOCore
+import NIOHTTP1
+import VaultModel
+
+/// What a request to the API says: the query of its target, and its body.
+struct APIRequest: Sendable {
+    /// The longest body: a URL, some header fields and a few numbers.
+    private static let mostBytes = 1 << 20
+
+    private let request: Request
+
+    init(_ request: Request) { self.request = request }
+
+    /// The value of a query parameter, decoded; nil where it is not there.
+    subscript(name: String) -> String? {
+        URLComponents(string: request.head.path ?? "")?.queryItems?.first { $0.name == name }?.value
+    }
+
+    /// A query parameter that must be there.
+    func parameter(_ name: String) throws -> String {
+        guard let value = self[name] else {
+            throw VaultError(.invalidArgument, "the request names no \(name); give it in the query")
+        }
+        return value
+    }
+
+    /// A query parameter that is a number; nil where it is not there.
+    func number(_ name: String) throws -> Int? {
+        try self[name].map { text in
+            guard let number = Int(text) else {
+                throw VaultError(.invalidArgument, "the request's \(name) is no number; correct it")
+            }
+            return number
+        }
+    }
+
+    /// The resource that the query names, or the body of a POST.
+    func reference() async throws -> MediaReference {
+        if request.method == .post { return try await body(ReferenceDocument.self).reference() }
+        return try ReferenceDocument(url: parameter("url"), contentID: self["contentID"]).reference()
+    }
+
+    /// The body.
+    func body<Value: Decodable>(_ type: Value.Type = Value.self) async throws -> Value {
+        do {
+            let buffer = try await request.body.collect(upTo: Self.mostBytes)
+            return try JSONText.read(type, from: Array(buffer.readableBytesView))
+        } catch is NIOTooManyBytesError {
+            throw VaultError(.invalidArgument, "the body is longer than 1 MiB; leave something out")
+        } catch is HTTPParserError {
+            throw VaultError(.invalidArgument, "the body is broken off, or no body of HTTP/1.1; send all of it")
+        } catch is DecodingError {
+            // What could not be decoded is not repeated: it may carry a token.
+            throw VaultError(
+                .invalidArgument, "the body is not the JSON that this request wants; see the table of requests")
+        }
+    }
+}
+
 /// What can be asked under `/api/v1/`, named as the last part of the path.
 enum APIRoute: String, CaseIterable, Sendable {
     case status, resources, resource, content, downloads, removals, pins, unpins, modes, prunes, verifications, settings
@@ -20,6 +82,21 @@ enum APIRoute: String, CaseIterable, Sendable {
         case .settings: ["GET", "HEAD", "PATCH"]
         case .keyring: ["GET", "HEAD", "POST"]
         case .events: ["GET"]
+        }
+    }
+}
+
+/// What a failure comes to for those who administer: what they asked for wrongly is theirs, and what the vault does not
+/// have is not found.
+enum APIProblem {
+    static func document(_ error: VaultError) -> ProblemDocument {
+        switch error.code {
+        case .invalidURL, .invalidArgument: ProblemDocument(status: 400, title: "Bad Request", error: error)
+        case .notHeld: ProblemDocument(status: 404, title: "Not Found", error: error)
+        case .wrongKey, .looseKeyFile: ProblemDocument(status: 400, title: "Bad Request", error: error)
+        case .busy, .inUse, .olderKeyring: ProblemDocument(status: 409, title: "Conflict", error: error)
+        case .diskFull: ProblemDocument(status: 507, title: "Insufficient Storage", error: error)
+        default: ErrorAnswer.document(error)
         }
     }
 }

@@ -1,3 +1,4 @@
+import HTTPTypes
 import VaultModel
 
 /// The answers to requests that get no media.
@@ -119,4 +120,74 @@ enum ErrorAnswer {
         default: (502, "Bad Gateway")
         }
     }
+}
+
+/// A short answer, complete with its body.
+struct Answer: Hashable, Sendable {
+    var status: Int
+    var fields: HeaderFields
+    var body: [UInt8]
+
+    init(status: Int, type: String, body: some Sequence<UInt8>, fields: HeaderFields = HeaderFields()) {
+        self.status = status
+        self.fields = fields
+        self.fields.append(name: "Content-Type", value: type)
+        self.fields.append(ProtectiveFields.all)
+        self.body = Array(body)
+    }
+
+    /// A document, and a line end after it.
+    static func json(_ document: some Encodable, status: Int = 200) throws -> Answer {
+        Answer(
+            status: status, type: "application/json",
+            body: try JSONText.bytes(of: document) + [UInt8(ascii: "\n")])
+    }
+
+    /// The service is up.
+    static let healthy = Answer(status: 200, type: "text/plain; charset=utf-8", body: "ok\n".utf8)
+}
+
+/// What answers say to keep media from a browser's disk and from other sites' pages, and a page that an origin sent in place
+/// of media from acting as one of the service's own.
+enum ProtectiveFields {
+    /// Those of every answer.
+    static let all = HeaderFields([
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cross-Origin-Resource-Policy": "same-origin",
+    ])
+
+    /// Those of an answer with a body that an origin sent.
+    ///
+    /// - Parameter type: the origin's word for it. What is no sound, film or picture that is known may be shown as a page,
+    ///   and then runs nothing. A film must not be shut in so: opened by itself, it asks for its ranges from within. To a
+    ///   player that is given a playlist it makes no difference.
+    static func ofMedia(type: String) -> HeaderFields {
+        var fields = all
+        if !MediaType.isKnownMedia(type) {
+            fields.append(name: "Content-Security-Policy", value: "sandbox")
+        }
+        return fields
+    }
+}
+
+extension HeaderFields {
+    mutating func append(_ other: HeaderFields) {
+        for field in other.fields { append(name: field.name, value: field.value) }
+    }
+}
+
+/// The names of the fields that answers have, as the HTTP library wants them: it checks each that it is given.
+enum FieldNames {
+    private static let known = Dictionary(
+        uniqueKeysWithValues: [
+            "Accept-Ranges", "Allow", "Cache-Control", "Cache-Status", "Content-Length", "Content-Range",
+            "Content-Security-Policy", "Content-Type", "Cross-Origin-Resource-Policy", "ETag", "Last-Modified",
+            "Referrer-Policy", "Retry-After", "Server-Timing", "WWW-Authenticate",
+            "X-Content-Type-Options",
+        ].compactMap { name in HTTPField.Name(name).map { (name, $0) } })
+
+    /// The name as the library has it; nil where it is none.
+    static func name(_ name: String) -> HTTPField.Name? { known[name] ?? HTTPField.Name(name) }
 }

@@ -1,7 +1,17 @@
+import Foundation
+import MediaVault
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import VaultModel
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
 
 /// Asks a service by its control socket: each question on a connection of its own.
 package struct ControlClient: Sendable {
@@ -55,3 +65,152 @@ package struct ControlClient: Sendable {
         }
     }
 }
+
+/// A request by the control socket.
+struct ControlQuestion: Sendable {
+    let head: HTTPRequestHead
+    let body: [UInt8]
+
+    /// A question that carries a document.
+    init(_ method: HTTPMethod, _ route: APIRoute, body: some Encodable) throws {
+        self.init(method, route, [:], body: try JSONText.bytes(of: body))
+    }
+
+    /// A question about one resource, which the query names; where it has request fields, the body does.
+    init(_ route: APIRoute, reference: MediaReference, fields: HTTPHeaders = [:]) throws {
+        let document = ReferenceDocument(reference)
+        if document.fields == nil {
+            self.init(.GET, route, ["url": document.url, "contentID": document.contentID], fields: fields)
+        } else {
+            self.init(.POST, route, [:], body: try JSONText.bytes(of: document), fields: fields)
+        }
+    }
+
+    /// - Parameters:
+    ///   - parameters: the query; those that are nil are left out.
+    ///   - fields: header fields beside the usual ones.
+    init(
+        _ method: HTTPMethod, _ route: APIRoute, _ parameters: KeyValuePairs<String, String?> = [:],
+        body: [UInt8] = [], fields: HTTPHeaders = [:]
+    ) {
+        var target = URLComponents()
+        target.path = route.path
+        let items = parameters.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
+        if !items.isEmpty { target.queryItems = items }
+        var fields = fields
+        fields.add(name: "Host", value: "localhost")
+        fields.add(name: "Content-Length", value: String(body.count))
+        if !body.isEmpty { fields.add(name: "Content-Type", value: "application/json") }
+        fields.add(name: "User-Agent", value: "MediaVault/\(Vault.version)")
+        head = HTTPRequestHead(version: .http1_1, method: method, uri: target.string ?? route.path, headers: fields)
+        self.body = body
+    }
+}
+
+/// An answer by the control socket: its head, and its body as it comes.
+struct ControlAnswer {
+    typealias Parts = NIOAsyncChannelInboundStream<HTTPClientResponsePart>.AsyncIterator
+
+    let head: HTTPResponseHead
+    private var parts: Parts
+    private var received = ByteBuffer()
+    private var isAtEnd = false
+
+    /// The longest line, and the longest document.
+    private static let mostBytes = 16 << 20
+
+    /// Waits for the head.
+    ///
+    /// - Throws: ``ServiceGone`` where none comes.
+    init(_ parts: Parts) async throws {
+        self.parts = parts
+        do {
+            guard case .head(let head) = try await self.parts.next(isolation: #isolation) else { throw ServiceGone() }
+            self.head = head
+        } catch is IOError, is HTTPParserError, is ChannelError {
+            throw ServiceGone()
+        }
+    }
+
+    /// The next bytes of the body; nil at its end.
+    ///
+    /// - Throws: ``VaultError`` with code `closed` where the service went away before the end.
+    mutating func next() async throws -> ByteBuffer? {
+        guard !isAtEnd else { return nil }
+        do {
+            switch try await parts.next(isolation: #isolation) {
+            case .body(let bytes): return bytes
+            case .end:
+                isAtEnd = true
+                return nil
+            case .head, nil: throw Self.brokenOff
+            }
+        } catch is IOError, is HTTPParserError, is ChannelError {
+            throw Self.brokenOff
+        }
+    }
+
+    /// The next line of the body, without its end; nil after the last.
+    mutating func line() async throws -> [UInt8]? {
+        while true {
+            if let length = received.readableBytesView.firstIndex(of: UInt8(ascii: "\n")).map({
+                $0 - received.readerIndex
+            }) {
+                defer { received.moveReaderIndex(forwardBy: 1) }
+                return received.readBytes(length: length)
+            }
+            guard received.readableBytes < Self.mostBytes else { throw Self.tooMuch }
+            guard var more = try await next() else { return nil }
+            received.discardReadBytes()
+            received.writeBuffer(&more)
+        }
+    }
+
+    /// The whole body.
+    mutating func whole() async throws -> [UInt8] {
+        while var more = try await next() {
+            received.writeBuffer(&more)
+            guard received.readableBytes < Self.mostBytes else { throw Self.tooMuch }
+        }
+        return Array(received.readableBytesView)
+    }
+
+    static let brokenOff = VaultError(
+        .closed, "the service ended before it was done; what was received is kept: run the command again to go on")
+    private static let tooMuch = VaultError(.closed, "the service answers with more than this command takes")
+}
+
+/// Where the control socket of a vault is, by a path that is short enough for the address of a socket.
+///
+/// A folder whose path is too long is opened, and named by its descriptor: the path holds as long as this value.
+final class ControlAddress: Sendable {
+    /// What to bind or to connect.
+    let path: String
+    private let folder: Int32?
+
+    /// Nil where no path is short enough.
+    init?(folder: String) {
+        let path = folder + "/control.sock"
+        guard path.utf8.count > Self.mostBytes else {
+            self.path = path
+            self.folder = nil
+            return
+        }
+        #if os(Linux)
+        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        self.path = "/proc/self/fd/\(descriptor)/control.sock"
+        self.folder = descriptor
+        #else
+        return nil
+        #endif
+    }
+
+    deinit { if let folder { close(folder) } }
+
+    /// The bytes of `sun_path`, the zero at its end left out.
+    private static let mostBytes = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+}
+
+/// The control socket has nobody behind it, or whoever was there ended before it answered.
+package struct ServiceGone: Error, Hashable, Sendable {}

@@ -1,5 +1,16 @@
+import HTTPTypes
+import Hummingbird
 import Logging
+import NIOCore
 import ServiceLifecycle
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
 
 /// Listens on the control socket, `control.sock` in the vault's folder, as long as the service runs.
 ///
@@ -33,5 +44,77 @@ struct ControlListener: Service {
             metadata: ["reason": "\(reason)"])
         onSettled()
         try await gracefulShutdown()
+    }
+}
+
+/// Answers what comes by the control socket: the routes of the API, to the vault's own user, without a token. No media.
+struct ControlResponder: HTTPResponder {
+    let api: APIResponder
+
+    func respond(to request: Request, context: ServiceContext) async throws -> Response {
+        let isHead = request.method == .head
+        var context = context
+        context.isControl = true
+        let open = context.begin("\(request.method)", api.metrics)
+        var response = await answer(to: request, isHead, context)
+        response.headers[.requestID] = "\(open.id)"
+        return response
+    }
+
+    private func answer(to request: Request, _ isHead: Bool, _ context: ServiceContext) async -> Response {
+        do {
+            guard await PeerIdentity.mayControl(context.channel) else {
+                return Response(ErrorAnswer.foreignUser, isHead: isHead, context: context)
+            }
+            guard Methods.areKnown(request.method.rawValue) else {
+                return Response(ErrorAnswer.unknownMethod, isHead: isHead, context: context)
+            }
+            let route = Route(target: request.head.path ?? "")
+            context.request?.concerns(route.word)
+            switch route {
+            case .api(let route): return try await api.respond(to: request, about: route, context: context)
+            case .metrics: return try await api.showMetrics(to: request, context: context)
+            default: return Response(ErrorAnswer.notFound, isHead: isHead, context: context)
+            }
+        } catch {
+            // The client is gone, or the service ends: there is nobody to answer.
+            context.logger.debug("given up", metadata: ["reason": "\(type(of: error))"])
+            return .abandoned(context: context)
+        }
+    }
+}
+
+/// Who is at the other end of a socket of this machine, as the kernel knows it.
+enum PeerIdentity {
+    /// Whether that is the user of this process, or root.
+    static func mayControl(_ channel: any Channel) async -> Bool {
+        guard let user = await user(of: channel) else { return false }
+        return user == 0 || user == geteuid()
+    }
+
+    #if os(Linux)
+    /// The kernel's `struct ucred`, which the C library shows to few.
+    private struct Credentials {
+        let process: pid_t
+        let user: uid_t
+        let group: gid_t
+    }
+    #endif
+
+    private static func user(of channel: any Channel) async -> uid_t? {
+        guard let socket = channel as? any SocketOptionProvider else { return nil }
+        #if os(Linux)
+        // The kernel fills a structure of this size.
+        let peer: Credentials? = try? await socket.unsafeGetSocketOption(
+            level: .socket, name: NIOBSDSocket.Option(rawValue: SO_PEERCRED)
+        ).get()
+        return peer?.user
+        #else
+        // What getpeereid asks, of a connection whose descriptor nobody hands out.
+        let peer: xucred? = try? await socket.unsafeGetSocketOption(
+            level: NIOBSDSocket.OptionLevel(rawValue: SOL_LOCAL), name: NIOBSDSocket.Option(rawValue: LOCAL_PEERCRED)
+        ).get()
+        return peer.flatMap { $0.cr_version == XUCRED_VERSION ? $0.cr_uid : nil }
+        #endif
     }
 }

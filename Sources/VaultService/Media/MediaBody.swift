@@ -48,3 +48,115 @@ struct MediaBody: StreamedBody {
         }
     }
 }
+
+/// Hands several ranges to a connection, each opened, or fetched, when its turn has come.
+struct MultipartBody: StreamedBody {
+    let multipart: Multipart
+    /// The reader of the first part.
+    let first: MediaReader
+    let channel: any Channel
+    let watch: ClientWatch
+    /// Opens one of the other parts.
+    ///
+    /// - Throws: ``VaultError``, also where it is no longer one of the same representation.
+    let open: @Sendable (ByteRange) async throws -> MediaReader
+
+    @concurrent
+    func write(to writer: inout any ResponseBodyWriter, counting sent: inout Int64) async throws {
+        for (number, part) in multipart.parts.enumerated() {
+            try await write(multipart.head(of: part), to: &writer, counting: &sent)
+            let reader = number == 0 ? first : try await opened(part)
+            let body = MediaBody(reader: reader, length: part.length, channel: channel, watch: watch)
+            var given: Int64 = 0
+            defer { sent += given }
+            try await body.write(to: &writer, counting: &given)
+            // Each part may be some way ahead of the connection, not all of them together.
+            try await channel.eventLoop.submit {}.get()
+        }
+        try await write(multipart.end, to: &writer, counting: &sent)
+    }
+
+    @concurrent
+    private func write(
+        _ text: String, to writer: inout any ResponseBodyWriter, counting sent: inout Int64
+    ) async throws {
+        try await writer.write(ByteBuffer(string: text))
+        sent += Int64(text.utf8.count)
+    }
+
+    private func opened(_ part: ByteRange) async throws -> MediaReader {
+        do {
+            return try await watch.during { [open] in try await open(part) }
+        } catch {
+            if error is VaultError { try await channel.drained() }
+            throw error
+        }
+    }
+}
+
+/// A body that is written by and by.
+protocol StreamedBody: Sendable {
+    /// Writes all, or throws so that the connection is closed.
+    ///
+    /// - Parameter sent: counts the bytes handed over.
+    @concurrent
+    func write(to writer: inout any ResponseBodyWriter, counting sent: inout Int64) async throws
+}
+
+/// Keeps a body from running ahead of its connection: the library's writer takes megabytes before it makes one wait.
+///
+/// The connection's event loop takes what was written in order; what it has not come to is on its way.
+final class BodyFlow: Sendable {
+    private struct State {
+        var onTheirWay = 0
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let eventLoop: any EventLoop
+    private let state = Locked(State())
+
+    /// The most pieces that may be on their way while the next is made ready.
+    private static let most = 1
+
+    init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
+
+    /// Whether the connection has come to everything that was written.
+    var isIdle: Bool { state.withLock { $0.onTheirWay == 0 } }
+
+    /// Notes that a piece was written.
+    func noteWrite() {
+        state.withLock { $0.onTheirWay += 1 }
+        eventLoop.execute { self.arrived() }
+    }
+
+    /// Returns once the next piece may be made ready.
+    func room() async {
+        guard state.withLock({ $0.onTheirWay > Self.most }) else { return }
+        await withCheckedContinuation { waiter in
+            let isFull = state.withLock { state in
+                guard state.onTheirWay > Self.most else { return false }
+                state.waiter = waiter
+                return true
+            }
+            if !isFull { waiter.resume() }
+        }
+    }
+
+    private func arrived() {
+        let waiter = state.withLock { state in
+            state.onTheirWay -= 1
+            return state.onTheirWay > Self.most ? nil : state.waiter.take()
+        }
+        waiter?.resume()
+    }
+}
+
+extension Channel {
+    /// Returns once the connection has taken all that was written. Closing drops what it has not: a client that comes to a
+    /// hole gets everything before it.
+    func drained() async throws {
+        while try await getOption(.bufferedWritableBytes).get() > 0 {
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+}

@@ -62,3 +62,114 @@ enum OpenAPIDocument {
         ]
     }
 }
+
+/// One thing that can be asked of the API, described: a method of a route.
+struct APIOperation: Sendable {
+    /// What an answer with a status is.
+    struct Answer: Sendable {
+        let status: Int
+        let description: String
+        var type = "application/json"
+        /// The name of its schema; nil where its bytes have none.
+        var schema: String?
+
+        /// A document.
+        static func json(_ schema: String, _ description: String, status: Int = 200) -> Answer {
+            Answer(status: status, description: description, schema: schema)
+        }
+
+        /// A problem.
+        static func problem(_ status: Int, _ description: String) -> Answer {
+            Answer(status: status, description: description, type: "application/problem+json", schema: "Problem")
+        }
+    }
+
+    let method: String
+    let summary: String
+    var parameters: [String] = []
+    /// The name of the schema of its body.
+    var body: String?
+    let answers: [Answer]
+
+    /// The operation as OpenAPI has it.
+    func tree(of route: APIRoute) -> JSONTree {
+        var members: [String: JSONTree] = [
+            "operationId": .text(method.lowercased() + route.operationName), "summary": .text(summary),
+            "responses": .object(
+                Dictionary(answers.map { ("\($0.status)", Self.tree($0, isHead: method == "HEAD")) }) { first, _ in
+                    first
+                }),
+        ]
+        if !parameters.isEmpty {
+            members["parameters"] = .array(parameters.map { ["$ref": .text("#/components/parameters/\($0)")] })
+        }
+        if let body {
+            members["requestBody"] = [
+                "required": true, "content": ["application/json": ["schema": Self.reference(body)]],
+            ]
+        }
+        return .object(members)
+    }
+
+    private static func tree(_ answer: Answer, isHead: Bool) -> JSONTree {
+        var members: [String: JSONTree] = [
+            "description": .text(answer.description),
+            "headers": ["X-Request-Id": ["$ref": "#/components/headers/RequestID"]],
+        ]
+        if !isHead {
+            let schema = answer.schema.map(reference) ?? [:]
+            members["content"] = .object([answer.type: .object(["schema": schema])])
+        }
+        return .object(members)
+    }
+
+    private static func reference(_ schema: String) -> JSONTree { ["$ref": .text("#/components/schemas/\(schema)")] }
+}
+
+extension APIRoute {
+    /// What stands after the method in the name of an operation.
+    fileprivate var operationName: String {
+        let word = self == .openAPI ? "description" : rawValue
+        return word.prefix(1).uppercased() + word.dropFirst()
+    }
+}
+
+/// JSON as a value that can be written down as it is.
+indirect enum JSONTree: Hashable, Sendable {
+    case object([String: JSONTree])
+    case array([JSONTree])
+    case text(String)
+    case number(Int64)
+    case truth(Bool)
+    case null
+
+    /// The member of an object; nil where there is none.
+    subscript(name: String) -> JSONTree? {
+        guard case .object(let members) = self else { return nil }
+        return members[name]
+    }
+}
+
+extension JSONTree: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral, ExpressibleByStringLiteral,
+    ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral
+{
+    init(dictionaryLiteral members: (String, JSONTree)...) { self = .object(Dictionary(uniqueKeysWithValues: members)) }
+    init(arrayLiteral elements: JSONTree...) { self = .array(elements) }
+    init(stringLiteral text: String) { self = .text(text) }
+    init(integerLiteral number: Int64) { self = .number(number) }
+    init(booleanLiteral truth: Bool) { self = .truth(truth) }
+}
+
+extension JSONTree: Encodable {
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .object(let members): try container.encode(members)
+        case .array(let elements): try container.encode(elements)
+        case .text(let text): try container.encode(text)
+        case .number(let number): try container.encode(number)
+        case .truth(let truth): try container.encode(truth)
+        case .null: try container.encodeNil()
+        }
+    }
+}

@@ -1,4 +1,5 @@
 package import MediaVault
+import VaultModel
 
 /// A vault that this process has open: as its owner, where something is to change.
 package struct LocalVault: VaultOperator {
@@ -77,5 +78,129 @@ package struct LocalVault: VaultOperator {
         } catch let error as VaultError {
             throw error.told(in: await vault.modeInForce(for: reference))
         }
+    }
+}
+
+// What stays, what goes, and what is checked.
+extension LocalVault {
+    package func remove(_ reference: MediaReference) async throws -> RemovalDocument {
+        let bytes = try await vault.remove(reference)
+        return RemovalDocument(bytes: bytes, isErased: try await !vault.owesErasure())
+    }
+
+    package func pin(_ reference: MediaReference) async throws { try await vault.pin(reference) }
+
+    package func unpin(_ reference: MediaReference) async throws { try await vault.unpin(reference) }
+
+    package func setMode(_ mode: VaultMode?, of reference: MediaReference) async throws {
+        try await vault.setMode(mode, for: reference)
+    }
+
+    package func prune(_ limits: LimitsDocument) async throws -> PruneDocument {
+        try limits.check()
+        return PruneDocument(
+            try await vault.prune(limits.namesAny ? limits.laid() : nil, isRehearsal: limits.dryRun ?? false))
+    }
+
+    package func verify(
+        _ options: VerifyOptions, progress: (VerificationProgress) async throws -> Void
+    ) async throws -> VerifyDocument {
+        var report: VerifyReport?
+        for try await step in vault.verify(options) {
+            report = step.report ?? report
+            try await progress(VerificationProgress(step))
+        }
+        // A check that was not cancelled ends with its report.
+        guard let report else { throw CancellationError() }
+        return VerifyDocument(report)
+    }
+
+    package func revokeLinks() async throws { try await vault.revokeLinks() }
+
+    package func keyring() async throws -> KeyringListing { KeyringListing(try await vault.keyringSummary()) }
+
+    package func carryOut(_ order: KeyringOrder) async throws { try await vault.carryOut(order) }
+
+    package func lock() async throws { await vault.close() }
+
+    package func settings() async throws -> SettingsDocument {
+        SettingsDocument(try await vault.limits(), try await vault.keyPolicy(), try await vault.modeSetting())
+    }
+
+    package func change(_ change: SettingsChange) async throws -> SettingsDocument {
+        try change.limits.check()
+        let mode = try change.mode.map { try NamedMode($0) }
+        // All of it, or nothing.
+        let limits: @Sendable (inout RoomLimits) throws -> Void = { $0 = change.limits.laid(over: $0) }
+        let policy: @Sendable (() throws -> KeyPolicy) throws -> KeyPolicy = { try change.applied(to: try $0()) }
+        try await vault.changeSettings(
+            limits: change.limits.namesAny ? limits : nil, policy: change.changesPolicy ? policy : nil,
+            mode: mode.map { .some($0.mode) } ?? .none)
+        return try await settings()
+    }
+}
+
+// The life of the keys.
+extension LocalVault {
+    package func keys() async throws -> KeysDocument { KeysDocument(try await vault.keyReport()) }
+
+    package func rotate() async throws -> KeysDocument { KeysDocument(try await vault.rotateKeys()) }
+
+    package func rotateRoot(unlockedBy keys: [SlotKey], droppingOtherSlots: Bool) async throws -> KeysDocument {
+        let unlocks = try keys.map { try $0.unlock }
+        return KeysDocument(try await vault.rotateRoot(unlockedBy: unlocks, droppingOtherSlots: droppingOtherSlots))
+    }
+
+    package func changeLocator() async throws -> KeysDocument { KeysDocument(try await vault.changeLocator()) }
+
+    package func rewrap(progress: (RewrapStep) async throws -> Void) async throws -> RewrapDocument {
+        var report: RewrapReport?
+        for try await step in vault.rewrapKeys() {
+            report = step.report ?? report
+            try await progress(RewrapStep(step))
+        }
+        // One that was not cancelled ends with its report.
+        guard let report else { throw CancellationError() }
+        return RewrapDocument(report)
+    }
+
+    package func retire(_ generation: Int) async throws -> KeysDocument {
+        KeysDocument(try await vault.retireGeneration(generation))
+    }
+}
+
+// What is sealed anew, what is forgotten, and what was done.
+extension LocalVault {
+    package func reseal(
+        _ references: [MediaReference], bytesPerSecond: Int64?, progress: (ResealStep) async throws -> Void
+    ) async throws -> ResealReport {
+        var report: ResealReport?
+        for try await step in vault.reseal(references, bytesPerSecond: bytesPerSecond) {
+            report = step.report ?? report
+            try await progress(ResealStep(step))
+        }
+        // One that was not cancelled ends with its report.
+        guard let report else { throw CancellationError() }
+        return report
+    }
+
+    package func shred(_ references: [MediaReference], quick: Bool) async throws -> ShredDocument {
+        ShredDocument(try await vault.shred(references, quick: quick))
+    }
+
+    package func audit() async throws -> AuditDocument { AuditDocument(try await vault.audit()) }
+
+    package func destroy(vaultID: String) async throws -> DestructionDocument {
+        DestructionDocument(try await vault.destroy(vaultID: vaultID))
+    }
+}
+
+extension VaultError {
+    /// The error as those outside are told: where origins may be asked, a byte is missing because its origin did not give
+    /// it.
+    func told(in mode: VaultMode) -> VaultError {
+        var error = self
+        if code == .notHeld, mode.asksOrigins { error.code = .unreachable }
+        return error
     }
 }

@@ -1,3 +1,5 @@
+import VaultModel
+
 /// What a request target is about, read from its raw text: a router would lose empty path segments.
 enum Route: Hashable, Sendable {
     case media, health, readiness, metrics, unknown
@@ -30,5 +32,16 @@ enum Route: Hashable, Sendable {
         case .unknown: "none"
         case .api(let route): route.rawValue
         }
+    }
+}
+
+/// The token of an `Authorization` field (RFC 6750 §2.1).
+enum BearerToken {
+    /// The token; nil where there is no field, or it carries something else.
+    static func read(_ authorization: String?) -> String? {
+        guard let authorization, let blank = authorization.firstIndex(of: " "),
+            authorization[..<blank].isEqualIgnoringCase("Bearer")
+        else { return nil }
+        return String(authorization[blank...].trimmingBlanks())
     }
 }

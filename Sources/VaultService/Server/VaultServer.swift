@@ -1,3 +1,4 @@
+import Foundation
 import Hummingbird
 import HummingbirdCore
 package import Logging
@@ -108,4 +109,82 @@ package final class VaultServer: Sendable {
     package func shutDown() async {
         await group.triggerGracefulShutdown()
     }
+}
+
+/// Listeners that begin and end together: a group of services would end one after the other.
+struct Listeners: Service {
+    let all: [any Service]
+
+    func run() async throws {
+        try await withThrowingTaskGroup { group in
+            for listener in all { group.addTask { try await listener.run() } }
+            // One that fails ends the others.
+            while try await group.next() != nil {}
+        }
+    }
+}
+
+/// The service could not listen at its address.
+package struct ListenFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Where it should have listened.
+    package let address: ListenAddress
+    /// Why, in a few words.
+    package let reason: String
+
+    init(address: ListenAddress, reason: String) {
+        self.address = address
+        self.reason = reason
+    }
+
+    init(address: ListenAddress, errno: Int32) { self.init(address: address, reason: Self.reason(errno)) }
+
+    /// What the system's error says, in a few words.
+    static func reason(_ errno: Int32) -> String {
+        switch errno {
+        case EADDRINUSE, EEXIST: "it is in use"
+        case EADDRNOTAVAIL: "it is no address of this machine"
+        case ENOENT, ENOTDIR: "its folder is not there"
+        case EACCES: "it takes rights that this process has not"
+        default: "error \(errno)"
+        }
+    }
+
+    /// One sentence without a full stop.
+    package var description: String {
+        "the service cannot listen on \(address) (\(reason)); end what listens there, or choose another address"
+    }
+}
+
+/// How the service listens, and its limits.
+package struct ServiceConfiguration: Sendable {
+    /// Where it listens.
+    package var address = ListenAddress(host: "127.0.0.1", port: 8300)
+    /// Names beside `127.0.0.1`, `localhost` and `[::1]` that a request may carry in `Host`, without a port.
+    package var hostNames: [String] = []
+    /// The vault's folder, where the control socket is; nil makes none.
+    package var controlFolder: String?
+    /// Origins of web pages that may play, such as `https://kiosk.example`.
+    package var allowedOrigins: [String] = []
+    /// What it speaks TLS with; nil is plain HTTP.
+    package var tls: TLSFiles?
+    /// How often it is looked whether those files have changed; what has changed is read at the look after.
+    package var tlsInterval: Duration = .seconds(5)
+    /// Whether it may listen where other machines can connect, without TLS.
+    package var isInsecure = false
+    /// A socket file where it serves as well; nil makes none.
+    package var mediaSocket: String?
+    /// The connections held at a time, or fewer where the system allows fewer open files; more are not accepted until one
+    /// ends.
+    package var mostConnections = 1024
+    /// How long a connection may do what it does.
+    package var connectionLimits = ConnectionLimits()
+    /// How long running answers may go on once the service is told to end: with what closing the vault takes, the end
+    /// comes within ten seconds.
+    package var shutdownLimit: Duration = .seconds(9)
+    /// Called when a crowd of clients has gone: what the process keeps of its memory may be given back. It must not block.
+    package var afterCrowd: @Sendable () -> Void = {}
+    /// Whether SIGTERM and SIGINT end it.
+    package var endsOnSignals = true
+
+    package init() {}
 }

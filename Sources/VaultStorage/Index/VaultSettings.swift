@@ -45,3 +45,84 @@ package struct VaultSettings: Sendable {
         return object
     }
 }
+
+// What decides which name a resource has.
+extension VaultSettings {
+    /// The key policy.
+    ///
+    /// - Throws: ``VaultError`` with code `integrity` where the members are none.
+    package func keyPolicy() throws -> KeyPolicy {
+        do {
+            var policy = KeyPolicy()
+            for rule in try members.optionalObjects("ignoreQuery") {
+                try policy.ignore(try rule.strings("names"), on: try rule.optionalString("host"))
+            }
+            for rule in try members.optionalObjects("mapHost") {
+                try policy.map(try rule.string("from"), to: try rule.string("to"))
+            }
+            for host in try members.strings("allowHost") { try policy.allow(host) }
+            for host in try members.strings("ignoreEtag") { try policy.ignoreEntityTag(of: host) }
+            for host in try members.strings("immutable") { try policy.takeAsImmutable(host) }
+            return policy
+        } catch {
+            throw VaultError(.integrity, "the vault's key policy cannot be read; set it anew")
+        }
+    }
+
+    package mutating func setKeyPolicy(_ policy: KeyPolicy) {
+        members["ignoreQuery"] = .array(
+            policy.ignoreQuery.map { rule in
+                var members: [String: JSONValue] = ["names": .array(rule.names.map { .string($0) })]
+                if let host = rule.host { members["host"] = .string(host) }
+                return .object(members)
+            })
+        members["mapHost"] = .array(
+            policy.mapHost.sorted { $0.key < $1.key }.map {
+                .object(["from": .string($0.key), "to": .string($0.value)])
+            })
+        let lists = [
+            "allowHost": policy.allowHost, "ignoreEtag": policy.ignoreEntityTag, "immutable": policy.immutable,
+        ]
+        for (name, hosts) in lists { members[name] = .array(hosts.sorted().map { .string($0) }) }
+    }
+
+    /// The most principals that are remembered.
+    package static let mostPrincipals = 256
+
+    /// Those for whom resources were stored, as they stand in cache keys; what is no principal is passed over.
+    package var principals: [[UInt8]] {
+        ((try? members.strings("principals")) ?? []).compactMap { Base64.decode($0) }.filter { $0.count == 32 }
+    }
+
+    /// Gives principals other names.
+    mutating func rename(principals: [[UInt8]: [UInt8]]) {
+        guard !self.principals.isEmpty else { return }
+        members["principals"] = .array(self.principals.map { .string(Base64.encode(principals[$0] ?? $0)) })
+    }
+
+    /// Remembers a principal. One more than the most says that there are others, which are not remembered.
+    package mutating func note(principal: [UInt8]) {
+        var known = principals
+        guard !known.contains(principal), known.count <= Self.mostPrincipals else { return }
+        known.append(principal)
+        members["principals"] = .array(known.map { .string(Base64.encode($0)) })
+    }
+}
+
+// What is left to be sealed anew.
+extension VaultSettings {
+    /// The reseal that was begun and is not done; nil where there is none.
+    package var resealOrder: ResealOrder? {
+        get { members["reseal"].flatMap { try? JSONObject($0, name: "reseal") }.flatMap { ResealOrder($0) } }
+        set { members["reseal"] = newValue.map { .object($0.object.members) } }
+    }
+
+    /// The number of the last reseal; 0 where there was none.
+    package var lastResealRun: Int64 {
+        get {
+            guard case .integer(let run)? = members["resealRun"] else { return 0 }
+            return run
+        }
+        set { members["resealRun"] = .integer(newValue) }
+    }
+}

@@ -1,4 +1,4 @@
-import VaultCrypto
+package import VaultCrypto
 package import VaultModel
 
 /// The keyring's file: outside the vault, 0600, never half written.
@@ -176,5 +176,82 @@ package enum KeyringFile {
         }
         try writeNew(bytes, to: copy, fileSystem: fileSystem)
         return copy
+    }
+}
+
+/// Where the keyring of a vault lies while it is changed.
+package struct KeyringPlace: Sendable {
+    /// The absolute path of the file.
+    package let path: String
+    private let fileSystem: any FileSystem
+
+    package init(_ path: String, fileSystem: any FileSystem = PosixFileSystem()) {
+        self.path = path
+        self.fileSystem = fileSystem
+    }
+
+    /// The file's bytes.
+    ///
+    /// - Throws: ``VaultError`` with code `noVault` or `storage`.
+    package func read() throws -> [UInt8] { try KeyringFile.read(path, fileSystem: fileSystem) }
+
+    /// Puts other bytes in the place of the file's, and makes them durable.
+    ///
+    /// - Throws: ``VaultError`` with code `storage` or `diskFull`.
+    package func write(_ bytes: [UInt8]) throws { try KeyringFile.write(bytes, to: path, fileSystem: fileSystem) }
+
+    /// Whether there is a file.
+    var isThere: Bool { fileSystem.exists(path) }
+
+    /// Whether the file's bytes are these; false where it cannot be read.
+    func holds(_ bytes: [UInt8]) -> Bool { (try? read()) == bytes }
+
+    /// Makes the file's keys unreadable, and removes it.
+    ///
+    /// - Throws: ``VaultError`` with code `storage`.
+    func destroy() throws { try KeyringFile.destroy(path, fileSystem: fileSystem) }
+
+    /// Destroys the copies of a vault's keyring that were kept when a backup took the file's place: they hold generations
+    /// that are gone here. What is of another vault stays.
+    ///
+    /// - Throws: ``VaultError`` with code `storage`.
+    package func destroyCopies(of vault: VaultID) throws {
+        for copy in try KeyringFile.copies(of: path, fileSystem: fileSystem) {
+            let bytes = try KeyringFile.read(copy, fileSystem: fileSystem)
+            guard (try? KeyringReader.vaultID(of: bytes)).map({ $0 == vault }) ?? true else { continue }
+            try KeyringFile.destroy(copy, fileSystem: fileSystem)
+        }
+    }
+}
+
+extension VaultStore {
+    /// Changes the keyring, and notes in the index how new it is.
+    ///
+    /// - Parameters:
+    ///   - isRemembered: whether the index demands a keyring as new as this from now on.
+    ///   - lead: what is to be durable before the keyring is.
+    /// - Throws: as ``Keyring/change(reading:writing:_:)``; what `lead` throws; ``VaultError`` where the index cannot be
+    ///   written: then the file is the new one. Where it was a generation's row, this process goes on with the keys that it
+    ///   had.
+    package func changeKeyring<Result>(
+        at place: KeyringPlace, isRemembered: Bool = true, leading lead: () throws -> Void = {},
+        _ edit: (inout KeyringEdit) throws -> Result
+    ) throws -> Result {
+        var current = 0
+        let result = try keyring.change(
+            reading: place.read,
+            writing: { bytes in
+                try lead()
+                try place.write(bytes)
+                // Before its keys are used here: what they wrap names the generation's row.
+                try withDiskRoom { try index.addGeneration(current) }
+            },
+            { editing in
+                let result = try edit(&editing)
+                current = Int(editing.document.current)
+                return result
+            })
+        if isRemembered { try withDiskRoom { try index.rememberKeyring() } }
+        return result
     }
 }

@@ -1,0 +1,110 @@
+import VaultModel
+
+/// Lets one at a time through, in the order they came, without blocking a thread.
+final class Turnstile: Sendable {
+    private struct State {
+        var isTaken = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Locked(State())
+
+    /// Runs `body` when nobody else does.
+    func exclusively<Result: Sendable>(_ body: () async throws -> Result) async rethrows -> Result {
+        await enter()
+        defer { leave() }
+        return try await body()
+    }
+
+    private func enter() async {
+        await withCheckedContinuation { waiter in
+            let isFree = state.withLock { state in
+                if state.isTaken { state.waiting.append(waiter) }
+                defer { state.isTaken = true }
+                return !state.isTaken
+            }
+            if isFree { waiter.resume() }
+        }
+    }
+
+    private func leave() {
+        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
+            state.isTaken = false
+            return nil
+        }
+        next?.resume()
+    }
+}
+
+/// Wakes whoever waits; a wake that comes before the wait is remembered. It lives inside a locked state, and whoever
+/// raises it resumes the waiters after unlocking.
+struct Signal {
+    typealias Waiter = CheckedContinuation<Void, Never>
+
+    private var waiters: [Waiter] = []
+    private(set) var isRaised = false
+
+    /// Raises the signal.
+    ///
+    /// - Returns: the waiters to resume.
+    mutating func raise() -> [Waiter] {
+        defer { waiters = [] }
+        isRaised = waiters.isEmpty
+        return waiters
+    }
+
+    /// Begins to wait, unless the signal was raised meanwhile.
+    ///
+    /// - Returns: whether the caller now waits; where not, it resumes at once.
+    mutating func wait(_ waiter: Waiter) -> Bool {
+        guard !isRaised else {
+            isRaised = false
+            return false
+        }
+        waiters.append(waiter)
+        return true
+    }
+
+    /// Forgets an earlier raise: the state is about to be looked at afresh.
+    mutating func lower() { isRaised = false }
+}
+
+/// Work that goes on beside those who asked for it, and must be over before its vault closes.
+final class Chores: Sendable {
+    private struct State {
+        var tasks: [Int: Task<Void, Never>] = [:]
+        var last = 0
+        var isEnded = false
+    }
+
+    private let state = Locked(State())
+
+    /// Begins a piece of work; it should end soon after it is cancelled. After ``end()`` it begins cancelled.
+    func begin(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        let (task, isEnded) = state.withLock { state in
+            state.last += 1
+            let number = state.last
+            let task = Task {
+                await work()
+                forget(number)
+            }
+            state.tasks[number] = task
+            return (task, state.isEnded)
+        }
+        if isEnded { task.cancel() }
+        return task
+    }
+
+    private func forget(_ number: Int) { state.withLock { $0.tasks[number] = nil } }
+
+    /// Cancels all work, and returns when it is over.
+    func end() async {
+        let tasks = state.withLock { state in
+            state.isEnded = true
+            return state.tasks.values
+        }
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+    }
+}

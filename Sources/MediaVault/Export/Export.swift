@@ -1,0 +1,246 @@
+import VaultCrypto
+import VaultModel
+import VaultStorage
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// A file that appears under its name whole and durable, or not at all. Every call blocks.
+final class ExportFile: Sendable {
+    private let path: String
+    private let temporary: String
+    private let replacing: Bool
+    private let fileSystem: any FileSystem
+    private let file: any StoredFile
+
+    /// Makes a file under a temporary name in the same folder.
+    init(_ path: String, replacing: Bool, fileSystem: any FileSystem) throws {
+        self.path = path
+        self.replacing = replacing
+        self.fileSystem = fileSystem
+        try Self.requireFree(path, replacing, fileSystem)
+        let folder = PosixFileSystem.folder(of: path)
+        let name = path.split(separator: "/").last.map(String.init) ?? ""
+        // Short, whatever the name is: it has room beside the longest that a folder takes.
+        temporary = folder + "/.mediavault-" + Hex.encode(try Fresh.bytes(8, "export")) + ".part"
+        guard !name.isEmpty, !path.hasSuffix("/") else {
+            throw VaultError(.invalidArgument, "\(path) names no file; name one")
+        }
+        do throws(FileFailure) {
+            file = try fileSystem.create(temporary)
+        } catch {
+            throw Self.failure(error, path)
+        }
+    }
+
+    private static func requireFree(_ path: String, _ replacing: Bool, _ fileSystem: any FileSystem) throws {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT != S_IFDIR else {
+            throw VaultError(.invalidArgument, "\(path) is a folder; name a file in it")
+        }
+        guard replacing else { throw taken(path) }
+    }
+
+    func write(_ bytes: [UInt8], at offset: Int64) throws {
+        do throws(FileFailure) {
+            try file.write(bytes, at: offset)
+        } catch {
+            throw Self.failure(error, path)
+        }
+    }
+
+    /// Gives the file its name.
+    func finish() throws {
+        do throws(FileFailure) {
+            try file.synchronize()
+            if replacing {
+                try fileSystem.rename(temporary, to: path)
+            } else {
+                try fileSystem.move(temporary, toFree: path)
+            }
+            try fileSystem.synchronizeDirectory(PosixFileSystem.folder(of: path))
+        } catch {
+            throw error.kind == .alreadyExists ? Self.taken(path) : Self.failure(error, path)
+        }
+    }
+
+    /// Leaves nothing behind.
+    func abandon() { try? fileSystem.remove(temporary) }
+
+    private static func taken(_ path: String) -> VaultError {
+        VaultError(.invalidArgument, "\(path) is there already; name another file, or overwrite it with --force")
+    }
+
+    /// The path is the caller's own: it is told.
+    private static func failure(_ failure: FileFailure, _ path: String) -> VaultError {
+        switch failure.kind {
+        case .noSpace:
+            VaultError(.diskFull, "there is no room for \(path); make some and export again, nothing of it was left")
+        case .notPermitted: VaultError(.storage, "\(path) may not be written; check owner and mode of its folder")
+        case .notFound:
+            VaultError(
+                .storage,
+                "\(path) cannot be written: the folder \(PosixFileSystem.folder(of: path)) is not there, or takes no "
+                    + "files; make it, or name another")
+        default: VaultError(.storage, "\(path) cannot be written: \(failure.description)")
+        }
+    }
+}
+
+/// The bytes of one representation that is wholly held. Calls block.
+struct ExportSource: Sendable {
+    private let url: MediaURL
+    private var resource: StoredResource
+    private var map: SegmentMap
+    private var open: (segment: SegmentDescription, reader: SegmentReader)?
+
+    /// The length of the whole.
+    let length: Int64
+
+    /// The most bytes opened at a time.
+    private static let chunkBytes: Int64 = 1 << 20
+
+    /// - Throws: ``VaultError`` with code `notHeld` where a byte is missing.
+    init(_ store: VaultStore, _ id: ResourceID, _ url: MediaURL) throws {
+        self.url = url
+        guard let resource = try store.index.resource(id), let serving = resource.serving else {
+            throw VaultError(.notHeld, "the vault holds nothing of \(url); fetch it first")
+        }
+        guard let length = serving.info.information.length else {
+            throw VaultError(.notHeld, "nobody knows how long \(url) is, so it cannot be whole; fetch it first")
+        }
+        self.length = length
+        self.resource = resource
+        map = SegmentMap(serving)
+        try requireWhole()
+    }
+
+    private func requireWhole() throws {
+        let gaps = map.covered.gaps(in: 0..<length)
+        guard let first = gaps.first else { return }
+        let count = gaps.reduce(0) { $0 + $1.length }
+        var error = VaultError(
+            .notHeld,
+            "\(count) of \(length) bytes of \(url) are missing, the first at byte \(first.lowerBound); fetch it first")
+        error.firstMissing = first.lowerBound
+        throw error
+    }
+
+    /// The bytes from an offset on, one chunk of them.
+    mutating func bytes(at position: Int64, of store: VaultStore) throws -> [UInt8] {
+        do {
+            return try openedBytes(at: position, of: store)
+        } catch SegmentFailure.missing {
+            // Removed or put elsewhere since the index was read: looked up once more.
+            open = nil
+            let known = resource.serving?.id
+            guard let resource = try store.index.resource(resource.id), let serving = resource.serving,
+                serving.id == known
+            else { throw VaultError(.notHeld, "\(url) was removed or replaced while it was exported; fetch it again") }
+            self.resource = resource
+            map = SegmentMap(serving)
+            try requireWhole()
+            do {
+                return try openedBytes(at: position, of: store)
+            } catch let failure as SegmentFailure {
+                throw Self.damage(at: position, failure)
+            }
+        } catch let failure as SegmentFailure {
+            throw Self.damage(at: position, failure)
+        }
+    }
+
+    private mutating func openedBytes(at position: Int64, of store: VaultStore) throws -> [UInt8] {
+        guard let (segment, run) = map.segment(at: position) else { throw SegmentFailure.missing }
+        let reader: SegmentReader
+        if let open, open.segment.id == segment.id {
+            reader = open.reader
+        } else {
+            reader = try store.reader(of: segment, resource: resource)
+        }
+        open = (segment, reader)
+        // Chunks end at block boundaries, so that no block is opened twice.
+        let block = segment.range(ofBlock: segment.block(holding: position)).lowerBound
+        let end = min(run.upperBound, block + max(Self.chunkBytes, Int64(segment.blockSize)))
+        return try reader.bytes(position..<end, of: segment)
+    }
+
+    private static func damage(at position: Int64, _ failure: SegmentFailure) -> VaultError {
+        var error: VaultError
+        switch failure {
+        case .unreadable(let failure): error = failure.vaultError("a segment cannot be read")
+        default:
+            error = VaultError(
+                .integrity, "the bytes from \(position) on are damaged; mend them with verify --repair")
+        }
+        error.firstMissing = position
+        return error
+    }
+}
+
+extension Vault {
+    /// Writes a resource's plaintext into a file: all of it or no file.
+    ///
+    /// Only what the index says is held is written; no origin is asked, and no ownership is needed. The file is its
+    /// owner's alone (0600), and it has its name only when it is whole and durable. Nothing is left of one that is
+    /// cancelled.
+    ///
+    /// - Parameters:
+    ///   - path: the absolute path of the file.
+    ///   - replacing: whether a file of that name is replaced.
+    ///   - progress: is told how far it is, ten times a second at most, and at the end.
+    /// - Throws: ``VaultError``: `notHeld` with `firstMissing` where bytes are missing, `integrity` where some are
+    ///   damaged, `invalidArgument` where the name is taken, `diskFull`, `storage`.
+    public func export(
+        _ reference: MediaReference, to path: String, replacing: Bool = false,
+        progress: (ExportProgress) async -> Void = { _ in }
+    ) async throws {
+        try await export(reference, to: path, replacing: replacing, on: PosixFileSystem(), progress: progress)
+    }
+
+    func export(
+        _ reference: MediaReference, to path: String, replacing: Bool = false, on fileSystem: any FileSystem,
+        progress: (ExportProgress) async -> Void
+    ) async throws {
+        let store = store
+        let id = try await name(reference).id
+        var source = try await pool.run { try ExportSource(store, id, reference.url) }
+        let file = try await pool.run { try ExportFile(path, replacing: replacing, fileSystem: fileSystem) }
+        do {
+            var position: Int64 = 0
+            var lastTold: ContinuousClock.Instant?
+            while position < source.length {
+                try Task.checkCancellation()
+                if lastTold.map({ .now - $0 >= .milliseconds(100) }) ?? true {
+                    lastTold = .now
+                    await progress(ExportProgress(written: position, total: source.length))
+                }
+                let (from, here) = (source, position)
+                (source, position) = try await pool.run {
+                    var source = from
+                    let bytes = try source.bytes(at: here, of: store)
+                    try file.write(bytes, at: here)
+                    return (source, here + Int64(bytes.count))
+                }
+            }
+            try Task.checkCancellation()
+            try await pool.run { try file.finish() }
+            await progress(ExportProgress(written: source.length, total: source.length))
+        } catch {
+            try? await pool.run { file.abandon() }
+            throw error
+        }
+    }
+}
+
+/// How far an export is.
+public struct ExportProgress: Hashable, Codable, Sendable {
+    /// Bytes written.
+    public let written: Int64
+    /// Bytes in all.
+    public let total: Int64
+}

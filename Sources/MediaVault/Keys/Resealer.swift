@@ -1,0 +1,284 @@
+import VaultModel
+import VaultStorage
+
+/// One reseal, from beginning to end: resource by resource, and segment by segment beside everything else that the vault
+/// does. What is done stays done; one that is broken off goes on where it was.
+struct Resealer {
+    let vault: Vault
+    let order: ResealOrder
+    private let tell: (ResealProgress) -> Void
+
+    private var report: ResealReport
+    private var pace: RateLimit?
+    private var bytesTotal: Int64 = 0
+    private var resourcesTotal = 0
+    private var lastTold: ContinuousClock.Instant?
+    /// How many segments are sealed at a time: one while another waits for the disk.
+    private var width = 2
+    /// Segments that were tried, with the blocks that were known to be bad then: nothing else comes of trying again.
+    private var tried: [SegmentID: Set<Int>] = [:]
+    /// Segments that were not what their rows had said once. One that is not for the second time never is.
+    private var changed: Set<SegmentID> = []
+
+    /// A resource at work: nobody lets go of its loader meanwhile.
+    private struct Entry {
+        let loader: ResourceLoader
+        let lease: LoaderLease
+    }
+
+    /// Resources that get their keys before the catalog is backed up once for all of them: without the new key in the
+    /// backup, what is sealed under it could not be taken in by an index that is made anew.
+    private static let batch = 64
+    private static let pageSize = 64
+    /// How long growing segments are waited for.
+    private static let patience: Duration = .seconds(1)
+    private static let interval: Duration = .milliseconds(100)
+
+    /// - Parameter subjects: what receipts call the resources that were named.
+    init(vault: Vault, order: ResealOrder, subjects: [String] = [], tell: @escaping (ResealProgress) -> Void) {
+        report = ResealReport(subjects: subjects)
+        self.vault = vault
+        self.order = order
+        self.tell = tell
+        pace = order.bytesPerSecond.map { RateLimit(bytesPerSecond: $0, now: .now) }
+    }
+
+    /// Runs it; the last step that is told carries the report.
+    mutating func run() async throws {
+        let wanted = order.resources
+        let queue = try await blocking { try $0.index.resealQueue().filter { wanted?.contains($0) ?? true } }
+        try await count(queue)
+        var done: [ResourceID] = []
+        var rest = queue[...]
+        while !rest.isEmpty {
+            done += try await reseal(Array(rest.prefix(Self.batch)))
+            rest = rest.dropFirst(Self.batch)
+        }
+        let (log, order, finished) = (vault.auditLog, order, done)
+        try await blocking { try $0.finishResealOrder(order, of: finished, noting: log) }
+        tell(step(report))
+    }
+
+    private mutating func count(_ queue: [ResourceID]) async throws {
+        resourcesTotal = queue.count
+        bytesTotal = try await blocking { store in try queue.reduce(0) { $0 + (try store.index.bytes(of: $1)) } }
+        progress()
+    }
+
+    /// - Returns: the resources that this run is done with.
+    private mutating func reseal(_ batch: [ResourceID]) async throws -> [ResourceID] {
+        var entries: [Entry] = []
+        var done: [ResourceID] = []
+        for id in batch {
+            switch try await begin(id) {
+            case .begun(let entry): entries.append(entry)
+            case .doneBefore:
+                done.append(id)
+                resourcesTotal -= 1
+            case .left: resourcesTotal -= 1
+            }
+        }
+        guard !entries.isEmpty else { return done }
+        try await blocking { try $0.backUpCatalog() }
+        while !entries.isEmpty {
+            var growing: [Entry] = []
+            for entry in entries {
+                switch try await sealAll(of: entry.loader) {
+                case .done:
+                    done.append(entry.loader.record.id)
+                    report.resources += 1
+                case .growing: growing.append(entry)
+                case .stuck: report.problems += 1
+                case .gone: resourcesTotal -= 1
+                }
+            }
+            entries = growing
+            if !growing.isEmpty { try await Task.sleep(for: Self.patience) }
+        }
+        return done
+    }
+
+    private enum Beginning {
+        case begun(Entry)
+        /// In this run, which was broken off: its receipt is still to come.
+        case doneBefore
+        /// It is gone, or does not open.
+        case left
+    }
+
+    /// Gives a resource its new key.
+    private mutating func begin(_ id: ResourceID) async throws -> Beginning {
+        do {
+            guard let resource = try await blocking({ try $0.index.resource(id) }) else { return .left }
+            let (loader, lease) = try vault.use(resource)
+            try await loader.ready()
+            let (record, run) = (loader.record, order.run)
+            guard let isLeft = try await blocking({ _ in try record.beginReseal(run: run) }) else { return .left }
+            return isLeft ? .begun(Entry(loader: loader, lease: lease)) : .doneBefore
+        } catch let error as VaultError where error.code == .integrity {
+            report.problems += 1
+            return .left
+        } catch let error as VaultError where error.code == .removed {
+            return .left
+        }
+    }
+
+    private enum Outcome {
+        case done
+        /// Something is still being written.
+        case growing
+        /// Something cannot be read.
+        case stuck
+        /// It was removed meanwhile.
+        case gone
+    }
+
+    private mutating func sealAll(of loader: ResourceLoader) async throws -> Outcome {
+        let record = loader.record
+        while true {
+            // Those that were tried come up again, and must not hide what stands behind them.
+            let limit = Self.pageSize + tried.count
+            let page = try await blocking { _ in try record.resealTasks(limit: limit) }
+            let known = tried
+            let tasks = page.filter { known[$0.segment.id] != $0.badBlocks }
+            let ready = tasks.filter { !$0.isOpen && loader.hasTakenOver($0.segment) }
+            try await seal(ready, of: loader)
+            guard ready.isEmpty else { continue }
+            guard tasks.isEmpty else { return .growing }
+            guard let isDone = try await blocking({ _ in try record.finishReseal() }) else { return .gone }
+            return isDone ? .done : .stuck
+        }
+    }
+
+    /// Seals segments anew, some at a time. Where there is room for one alone, one at a time.
+    private mutating func seal(_ tasks: [ResealTask], of loader: ResourceLoader) async throws {
+        let resealer = SegmentResealer(loader: loader)
+        var waiting = tasks[...]
+        var refused: [ResealTask] = []
+        try await withThrowingTaskGroup(of: (ResealTask, SegmentResealer.Outcome).self) { group in
+            var running = 0
+            while true {
+                while running < width, let task = waiting.popFirst() {
+                    group.addTask { (task, await resealer.seal(task)) }
+                    running += 1
+                }
+                guard running > 0, let (task, outcome) = try await group.next() else { return }
+                running -= 1
+                if case .full = outcome {
+                    (refused, width) = (refused + [task], 1)
+                } else {
+                    try await note(outcome, of: task)
+                }
+            }
+        }
+        for task in refused { try await note(try await sealAlone(task, resealer), of: task) }
+    }
+
+    /// Seals a segment anew that there was no room for while another was at work; in the end something goes for it.
+    private func sealAlone(_ task: ResealTask, _ resealer: SegmentResealer) async throws -> SegmentResealer.Outcome {
+        let outcome = await resealer.seal(task)
+        guard case .full = outcome, try await blocking({ $0.makeDiskRoom() }) else { return outcome }
+        return await resealer.seal(task)
+    }
+
+    private mutating func note(_ outcome: SegmentResealer.Outcome, of task: ResealTask) async throws {
+        switch outcome {
+        case .sealed:
+            report.segments += 1
+            report.bytes += task.segment.length
+        case .unreadable: tried[task.segment.id] = task.badBlocks
+        case .damaged:
+            tried[task.segment.id] = task.badBlocks
+            report.damage += 1
+        case .changed:
+            if !changed.insert(task.segment.id).inserted { tried[task.segment.id] = task.badBlocks }
+        case .full(let error): throw error
+        case .failed(let error): throw error
+        }
+        progress()
+        if let delay = pace?.take(task.segment.length, now: .now) { try await Task.sleep(for: delay) }
+    }
+
+    /// Runs a call on the blocking pool.
+    private func blocking<Result: Sendable>(
+        _ call: @escaping @Sendable (VaultStore) throws -> Result
+    ) async throws -> Result {
+        try Task.checkCancellation()
+        let store = vault.store
+        return try await vault.pool.run { try call(store) }
+    }
+
+    // MARK: Telling
+
+    private mutating func progress() {
+        let now = ContinuousClock.now
+        if let lastTold, now - lastTold < Self.interval { return }
+        lastTold = now
+        tell(step(nil))
+    }
+
+    private func step(_ report: ResealReport?) -> ResealProgress {
+        ResealProgress(
+            bytes: self.report.bytes, bytesTotal: max(bytesTotal, self.report.bytes), resources: self.report.resources,
+            resourcesTotal: max(resourcesTotal, self.report.resources), report: report)
+    }
+}
+
+/// Seals segments of one resource anew, each for itself, so that one can be sealed while another is synced.
+struct SegmentResealer: Sendable {
+    let loader: ResourceLoader
+
+    enum Outcome: Sendable {
+        case sealed
+        /// Nothing is known about the bytes: the segment stays as it is.
+        case unreadable
+        /// It does not open: what fails is a gap from now on.
+        case damaged
+        /// It was removed, or condemned: the next look at its rows says what is left.
+        case changed
+        /// There is no room for it now.
+        case full(VaultError)
+        case failed(any Error)
+    }
+
+    /// Seals a segment anew, and has readers use what holds its bytes then.
+    func seal(_ task: ResealTask) async -> Outcome {
+        let (record, store) = (loader.record, loader.store)
+        do {
+            try Task.checkCancellation()
+            guard let new = try await loader.pool.run({ try record.reseal(task) }) else { return .changed }
+            loader.exchange([task.segment], for: new)
+            try await loader.pool.run { store.removeResealed(task.segment, for: new) }
+            return .sealed
+        } catch SegmentFailure.unreadable {
+            return .unreadable
+        } catch let failure as SegmentFailure {
+            await loader.condemn(task.segment, for: failure)
+            return .damaged
+        } catch let error as VaultError where error.code == .changed {
+            return .changed
+        } catch let error as VaultError where error.code == .diskFull {
+            return .full(error)
+        } catch {
+            return .failed(error)
+        }
+    }
+}
+
+extension ResourceLoader {
+    /// Whether a closed segment can be put in another's place: the loader knows it, or writes none. While segments are
+    /// joined, the index may name one that the loader has yet to hear of.
+    func hasTakenOver(_ segment: SegmentDescription) -> Bool {
+        guard !joining.withLock(\.isRunning) else { return false }
+        return look { $0.map.length(of: segment.id) == segment.length } || !isFetching
+    }
+
+    /// Bytes lie in other segments from now on. Who reads the old one just then finds it open still, or looks again.
+    func exchange(_ old: [SegmentDescription], for new: [SegmentDescription]) {
+        change { state in
+            state.map.exchange(old.map(\.id), for: new)
+            return Effects()
+        }
+        for segment in old { opened.drop(segment.id) }
+    }
+}

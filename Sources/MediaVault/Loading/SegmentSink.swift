@@ -1,0 +1,138 @@
+import VaultModel
+import VaultStorage
+
+/// Turns the bytes of one fetch into segments: begins one where there is none, closes it where it is full or the bytes
+/// jump, makes it durable every now and then. One task uses it; its calls block.
+final class SegmentSink {
+    private let loader: ResourceLoader
+    private let fetch: FetchState.ID
+    private var writer: SegmentWriter?
+    private var writing: SegmentID?
+    private var committed: Int64 = 0
+    private var lastCommit = ContinuousClock.now
+
+    /// A range becomes durable after so many bytes, or so much time, at most.
+    private static let checkpointBytes: Int64 = 4 << 20
+    private static let checkpointTime: Duration = .seconds(2)
+
+    init(loader: ResourceLoader, fetch: FetchState.ID) {
+        self.loader = loader
+        self.fetch = fetch
+    }
+
+    /// Seals bytes that begin at an offset of the representation.
+    func seal(_ bytes: ArraySlice<UInt8>, at offset: Int64) throws {
+        var rest = bytes
+        while !rest.isEmpty {
+            let position = offset + Int64(rest.startIndex - bytes.startIndex)
+            if writer?.end != position || writer?.room == 0 {
+                try close()
+                try begin(at: position)
+            }
+            let part = rest.prefix(Int(min(writer?.room ?? 0, Int64(rest.count))))
+            try writer?.append(part, in: loader.store, outlook(at: position))
+            rest = rest.dropFirst(part.count)
+            if let segment = writer?.segment { loader.change { $0.sealed(segment, by: fetch) } }
+        }
+        try checkpointIfDue()
+    }
+
+    /// Closes the segment that is being written, short block included.
+    func close() throws {
+        guard let writer = writer.take() else { return }
+        let end = writer.end
+        let segment = try loader.store.close(writer)
+        writing = nil
+        if let segment {
+            loader.change { $0.sealed(segment, by: fetch) }
+            try loader.record.serve(segment.representation)
+        }
+        guard segment?.range.upperBound ?? end == end else {
+            throw VaultError(.diskFull, "the last block of a segment could not be written; make room and try again")
+        }
+    }
+
+    /// Lets go of the segment after a failure: the store has closed or condemned it, or will when it opens again.
+    ///
+    /// - Returns: the segment that readers must not use any more.
+    func giveUp() -> SegmentID? {
+        defer { writing = nil }
+        guard let writer = writer.take() else { return writing }
+        // What was written whole is kept if it can be made durable; where not, the store condemns it.
+        guard let segment = try? loader.store.close(writer) else { return writing }
+        loader.change { $0.sealed(segment, by: fetch) }
+        return nil
+    }
+
+    private func begin(at offset: Int64) throws {
+        guard let representation = loader.look({ $0.fetches[fetch]?.representation }) else {
+            throw VaultError(.changed, "the content changed while it was stored; open it again")
+        }
+        let begun = try loader.record.beginSegment(at: offset, of: representation, outlook(at: offset))
+        writing = begun.segment.id
+        writer = consume begun
+        committed = 0
+        lastCommit = .now
+    }
+
+    private func outlook(at position: Int64) -> Outlook {
+        loader.look { state in
+            Outlook(
+                length: state.information?.length,
+                expected: state.fetches[fetch].map { max(0, $0.end - position) } ?? 0)
+        }
+    }
+
+    private func checkpointIfDue() throws {
+        guard let length = writer?.segment.length, length > committed else { return }
+        guard length - committed >= Self.checkpointBytes || .now - lastCommit >= Self.checkpointTime else { return }
+        try writer?.checkpoint(in: loader.store)
+        if let representation = writer?.segment.representation { try loader.record.serve(representation) }
+        committed = length
+        lastCommit = .now
+    }
+}
+
+/// Seals what a fetch brings into segments, on the pool's threads, behind the receiver.
+struct FetchSealer {
+    let id: FetchState.ID
+    let loader: ResourceLoader
+
+    func run() async {
+        await withTaskExecutorPreference(loader.pool) {
+            let sink = SegmentSink(loader: loader, fetch: id)
+            while true {
+                switch loader.change({ $0.sealWork(id) }) {
+                case .wait:
+                    await loader.wait { state, waiter in state.waitToSeal(id, waiter) }
+                case .seal(let bytes, let offset):
+                    attempt(sink, { try sink.seal(bytes, at: offset) })
+                case .close:
+                    attempt(sink, { try sink.close() })
+                case .finish:
+                    if attempt(sink, { try sink.close() }) { return }
+                }
+            }
+        }
+    }
+
+    /// Does a piece of work. Where the store refuses, the readers go on without it: caching is never the reason that
+    /// playback fails. A full disk is given room, and the bytes that did not fit are sealed once more.
+    ///
+    /// - Returns: false where there is more to seal for that.
+    @discardableResult
+    private func attempt(_ sink: SegmentSink, _ work: () throws -> Void) -> Bool {
+        do {
+            try work()
+            return true
+        } catch {
+            let failure = error as? VaultError ?? VaultError(.storage, "the store failed: \(error)")
+            // Room first: what was written counts only once the index could be told.
+            let hasRoom = failure.code == .diskFull && loader.store.makeDiskRoom()
+            let lost = sink.giveUp()
+            if hasRoom, loader.change({ $0.rewind(id, lost: lost) }) { return false }
+            loader.change { $0.storeFailed(id, segment: lost, failure) }
+            return true
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import ArgumentParser
+import MediaVault
+import VaultService
+
+/// A time as people write it, in seconds: `90d`, `12h`, `30m`, `45s`; a bare 0 is none.
+enum AgeArgument {
+    private static let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+
+    /// - Parameter option: what the error names.
+    static func parse(_ text: String, _ option: String) throws -> Int64 {
+        if text == "0" { return 0 }
+        guard let unit = text.last.flatMap({ units[$0] }), let age = Quantity.parse(text.dropLast(), times: unit)
+        else { throw UsageError("\(option) is a number and a unit: 90d, 12h, 30m or 45s") }
+        return age
+    }
+
+    /// The time as ``parse(_:_:)`` takes it, in the largest unit that it is a whole number of.
+    static func text(_ seconds: Int64) -> String {
+        guard seconds != 0 else { return "0" }
+        let unit = units.filter { seconds % $0.value == 0 }.max { $0.value < $1.value }
+        return unit.map { "\(seconds / $0.value)\($0.key)" } ?? "\(seconds)s"
+    }
+}
+
+/// Bytes in a second, as people write them: `500k`, `2M`, `1G`; powers of ten.
+struct ByteRate: Hashable, Sendable, ExpressibleByArgument {
+    let bytesPerSecond: Int64
+
+    init?(argument: String) {
+        let units: [Character: Int64] = ["k": 1000, "K": 1000, "M": 1_000_000, "G": 1_000_000_000]
+        let unit = argument.last.flatMap { units[$0] }
+        let digits = unit == nil ? argument[...] : argument.dropLast()
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(digits) else {
+            return nil
+        }
+        let (rate, isTooLarge) = number.multipliedReportingOverflow(by: unit ?? 1)
+        guard !isTooLarge, rate > 0 else { return nil }
+        bytesPerSecond = rate
+    }
+}
+
+/// A number of bytes as people write it, with its unit: `5B`, `200MiB` (powers of 1024), `2GB` or `2G` (powers of 1000). A
+/// bare number is refused, for it may be meant in any unit; 0 alone is none.
+enum SizeArgument {
+    /// - Parameter option: what the error names.
+    static func parse(_ text: String, _ option: String) throws -> Int64 {
+        guard let bytes = SizeText.bytes(of: text) else { throw UsageError(SizeText.advice(for: option)) }
+        return bytes
+    }
+}
+
+/// A whole number with a unit.
+enum Quantity {
+    /// The number times its unit; nil where it is none, or more than a vault counts.
+    static func parse(_ digits: Substring, times factor: Int64) -> Int64? {
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int64(digits)
+        else { return nil }
+        let (product, overflow) = count.multipliedReportingOverflow(by: factor)
+        return overflow || product > ContentInformation.mostBytes ? nil : product
+    }
+}
+
+/// A share of a hundred: `5`, `0.5`, `5%`.
+struct SamplePercent: Hashable, Sendable, ExpressibleByArgument {
+    let percent: Double
+
+    init?(argument: String) {
+        let number = argument.hasSuffix("%") ? String(argument.dropLast()) : argument
+        guard number.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }), let percent = Double(number),
+            percent > 0, percent <= 100
+        else { return nil }
+        self.percent = percent
+    }
+}
+
+/// The value of `--range`: `A-B` (first and last byte), `A-`, or `-N` (the last bytes), as HTTP writes one range.
+enum RangeArgument {
+    static func parse(_ text: String) throws -> RequestedRange {
+        guard case .ranges(let ranges) = RangeHeader("bytes=" + text), ranges.count == 1 else {
+            throw UsageError(
+                "--range is one range: the first and the last byte as A-B, or A-, or -N for the last N bytes")
+        }
+        return ranges[0]
+    }
+}
+
+/// A mode by its name; `default` is none.
+struct ModeArgument: Hashable, Sendable, ExpressibleByArgument {
+    let mode: VaultMode?
+
+    init?(argument: String) {
+        guard let named = try? NamedMode(argument) else { return nil }
+        mode = named.mode
+    }
+
+    /// The name.
+    var name: String { NamedMode(mode).description }
+}
+
+/// How long a playable address stays valid: `90s`, `30m`, `24h`, `7d`.
+struct LinkLifetime: Hashable, Sendable {
+    let seconds: Int64
+
+    /// The longest: a year. A link is not a key.
+    static let most: Int64 = 365 * 86_400
+
+    init(_ text: String) throws {
+        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+        guard let unit = text.last.flatMap({ units[$0] }),
+            text.dropLast().utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let count = Int64(text.dropLast())
+        else { throw UsageError("--expires is a number and a unit: 90s, 30m, 24h or 7d") }
+        let (seconds, overflow) = count.multipliedReportingOverflow(by: unit)
+        guard !overflow, (1...Self.most).contains(seconds) else {
+            throw UsageError("--expires lies between 1s and 365d")
+        }
+        self.seconds = seconds
+    }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import MediaVault
+import VaultService
+
+/// What `keys audit` prints for people.
+enum AuditSheet {
+    static func text(_ document: AuditDocument) -> String {
+        var text = document.receipts.map(line).joined()
+        text += document.faults.map(line).joined()
+        let verdict = document.sound ? "sound" : "not sound"
+        text += "\(document.receipts.count) receipts, \(verdict)"
+        if let key = document.key.value { text += ", key \(key)" }
+        return Terminal.printable(text.replacing("\n", with: "\u{2028}")).replacing("\u{2028}", with: "\n") + "\n"
+    }
+
+    private static func line(_ receipt: Receipt) -> String {
+        var facts = ["\(receipt.sequence)", time(receipt.time), receipt.act.rawValue, receipt.outcome.rawValue]
+        facts.append("generation \(receipt.generation)")
+        if let resources = receipt.resources { facts.append("\(resources) titles") }
+        if let subject = receipt.subject { facts.append("title \(subject)") }
+        return facts.joined(separator: "  ") + "\n"
+    }
+
+    private static func line(_ fault: AuditFault) -> String {
+        let what =
+            switch fault.kind {
+            case .unreadable: "is no receipt"
+            case .signature: "was changed: its signature is not of its content"
+            case .stranger: "is another vault's, or was signed with another key"
+            case .sequence: "stands in the wrong place: lines before it are missing or were exchanged"
+            case .chain: "does not follow the line before it"
+            case .cut: "is missing, and all behind it: the keyring knows of more"
+            }
+        return "line \(fault.line) \(what)\n"
+    }
+
+    private static func time(_ seconds: Int64) -> String {
+        Date(timeIntervalSince1970: TimeInterval(seconds)).ISO8601Format()
+    }
+}
+
+/// Where bytes came from, for a person to read: an answer a paragraph, a run a line.
+enum ExplanationSheet {
+    static func text(_ document: ExplanationDocument) -> String {
+        let held = document.held.map { "\($0[0])-\($0[1] - 1)" }.joined(separator: ", ")
+        var text = FactSheet.text([
+            ("url", document.url), ("size", document.size.value.map(String.init) ?? "unknown"),
+            ("held", held.isEmpty ? "nothing" : held),
+        ])
+        if document.answers.isEmpty { text += "no answers: none was given since the service began, or none runs\n" }
+        for answer in document.answers { text += paragraph(answer) }
+        return text
+    }
+
+    private static func paragraph(_ answer: ExplanationDocument.Answer) -> String {
+        let when = answer.ended.map { Date(timeIntervalSince1970: TimeInterval($0)).formatted(.iso8601) }
+        var text = "\n\(when ?? "now"), \(ByteCount.text(answer.bytes))\n"
+        for run in answer.runs {
+            text += "  \(run.first)-\(run.end - 1)  \(words(run))\n"
+        }
+        if answer.omitted > 0 { text += "  and \(ByteCount.text(answer.omitted)) in runs beyond these\n" }
+        return text
+    }
+
+    private static func words(_ run: ExplanationDocument.Run) -> String {
+        switch run.source {
+        case .vault: "from the vault"
+        case .origin: "from the origin, sealed on the way"
+        case .unstored: "from the origin, not stored"
+        }
+    }
+}
+
+/// What `verify` prints for people.
+enum VerifySheet {
+    static func text(_ report: VerifyDocument) -> String {
+        var facts = [("opened", "\(ByteCount.text(report.bytesOpened)) in \(report.segments) segments")]
+        facts.append(("damage", damage(report.damage)))
+        if report.found > 0 { facts.append(("left", String(report.remaining))) }
+        if report.bytesRefetched > 0 { facts.append(("fetched anew", ByteCount.text(report.bytesRefetched))) }
+        if report.unreadable > 0 { facts.append(("not readable", "\(report.unreadable) files: check the disk")) }
+        let orphans = report.orphans
+        if orphans.good + orphans.strange > 0 {
+            facts.append(
+                (
+                    "without a row",
+                    "\(orphans.good) segments (\(orphans.adopted) adopted), \(orphans.strange) other files "
+                        + "(\(orphans.quarantined) moved to quarantine)"
+                ))
+        }
+        let more = report.damagedResources - report.resources.count
+        return FactSheet.text(facts) + report.resources.map(line).joined() + (more > 0 ? "and \(more) more\n" : "")
+    }
+
+    private static func damage(_ damage: [String: Int]) -> String {
+        let found = DamageClass.allCases.compactMap { kind in
+            damage[kind.rawValue].flatMap { $0 > 0 ? "\(name(kind)): \($0)" : nil }
+        }
+        return found.isEmpty ? "none" : found.joined(separator: ", ")
+    }
+
+    private static func name(_ kind: DamageClass) -> String {
+        switch kind {
+        case .missing: "files missing"
+        case .size: "files of a wrong size"
+        case .header: "damaged headers"
+        case .key: "wrong keys"
+        case .block: "bad blocks"
+        case .row: "impossible rows"
+        case .resource: "titles whose rows do not open"
+        case .settings: "settings that do not open"
+        }
+    }
+
+    private static func line(_ resource: VerifyDocument.Resource) -> String {
+        let ranges = resource.ranges.prefix(8).map { "\($0[0])-\($0[1] - 1)" }.joined(separator: ", ")
+        let rest = resource.ranges.count > 8 ? ", …" : ""
+        let state = resource.repaired ? "repaired" : resource.problem.value ?? "damaged"
+        return Terminal.printable(
+            "\(resource.url.value ?? resource.id)" + (ranges.isEmpty ? "" : " \(ranges)\(rest)") + ": \(state)") + "\n"
+    }
+}
+
+/// Facts for a person to read: a name and a value on each line.
+enum FactSheet {
+    static func text(_ facts: [(name: String, value: String)]) -> String {
+        let width = facts.map(\.name.count).max() ?? 0
+        return facts.map { fact in
+            fact.name + String(repeating: " ", count: width - fact.name.count + 2) + Terminal.printable(fact.value)
+                + "\n"
+        }.joined()
+    }
+}
+
+/// The table that `list` prints: figures first, because their width is known; the URL, which may be long, last.
+enum ListTable {
+    static let heading = line("HELD", "BYTES", "SIZE", "TYPE", "URL")
+
+    static func row(_ summary: ResourceSummary) -> String {
+        line(
+            TransferProgress(held: summary.bytes, total: summary.size).percent.map { "\($0) %" } ?? "?",
+            ByteCount.text(summary.bytes), summary.size.map(ByteCount.text) ?? "?",
+            Terminal.printable(summary.type ?? "?"), Terminal.printable(summary.url))
+    }
+
+    private static func line(_ held: String, _ bytes: String, _ size: String, _ type: String, _ url: String) -> String {
+        [left(held, 5), left(bytes, 9), left(size, 9), right(type, 24), url].joined(separator: "  ") + "\n"
+    }
+
+    private static func left(_ text: String, _ count: Int) -> String {
+        String(repeating: " ", count: max(0, count - text.count)) + text
+    }
+
+    private static func right(_ text: String, _ count: Int) -> String {
+        text + String(repeating: " ", count: max(0, count - text.count))
+    }
+}
+
+/// Numbers of bytes as people read them: `999 B`, `12.3 MB`; powers of ten.
+enum ByteCount {
+    static func text(_ count: Int64) -> String {
+        guard count >= 1000 else { return "\(count) B" }
+        var unit: Int64 = 1000
+        var names = ["kB", "MB", "GB", "TB", "PB", "EB"][...]
+        while names.count > 1, count / 1000 >= unit {
+            unit *= 1000
+            names.removeFirst()
+        }
+        let tenths = count / (unit / 10)
+        return "\(tenths / 10).\(tenths % 10) \(names[names.startIndex])"
+    }
+}
+
+/// What came of several titles in all.
+struct FetchTotal: Hashable, Sendable {
+    private let titles: Int
+    private let complete: Int
+    private let bytes: Int64
+
+    init(_ records: [FetchedRecord]) {
+        titles = records.count
+        complete = records.count { $0.complete }
+        bytes = records.reduce(0) { $0 + $1.bytes }
+    }
+
+    var sentence: String { "\(complete) of \(titles) titles are held whole, \(ByteCount.text(bytes)) in all" }
+}

@@ -1,0 +1,132 @@
+package import VaultModel
+
+/// The key `T` of one segment, and the header that binds it to its place.
+///
+/// `T` is derived from the resource key and from every fact of the segment's place, so a block that opens under it can
+/// only be this block of this segment at this offset of this representation.
+package final class SegmentKey: Sendable {
+    /// The header of the segment's file, 88 bytes: what is bound, then the commitment to the key.
+    package let header: [UInt8]
+
+    private let secret: SecretKey
+
+    /// Builds the header that the segment's file must have, and derives the key from it.
+    package init(resourceKey: borrowing SecretKey, segment: SegmentDescription) throws {
+        let bound = SegmentHeader.boundBytes(of: segment)
+        secret = try KeyDerivation.key(from: resourceKey, .segment, bound)
+        header = bound + KeyDerivation.value(from: secret, .commitment)
+    }
+
+    /// What a file's header says about the file.
+    package enum HeaderVerdict: Sendable {
+        /// It is the segment that the row describes, under this key.
+        case genuine
+        /// It is damaged, or another segment's.
+        case foreign
+        /// It is this segment's, but sealed under another key.
+        case wrongKey
+    }
+
+    /// Judges the first 88 bytes of a file against what the row says.
+    package func judge(_ fileHeader: [UInt8]) -> HeaderVerdict {
+        if fileHeader == header { return .genuine }
+        guard fileHeader.count == header.count else { return .foreign }
+        return fileHeader.prefix(SegmentHeader.boundByteCount) == header.prefix(SegmentHeader.boundByteCount)
+            ? .wrongKey : .foreign
+    }
+
+    /// Opens block `index`: `sealed` is its ciphertext and tag, `output` has room for its plaintext.
+    ///
+    /// - Returns: whether the tag was right; where not, `output` holds nothing of the block.
+    package func open(
+        _ sealed: UnsafeRawBufferPointer, block index: Int, into output: UnsafeMutableRawBufferPointer
+    ) -> Bool {
+        // The caller lends both buffers for this call.
+        unsafe AEAD.open(sealed, into: output, nonce: Self.nonce(index), associatedData: [], key: secret)
+    }
+
+    /// Opens a part of block `index`: `output` has as many bytes as `part`, offsets in the block's plaintext.
+    ///
+    /// - Returns: whether the tag, which is checked over all of the block, was right; where not, `output` holds nothing
+    ///   of it.
+    package func open(
+        _ sealed: UnsafeRawBufferPointer, block index: Int, part: Range<Int>,
+        into output: UnsafeMutableRawBufferPointer
+    ) -> Bool {
+        // The caller lends both buffers for this call.
+        unsafe AEAD.open(sealed, part: part, into: output, nonce: Self.nonce(index), key: secret)
+    }
+
+    /// Seals block `index`. Only ``SegmentSealer`` calls this: a block index is sealed once.
+    func seal(_ plaintext: UnsafeRawBufferPointer, block index: Int, into output: UnsafeMutableRawBufferPointer) {
+        // The caller lends both buffers for this call.
+        unsafe AEAD.seal(plaintext, into: output, nonce: Self.nonce(index), associatedData: [], key: secret)
+    }
+
+    /// `00 00 00 00 ‖ u64(index)`.
+    private static func nonce(_ index: Int) -> AEAD.Nonce {
+        let counter = UInt64(index)
+        return AEAD.Nonce { position in
+            position < 4 ? 0 : UInt8(truncatingIfNeeded: counter >> UInt64((position - 4) * 8))
+        }
+    }
+}
+
+/// The layout of a segment file's header.
+package enum SegmentHeader {
+    /// The bytes that the segment's key is derived from: everything but the commitment.
+    package static let boundByteCount = 56
+
+    private static let magic: [UInt8] = Array("MVSEG".utf8) + [0, 0, 1]
+
+    /// Magic, block size, flags, representation, segment, start.
+    package static func boundBytes(of segment: SegmentDescription) -> [UInt8] {
+        magic + LittleEndian.bytes(UInt32(segment.blockSize)) + LittleEndian.bytes(UInt32(0))
+            + segment.representation.bytes + segment.id.bytes + LittleEndian.bytes(UInt64(segment.start))
+    }
+
+    /// What a file's header says about it, where no row does: nothing to be believed before the commitment, and every
+    /// block, has opened.
+    ///
+    /// - Parameters:
+    ///   - header: the first bytes of the file.
+    ///   - fileSize: the size of the file, which tells the length.
+    ///   - keyNumber: the key that is to be tried on it.
+    /// - Returns: nil where it is no header.
+    package static func claim(_ header: [UInt8], fileSize: Int64, keyNumber: Int) -> SegmentDescription? {
+        guard header.count == SegmentDescription.headerByteCount, header.starts(with: magic),
+            let representation = RepresentationID(bytes: Array(header[16..<32])),
+            let id = SegmentID(bytes: Array(header[32..<48])), let start = Int64(exactly: number(header[48..<56]))
+        else { return nil }
+        let blockSize = Int(number(header[8..<12]))
+        guard SegmentDescription.blockSizes.contains(blockSize) else { return nil }
+        let segment = SegmentDescription(
+            id: id, representation: representation, keyNumber: keyNumber, blockSize: blockSize, start: start,
+            length: SegmentDescription.length(inFileOf: fileSize, blockSize: blockSize))
+        return segment.isPossible ? segment : nil
+    }
+
+    private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+        bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}
+
+/// Seals the blocks of one segment in order, each index once: sealing one twice would give its key away.
+///
+/// It has one owner and cannot be copied or wound back.
+package struct SegmentSealer: ~Copyable {
+    package let key: SegmentKey
+
+    /// The block that is sealed next.
+    package private(set) var nextBlock = 0
+
+    package init(key: SegmentKey) { self.key = key }
+
+    /// Seals the next block into `output`, which has room for plaintext and tag.
+    package mutating func seal(_ plaintext: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) {
+        let block = nextBlock
+        // The counter moves first: whatever happens to the bytes, this index is used up.
+        nextBlock += 1
+        unsafe key.seal(plaintext, block: block, into: output)
+    }
+}

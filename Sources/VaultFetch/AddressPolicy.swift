@@ -1,0 +1,261 @@
+import CCurl
+import VaultModel
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// Which addresses one hop of a request may be sent to. It is asked with the address of the connection, so that it does
+/// not matter what a host is called, how a number is spelled, or what a name server says the second time.
+struct AddressPolicy: Sendable {
+    private let allowsPrivate: Bool
+    private let ownListeners: OwnListeners
+
+    /// - Parameters:
+    ///   - reach: what the request, or the redirect, may reach.
+    ///   - host: the host of the hop's URL, which the operator may have allowed by name.
+    init(reach: NetworkReach, host: String, _ configuration: CurlConfiguration) {
+        allowsPrivate = reach == .anywhere || configuration.allowsPrivate(host)
+        ownListeners = configuration.ownListeners
+    }
+
+    /// Why an address is refused; nil where it is not.
+    func refusal(of address: NetworkAddress, port: Int) -> OriginFailure? {
+        if ownListeners.contain(address, port: port) { return Self.isOwn }
+        return allowsPrivate || address.isPublic ? nil : Self.isPrivate
+    }
+
+    static let isPrivate = OriginFailure(
+        .lied, "it leads to a private address, and the setting allow-host does not name its host")
+    static let isOwn = OriginFailure(.lied, "it leads back to this service")
+    /// Of an address that is none of IP.
+    static let isStrange = OriginFailure(.lied, "it leads to an address that is none of the Internet's")
+}
+
+/// Asks the address policy about every connection of a hop: about a new one before it is made, and, as libcurl makes none
+/// where it has kept one, about each before the request goes out. A kept one is looked at then, too: what has come on it
+/// since its last answer, nobody has asked for.
+///
+/// The hop holds this for as long as libcurl may call it.
+final class AddressGuard {
+    private let policy: AddressPolicy
+    /// Why an address was refused last.
+    private(set) var refusal: OriginFailure?
+    /// Whether the request goes out on a connection that has carried others.
+    private(set) var isReused = false
+    /// Whether that one is not fit to carry it.
+    private(set) var isDirty = false
+    private let sockets: OpenSockets
+    /// Those opened for this hop.
+    private var opened: Set<OpenSockets.Serial> = []
+
+    init(_ policy: AddressPolicy, _ sockets: OpenSockets) {
+        self.policy = policy
+        self.sockets = sockets
+    }
+
+    /// Has libcurl ask for each connection of a handle.
+    func watch(_ handle: borrowing CurlHandle) throws(OriginFailure) {
+        try handle.set(CURLOPT_OPENSOCKETDATA, context: self)
+        let opener: ccurl_socket_opener = { context, _, address in
+            guard let context = unsafe context else { return -1 }
+            return unsafe Unmanaged<AddressGuard>.fromOpaque(context).takeUnretainedValue().open(address)
+        }
+        try unsafe handle.set(CURLOPT_OPENSOCKETFUNCTION, opener: opener)
+        try handle.set(CURLOPT_PREREQDATA, context: self)
+        let requestGuard: ccurl_request_guard = { context, remote, local, remotePort, localPort in
+            guard let context = unsafe context else { return CURL_PREREQFUNC_ABORT }
+            let ends = unsafe (NetworkAddress(String(cString: remote)), NetworkAddress(String(cString: local)))
+            let guardian = unsafe Unmanaged<AddressGuard>.fromOpaque(context).takeUnretainedValue()
+            guard guardian.allows(ends.0, port: Int(remotePort)) else { return CURL_PREREQFUNC_ABORT }
+            let isFit = guardian.isFit(from: (ends.1, Int(localPort)), to: (ends.0, Int(remotePort)))
+            return isFit ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+        }
+        try unsafe handle.set(CURLOPT_PREREQFUNCTION, requestGuard: requestGuard)
+    }
+
+    /// - Returns: a socket to connect; -1 where the address is refused, or there is none to be had.
+    private func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
+        let target = unsafe NetworkAddress.read(ccurl_socket_address(address))
+        guard allows(target?.address, port: target?.port ?? 0) else { return -1 }
+        // A command that is started meanwhile must not hold the connection open.
+        #if canImport(Darwin)
+        let descriptor = unsafe socket(address.pointee.family, address.pointee.socktype, address.pointee.protocol)
+        if descriptor >= 0 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        #else
+        let kind = unsafe address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = unsafe socket(address.pointee.family, kind, address.pointee.protocol)
+        #endif
+        if descriptor >= 0 { opened.insert(sockets.add(descriptor)) }
+        return descriptor
+    }
+
+    /// Looks at the connection right before the request goes out on it: a kept one may have got something since libcurl
+    /// looked. One that is not found is as good as a dirty one.
+    private func isFit(from local: (NetworkAddress?, Int), to remote: (NetworkAddress?, Int)) -> Bool {
+        guard let here = local.0, let there = remote.0,
+            let (socket, serial) = sockets.connection(from: (here, local.1), to: (there, remote.1))
+        else {
+            (isReused, isDirty) = (opened.isEmpty, opened.isEmpty)
+            return !isDirty
+        }
+        isReused = !opened.contains(serial)
+        isDirty = isReused && SpentConnection.isDirty(socket)
+        return !isDirty
+    }
+
+    private func allows(_ address: NetworkAddress?, port: Int) -> Bool {
+        let refusal = address.map { policy.refusal(of: $0, port: port) } ?? AddressPolicy.isStrange
+        self.refusal = refusal ?? self.refusal
+        return refusal == nil
+    }
+}
+
+// Its header brings the system's socket addresses in, and may be taken for where they are from.
+import CCurl
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// An IP address, as the socket gets it: what a name, or an odd spelling of a number, has come to in the end.
+package struct NetworkAddress: Hashable, Sendable {
+    /// 4 bytes, or 16.
+    let bytes: [UInt8]
+
+    init(bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Reads the usual spelling; nil for every other.
+    package init?(_ text: String) {
+        var four = in_addr()
+        var sixteen = in6_addr()
+        // A zone says on which link an address lies, not what it is.
+        let text = String(text.prefix { $0 != "%" })
+        if unsafe inet_pton(AF_INET, text, &four) == 1 {
+            bytes = unsafe withUnsafeBytes(of: four) { unsafe Array($0) }
+        } else if unsafe inet_pton(AF_INET6, text, &sixteen) == 1 {
+            bytes = unsafe withUnsafeBytes(of: sixteen) { unsafe Array($0) }
+        } else {
+            return nil
+        }
+    }
+
+    /// The address and the port of a socket address; nil where it is none of IP.
+    static func read(_ address: UnsafePointer<sockaddr>) -> (address: NetworkAddress, port: Int)? {
+        let raw = unsafe UnsafeRawPointer(address)
+        switch Int32(unsafe address.pointee.sa_family) {
+        case AF_INET:
+            var four = sockaddr_in()
+            unsafe withUnsafeMutableBytes(of: &four) { unsafe $0.copyMemory(from: .init(start: raw, count: $0.count)) }
+            let bytes = unsafe withUnsafeBytes(of: four.sin_addr) { unsafe Array($0) }
+            return (NetworkAddress(bytes: bytes), Int(in_port_t(bigEndian: four.sin_port)))
+        case AF_INET6:
+            var sixteen = sockaddr_in6()
+            unsafe withUnsafeMutableBytes(of: &sixteen) {
+                unsafe $0.copyMemory(from: .init(start: raw, count: $0.count))
+            }
+            let bytes = unsafe withUnsafeBytes(of: sixteen.sin6_addr) { unsafe Array($0) }
+            return (NetworkAddress(bytes: bytes), Int(in_port_t(bigEndian: sixteen.sin6_port)))
+        default: return nil
+        }
+    }
+
+    /// Whether it is one of the public Internet, by the registries of special addresses (RFC 6890).
+    var isPublic: Bool {
+        if bytes.count == 4 { return !Self.specialFour.contains(where: isIn) }
+        if let embedded { return embedded.isPublic }
+        return isIn(Self.globalSixteen) && !Self.specialSixteen.contains(where: isIn)
+    }
+
+    /// Whether it is an address of this machine: one that a socket can be bound to. Asks the system.
+    var isOfThisMachine: Bool {
+        if let embedded { return embedded.isOfThisMachine }
+        #if canImport(Darwin)
+        let kind = SOCK_DGRAM
+        #else
+        let kind = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
+        #endif
+        let descriptor = socket(bytes.count == 4 ? AF_INET : AF_INET6, kind, 0)
+        // Without a descriptor there will be no connection either.
+        guard descriptor >= 0 else { return true }
+        defer { close(descriptor) }
+        if bytes.count == 4 {
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            unsafe withUnsafeMutableBytes(of: &address.sin_addr) { unsafe $0.copyBytes(from: bytes) }
+            return Self.canBind(descriptor, address)
+        }
+        var address = sockaddr_in6()
+        address.sin6_family = sa_family_t(AF_INET6)
+        unsafe withUnsafeMutableBytes(of: &address.sin6_addr) { unsafe $0.copyBytes(from: bytes) }
+        return Self.canBind(descriptor, address)
+    }
+
+    private static func canBind<Address>(_ descriptor: Int32, _ address: Address) -> Bool {
+        unsafe withUnsafeBytes(of: address) { bytes in
+            unsafe bind(
+                descriptor, bytes.assumingMemoryBound(to: sockaddr.self).baseAddress, socklen_t(bytes.count)) == 0
+        }
+    }
+
+    // MARK: Blocks
+
+    /// The addresses that begin with so many bits.
+    private struct Block {
+        let bytes: [UInt8]
+        let bits: Int
+    }
+
+    private func isIn(_ block: Block) -> Bool {
+        let whole = block.bits / 8
+        guard bytes.starts(with: block.bytes.prefix(whole)) else { return false }
+        let rest = block.bits % 8
+        return rest == 0 || (bytes[whole] ^ block.bytes[whole]) >> (8 - rest) == 0
+    }
+
+    /// The IPv4 address that an IPv6 one leads to: mapped, translated (RFC 6052), or 6to4.
+    private var embedded: NetworkAddress? {
+        guard bytes.count == 16 else { return nil }
+        if bytes.starts(with: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF])
+            || bytes.starts(with: [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0])
+        {
+            return NetworkAddress(bytes: Array(bytes[12...]))
+        }
+        return bytes.starts(with: [0x20, 0x02]) ? NetworkAddress(bytes: Array(bytes[2..<6])) : nil
+    }
+
+    private static let specialFour = [
+        Block(bytes: [0], bits: 8), Block(bytes: [10], bits: 8), Block(bytes: [100, 64], bits: 10),
+        Block(bytes: [127], bits: 8), Block(bytes: [169, 254], bits: 16), Block(bytes: [172, 16], bits: 12),
+        Block(bytes: [192, 0, 0], bits: 24), Block(bytes: [192, 0, 2], bits: 24),
+        Block(bytes: [192, 88, 99], bits: 24),
+        Block(bytes: [192, 168], bits: 16), Block(bytes: [198, 18], bits: 15), Block(bytes: [198, 51, 100], bits: 24),
+        Block(bytes: [203, 0, 113], bits: 24), Block(bytes: [224], bits: 3),
+    ]
+    /// All that has been given out so far; what lies outside is local, or nobody's.
+    private static let globalSixteen = Block(bytes: [0x20], bits: 3)
+    private static let specialSixteen = [
+        // Protocols' own, Teredo among them; documentation.
+        Block(bytes: [0x20, 0x01, 0x00], bits: 23), Block(bytes: [0x20, 0x01, 0x0D, 0xB8], bits: 32),
+        Block(bytes: [0x3F, 0xFF, 0x00], bits: 20),
+    ]
+}
+
+/// The ports at which this process listens itself. A request to one of them would go in a circle.
+package final class OwnListeners: Sendable {
+    private let ports = Locked<Set<Int>>([])
+
+    package init() {}
+
+    /// A listener has begun.
+    package func add(port: Int) { _ = ports.withLock { $0.insert(port) } }
+
+    /// Whether a connection would reach one of them, by whichever address of this machine.
+    func contain(_ address: NetworkAddress, port: Int) -> Bool {
+        ports.withLock { $0.contains(port) } && address.isOfThisMachine
+    }
+}

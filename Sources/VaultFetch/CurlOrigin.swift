@@ -1,0 +1,149 @@
+package import VaultModel
+
+/// Origins reached by HTTP and HTTPS, through libcurl on one thread of its own.
+///
+/// Connections are kept and used again. A transfer whose reader is slow is paused when 128 KiB wait, so that memory
+/// stays bounded whatever the size of the media.
+package final class CurlOrigin: Origin {
+    private let loop: CurlLoop
+
+    /// Begins the thread. It ends with ``shutdown()``, or with the last reference to this and to its answers.
+    package init(configuration: CurlConfiguration) {
+        loop = CurlLoop(configuration)
+    }
+
+    deinit { loop.post(.stop) }
+
+    /// Sends a request and returns with the final head, after redirects.
+    ///
+    /// - Throws: ``OriginFailure`` where no answer came; `CancellationError` where the task was cancelled;
+    ///   ``VaultError`` with code ``VaultError/Code/invalidArgument`` where the request's fields cannot be sent.
+    package func send(_ request: OriginRequest) async throws -> any OriginResponse {
+        let transfer = try Transfer(request, on: loop)
+        return CurlResponse(head: try await transfer.start(), transfer: transfer, origin: self)
+    }
+
+    /// Ends all transfers and the thread, and returns when both are gone. Requests sent later fail.
+    package func shutdown() async {
+        loop.post(.stop)
+        await loop.waitForEnd()
+    }
+}
+
+/// An answer that libcurl receives.
+final class CurlResponse: OriginResponse {
+    let head: OriginHead
+    let transfer: Transfer
+    /// Keeps the loop's thread going for as long as the body may be read.
+    private let origin: CurlOrigin
+
+    init(head: OriginHead, transfer: Transfer, origin: CurlOrigin) {
+        self.head = head
+        self.transfer = transfer
+        self.origin = origin
+    }
+
+    deinit { transfer.cancel() }
+
+    func nextBytes() async throws -> [UInt8]? { try await transfer.bytes() }
+
+    func cancel() { transfer.cancel() }
+
+    func end() -> [[UInt8]] { transfer.end() }
+}
+
+/// One request under way, between the reader who waits for it and the loop that carries it out.
+final class Transfer: Sendable {
+    typealias State = TransferState<CheckedContinuation<Void, Never>>
+
+    /// The most bytes that wait for a reader.
+    static let bufferLimit = 128 * 1024
+
+    let request: OriginRequest
+    let fields: RequestFields
+    private let loop: CurlLoop
+    private let state = Locked(State(limit: bufferLimit))
+
+    /// - Throws: ``VaultError`` where the request cannot be sent.
+    init(_ request: OriginRequest, on loop: CurlLoop) throws(VaultError) {
+        self.request = request
+        self.fields = try RequestFields(request)
+        self.loop = loop
+    }
+
+    // MARK: For the reader
+
+    /// Begins the transfer and waits for the head of its answer.
+    func start() async throws -> OriginHead {
+        try Task.checkCancellation()
+        loop.post(.start(self))
+        return try await next { $0.takeHead() }
+    }
+
+    /// Waits for the next bytes of the body; nil at its end.
+    func bytes() async throws -> [UInt8]? {
+        try await next { $0.takeBytes() }
+    }
+
+    /// Ends the transfer, whatever it is doing.
+    func cancel() {
+        let (isRunning, waiters) = state.withLock { ($0.cancel(), $0.takeWaiters()) }
+        if isRunning { loop.post(.remove(self)) }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Ends the transfer and gives what had come of it.
+    func end() -> [[UInt8]] {
+        cancel()
+        return state.withLock { $0.takeRest() }
+    }
+
+    /// Asks until there is an answer. A cancelled task ends the transfer, whether it waits or not.
+    private func next<Value: Sendable>(_ ask: @Sendable (inout State) -> State.Step<Value>) async throws -> Value {
+        try await withTaskCancellationHandler {
+            while true {
+                switch state.withLock({ ask(&$0) }) {
+                case .ready(let value, let resumes):
+                    if resumes { loop.post(.resume(self)) }
+                    return value
+                case .failed(let error): throw error
+                case .wait: await waitForNews()
+                }
+            }
+        } onCancel: {
+            cancel()
+        }
+    }
+
+    private func waitForNews() async {
+        await withCheckedContinuation { continuation in
+            state.withLock { $0.park(continuation) }?.resume()
+        }
+    }
+
+    // MARK: For the loop
+
+    var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    func receive(head: OriginHead) { state.withLock { $0.receive(head: head) } }
+
+    func receive(_ bytes: Span<UInt8>) -> State.Reception {
+        state.withLock { $0.receive(bytes) }
+    }
+
+    /// Wakes the reader where there is news for it: once for all that one turn of the loop has brought.
+    func deliver() {
+        for waiter in state.withLock({ $0.takeWaiters() }) { waiter.resume() }
+    }
+
+    /// Ends the transfer and tells the reader: with nil properly.
+    func finish(_ failure: OriginFailure?) {
+        state.withLock { $0.finish(failure) }
+        deliver()
+    }
+
+    // MARK: For tests
+
+    /// The bytes that wait for a reader, and whether the transfer is paused for want of room.
+    var backlog: (bytes: Int, isPaused: Bool) { state.withLock { ($0.bufferedBytes, $0.isPaused) } }
+}

@@ -1,0 +1,90 @@
+import VaultModel
+
+/// Makes a head of the lines that libcurl hands over one by one.
+///
+/// Informational answers (1xx) before the final one are skipped and trailers after the body ignored, but the lines of
+/// all count towards the limits, so that no origin can keep us reading heads.
+struct HeadParser {
+    /// The most bytes of all heads of one request.
+    static let mostBytes = 64 * 1024
+    /// The most fields of one head.
+    static let mostFields = 200
+
+    private var bytesRead = 0
+    private var status: Int?
+    private var fields: [(name: String, value: String)] = []
+    private var isComplete = false
+
+    /// Takes one line with its line break.
+    ///
+    /// - Returns: the final head, once, with the empty line that ends it.
+    mutating func read(_ line: some Collection<UInt8>) throws(OriginFailure) -> OriginHead? {
+        guard !isComplete else { return nil }
+        bytesRead += line.count
+        guard bytesRead <= Self.mostBytes else { throw OriginFailure(.lied, "the head is larger than 64 KiB") }
+        let text = Self.text(line)
+        guard let status else {
+            self.status = try Self.status(text)
+            return nil
+        }
+        guard text.isEmpty else {
+            add(text)
+            guard fields.count <= Self.mostFields else { throw OriginFailure(.lied, "the head has over 200 fields") }
+            return nil
+        }
+        defer {
+            self.status = nil
+            fields = []
+        }
+        guard status >= 200 else { return nil }
+        isComplete = true
+        return OriginHead(
+            status: status,
+            fields: fields.reduce(into: HeaderFields()) {
+                $0.append(name: $1.name, value: $1.value)
+            })
+    }
+
+    /// Adds a field, or the folded rest of the one before. A line that is no field is passed over: it says nothing.
+    private mutating func add(_ text: String) {
+        guard text.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else { return }
+        if text.hasPrefix(" ") || text.hasPrefix("\t") {
+            guard !fields.isEmpty else { return }
+            fields[fields.count - 1].value += " " + text.trimmingBlanks()
+            return
+        }
+        guard let colon = text.firstIndex(of: ":"), colon != text.startIndex,
+            text[..<colon].utf8.allSatisfy(HTTPToken.contains)
+        else { return }
+        fields.append((String(text[..<colon]), String(text[text.index(after: colon)...])))
+    }
+
+    private static func status(_ line: String) throws(OriginFailure) -> Int {
+        let words = line.split(separator: " ", maxSplits: 2)
+        guard words.count >= 2, words[0].hasPrefix("HTTP/"), words[1].utf8.count == 3,
+            let status = DecimalNumber.exact(words[1])
+        else { throw OriginFailure(.lied, "the answer does not begin with an HTTP status") }
+        return Int(status)
+    }
+
+    /// The line without its break: UTF-8, else one character for each byte, so that different bytes stay different.
+    private static func text(_ line: some Collection<UInt8>) -> String {
+        var bytes = Array(line)
+        if bytes.last == 0x0A { bytes.removeLast() }
+        if bytes.last == 0x0D { bytes.removeLast() }
+        return String(validating: bytes, as: UTF8.self)
+            ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    }
+}
+
+/// The characters of a field name (RFC 9110 §5.6.2).
+enum HTTPToken {
+    static func contains(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: others.contains(byte)
+        }
+    }
+
+    private static let others = Array("!#$%&'*+-.^_`|~".utf8)
+}

@@ -1,0 +1,93 @@
+package import VaultModel
+
+/// The header fields of a request, checked, and who may see which.
+package struct RequestFields: Sendable {
+    private let request: OriginRequest
+
+    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` where a field cannot be sent: libcurl
+    ///   writes a line break in a value as it is, and what follows would be a field of its own.
+    init(_ request: OriginRequest) throws(VaultError) {
+        try Self.check(request.fields)
+        guard Self.conditions(request).allSatisfy({ Self.isPrintable($0.value) }) else {
+            throw Self.unsendable("a validator holds a control character; ask without it")
+        }
+        self.request = request
+    }
+
+    /// Checks fields of a caller's before they are sent anywhere.
+    ///
+    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` where one cannot be sent.
+    package static func check(_ fields: HeaderFields) throws(VaultError) {
+        for field in fields.fields {
+            guard Self.isToken(field.name) else {
+                throw Self.unsendable("a request field has a name that HTTP does not allow; correct it")
+            }
+            guard !Self.ours.contains(where: { $0.isEqualIgnoringCase(field.name) }) else {
+                throw Self.unsendable("the request field \(field.name) is set by the vault itself; leave it out")
+            }
+            guard Self.isPrintable(field.value) else {
+                throw Self.unsendable("the request field \(field.name) holds a control character; take it out")
+            }
+        }
+    }
+
+    /// The lines for a request to `url`, in libcurl's spelling. Fields of the caller's and credentials go only to the
+    /// origin that they were given for.
+    ///
+    /// - Parameter hasLeft: whether a redirect has led to another origin on the way: then they go nowhere any more.
+    func lines(for url: MediaURL, hasLeft: Bool = false) -> [String] {
+        var lines = ["Accept-Encoding: identity"]
+        if let range = request.range { lines.append("Range: \(range)") }
+        lines += Self.conditions(request).map { "\($0.name): \($0.value)" }
+        guard !hasLeft, url.scheme == request.url.scheme, url.host == request.url.host,
+            url.effectivePort == request.url.effectivePort
+        else { return lines }
+        // libcurl sends a field without a value only where a semicolon stands for the colon.
+        lines += request.fields.fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
+        if let userInfo = request.url.userInfo, request.fields["Authorization"] == nil {
+            let credentials = userInfo.contains(":") ? userInfo : userInfo + ":"
+            lines.append("Authorization: Basic \(Base64.encode(Array(credentials.utf8)))")
+        }
+        return lines
+    }
+
+    /// What the answer depends on. A tag counts before a date; the date is for origins that know no tags.
+    private static func conditions(_ request: OriginRequest) -> [(name: String, value: String)] {
+        [
+            ("If-Range", request.ifRange), ("If-None-Match", request.ifChangedFrom?.entityTag?.description),
+            ("If-Modified-Since", request.ifChangedFrom?.lastModified),
+        ].compactMap { name, value in value.map { (name, $0) } }
+    }
+
+    /// What frames the message, or decides which bytes come, is not the caller's to set.
+    private static let ours = [
+        "Host", "Range", "If-Range", "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since",
+        "Accept-Encoding", "Connection", "Content-Length", "Transfer-Encoding", "TE",
+        "Trailer", "Upgrade", "Expect",
+    ]
+
+    private static func unsendable(_ message: String) -> VaultError { VaultError(.invalidArgument, message) }
+
+    private static func isPrintable(_ value: String) -> Bool {
+        value.utf8.allSatisfy { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
+    }
+
+    private static func isToken(_ name: String) -> Bool { !name.isEmpty && name.utf8.allSatisfy(HTTPToken.contains) }
+}
+
+/// Base64 with padding (RFC 4648 §4), for Basic credentials.
+enum Base64 {
+    static func encode(_ bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let group = bytes[start..<min(start + 3, bytes.count)]
+            let bits = group.reduce(UInt32(0)) { $0 << 8 | UInt32($1) } << (8 * UInt32(3 - group.count))
+            for place in 0..<4 {
+                text.append(place <= group.count ? alphabet[Int(bits >> (18 - 6 * UInt32(place)) & 63)] : 0x3D)
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+}

@@ -1,0 +1,123 @@
+/// What a `Range` field asks for, as RFC 9110 §14.2 wants it read.
+public enum RangeHeader: Hashable, Sendable {
+    /// No range, a unit that is not `bytes`, an empty value, or more ranges than are worth an answer: send everything.
+    case ignored
+    /// The unit is `bytes`, but what follows is no list of ranges: answer 416.
+    case malformed
+    /// One or more ranges, in the order they were asked for.
+    case ranges([RequestedRange])
+
+    /// The most ranges that are answered one by one; a longer list is ignored, so that work stays bounded.
+    public static let mostRanges = 16
+
+    /// Reads the value of a `Range` field.
+    ///
+    /// Numbers too large for 63 bits are clamped, so that `0-18446744073709551616` still means "to the end" and
+    /// `18446744073709551615-` lies past every end.
+    ///
+    /// - Parameter value: the field's value, or nil where the request has none.
+    public init(_ value: String?) {
+        guard let value, let equals = value.firstIndex(of: "="), value[..<equals].lowercased() == "bytes" else {
+            self = .ignored
+            return
+        }
+        var ranges: [RequestedRange] = []
+        for item in value[value.index(after: equals)...].split(separator: ",") {
+            let item = item.trimmingBlanks()
+            // An empty member of a list counts for nothing (RFC 9110 §5.6.1.2).
+            if item.isEmpty { continue }
+            guard ranges.count < Self.mostRanges else {
+                self = .ignored
+                return
+            }
+            guard let range = Self.range(item) else {
+                self = .malformed
+                return
+            }
+            ranges.append(range)
+        }
+        self = ranges.isEmpty ? .ignored : .ranges(ranges)
+    }
+
+    private static func range(_ text: Substring) -> RequestedRange? {
+        guard let dash = text.firstIndex(of: "-") else { return nil }
+        let first = text[..<dash]
+        let last = text[text.index(after: dash)...]
+        switch (first.isEmpty, last.isEmpty) {
+        case (true, true): return nil
+        case (true, false): return DecimalNumber.clamped(last).map { .suffix($0) }
+        case (false, true): return DecimalNumber.clamped(first).map { .from($0) }
+        case (false, false):
+            guard let first = DecimalNumber.clamped(first), let last = DecimalNumber.clamped(last), first <= last
+            else { return nil }
+            return .closed(first: first, last: last)
+        }
+    }
+}
+
+/// The value of a `Content-Range` field (RFC 9110 §14.4).
+public enum ContentRange: Hashable, Sendable, CustomStringConvertible {
+    /// The bytes a 206 carries, and the length of the whole where the sender knows it.
+    case bytes(ByteRange, total: Int64?)
+    /// What a 416 says: no byte asked for exists in a representation of so many bytes.
+    case unsatisfied(total: Int64)
+
+    /// Reads a field value, refusing what RFC 9110 calls invalid: a last position before the first, a total that does
+    /// not lie past the last position, numbers beyond 63 bits, and every unit but `bytes`.
+    public init?(_ value: String) {
+        let parts = value.trimmingBlanks().split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
+        guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
+        let halves = parts[1].trimmingBlanks().split(separator: "/", omittingEmptySubsequences: false)
+        guard halves.count == 2 else { return nil }
+        if halves[0] == "*" {
+            guard let total = DecimalNumber.exact(halves[1]) else { return nil }
+            self = .unsatisfied(total: total)
+            return
+        }
+        let ends = halves[0].split(separator: "-", omittingEmptySubsequences: false)
+        guard ends.count == 2, let first = DecimalNumber.exact(ends[0]), let last = DecimalNumber.exact(ends[1]),
+            first <= last, last < .max
+        else { return nil }
+        if halves[1] == "*" {
+            self = .bytes(first..<(last + 1), total: nil)
+        } else {
+            guard let total = DecimalNumber.exact(halves[1]), last < total else { return nil }
+            self = .bytes(first..<(last + 1), total: total)
+        }
+    }
+
+    /// The field value, as HTTP spells it.
+    public var description: String {
+        switch self {
+        case .bytes(let range, let total): "bytes \(range.httpBytes)/\(total.map(String.init) ?? "*")"
+        case .unsatisfied(let total): "bytes */\(total)"
+        }
+    }
+}
+
+/// Decimal numbers as HTTP spells them: ASCII digits and nothing else, no sign, no blank.
+package enum DecimalNumber {
+    /// Reads a number exactly; nil where it is no number or does not fit 63 bits.
+    package static func exact(_ text: some StringProtocol) -> Int64? {
+        guard !text.isEmpty, text.utf8.allSatisfy(isDigit) else { return nil }
+        return Int64(text)
+    }
+
+    /// Reads a number, taking one that does not fit 63 bits as the largest; nil where it is no number.
+    package static func clamped(_ text: some StringProtocol) -> Int64? {
+        guard !text.isEmpty, text.utf8.allSatisfy(isDigit) else { return nil }
+        return Int64(text) ?? .max
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
+}
+
+extension StringProtocol {
+    /// The text without the spaces and tabs around it (the optional white space of RFC 9110 §5.6.3).
+    package func trimmingBlanks() -> SubSequence {
+        let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+        guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) })
+        else { return self[endIndex..<endIndex] }
+        return self[first...last]
+    }
+}

@@ -1,0 +1,191 @@
+import Foundation
+
+/// An http or https URL, taken apart and checked.
+///
+/// The text that goes to the origin (``path`` and ``query``) keeps the caller's bytes: `//`, `%2F` and `;` stay. What
+/// names the resource in the vault is ``canonical``.
+public struct MediaURL: Hashable, Sendable, CustomStringConvertible {
+    /// `http` or `https`.
+    public let scheme: String
+    /// The host: lower-case, A-labels, IPv6 in brackets.
+    public let host: String
+    /// The port, where it is not the scheme's default.
+    public let port: Int?
+    /// The path, at least `/`, without dot segments, otherwise as the caller spelled it.
+    public let path: String
+    /// The query without its `?`, as the caller spelled it; nil where there is none.
+    public let query: String?
+    /// `user:password` as it stood before the host, percent-decoded. Never printed, never part of a name.
+    package let userInfo: String?
+
+    /// Reads a URL.
+    ///
+    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidURL`` where it is not an http or https URL with a
+    ///   host. The message does not repeat the URL.
+    public init(_ text: String) throws {
+        let parts = try MediaURLParser.parse(text)
+        self = parts
+    }
+
+    package init(scheme: String, host: String, port: Int?, path: String, query: String?, userInfo: String? = nil) {
+        self.scheme = scheme
+        self.host = host
+        self.port = port == Self.defaultPort(of: scheme) ? nil : port
+        self.path = path
+        self.query = query
+        self.userInfo = userInfo
+    }
+
+    /// Whether a user name, and perhaps a password, stood before the host.
+    public var hasCredentials: Bool { userInfo != nil }
+
+    /// Host, and port where it is not the default: what a `Host` field carries.
+    public var authority: String { host + (port.map { ":\($0)" } ?? "") }
+
+    /// The port that is connected to.
+    public var effectivePort: Int { port ?? Self.defaultPort(of: scheme) }
+
+    static func defaultPort(of scheme: String) -> Int { scheme == "https" ? 443 : 80 }
+
+    /// The whole URL as it is asked of the origin. It may carry a token in its query: not for logs.
+    public var absoluteString: String { "\(scheme)://\(authority)\(path)" + (query.map { "?\($0)" } ?? "") }
+
+    /// The URL that names the resource (RFC 3986 §6.2.2): in the path unreserved characters unescaped, other escapes in
+    /// upper-case hex and dot segments removed; the query as it is, an empty one dropped; what may not stand in a URL
+    /// escaped in both.
+    public var canonical: String {
+        let path = DotSegments.removed(from: PercentEncoding.normalizingPath(path))
+        let query = query.map { PercentEncoding.escapingIllegal($0) }.flatMap { $0.isEmpty ? nil : $0 }
+        return "\(scheme)://\(authority)\(path)" + (query.map { "?\($0)" } ?? "")
+    }
+
+    /// The URL without its query and without credentials: for messages and logs.
+    public var description: String { "\(scheme)://\(authority)\(path)" + (query == nil ? "" : "?…") }
+
+    /// Whether both ask the same origin for the same target with the same credentials.
+    public static func == (one: MediaURL, other: MediaURL) -> Bool {
+        one.absoluteString == other.absoluteString && one.userInfo == other.userInfo
+    }
+
+    /// Hashes what is compared, the credentials left out.
+    public func hash(into hasher: inout Hasher) { hasher.combine(absoluteString) }
+}
+
+extension MediaURL {
+    /// Scheme, host and port: what may see the credentials that were given for it.
+    package var origin: String { "\(scheme)://\(authority)" }
+
+    /// The same URL without the user name and password that stood before its host.
+    package var withoutCredentials: MediaURL {
+        MediaURL(scheme: scheme, host: host, port: port, path: path, query: query)
+    }
+
+    func replacing(host: String, port: Int?) -> MediaURL {
+        MediaURL(scheme: scheme, host: host, port: port, path: path, query: query, userInfo: userInfo)
+    }
+
+    func replacing(query: String?) -> MediaURL {
+        MediaURL(scheme: scheme, host: host, port: port, path: path, query: query, userInfo: userInfo)
+    }
+}
+
+/// Takes a URL apart (RFC 3986 §3), for ``MediaURL``.
+///
+/// Foundation's parser rewrites what it reads; players' relative references need the origin's bytes as they are. Bytes
+/// are what is looked at: to a `Character` a slash with a combining mark behind it would be no slash.
+enum MediaURLParser {
+    static func parse(_ text: String) throws -> MediaURL {
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != 0x5C }) else {
+            throw invalid("it holds a blank, a control character or a backslash; write them percent-encoded")
+        }
+        guard text.utf8.count <= 8192 else { throw invalid("it is longer than 8192 bytes") }
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
+            throw invalid("it has no scheme; it must begin with http:// or https://")
+        }
+        let scheme = text[..<colon].lowercased()
+        guard scheme == "http" || scheme == "https" else { throw invalid("its scheme is not http or https") }
+        var rest = Substring(text.utf8[colon...].dropFirst())
+        guard rest.utf8.starts(with: "//".utf8) else { throw invalid("two slashes are missing after the scheme") }
+        rest = Substring(rest.utf8.dropFirst(2))
+        if let hash = rest.utf8.firstIndex(of: UInt8(ascii: "#")) { rest = rest[..<hash] }
+
+        let authorityEnd = rest.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
+        let (userInfo, host, port) = try authority(rest[..<authorityEnd])
+        let target = rest[authorityEnd...]
+        let question = target.utf8.firstIndex(of: UInt8(ascii: "?"))
+        let path = PercentEncoding.escapingNonASCII(target.utf8[..<(question ?? target.endIndex)])
+        let query = question.map { PercentEncoding.escapingNonASCII(target.utf8[$0...].dropFirst()) }
+        return MediaURL(
+            scheme: scheme, host: host, port: port, path: path.isEmpty ? "/" : DotSegments.removed(from: path),
+            query: query, userInfo: userInfo)
+    }
+
+    private static func authority(_ text: Substring) throws -> (userInfo: String?, host: String, port: Int?) {
+        var rest = text
+        var userInfo: String?
+        if let at = text.utf8.lastIndex(of: UInt8(ascii: "@")) {
+            guard let decoded = String(text[..<at]).removingPercentEncoding else {
+                throw invalid("what stands before its host is not percent-encoded text; write % as %25")
+            }
+            userInfo = decoded
+            rest = Substring(text.utf8[at...].dropFirst())
+        }
+        var port: Int?
+        let bracket = rest.utf8.lastIndex(of: UInt8(ascii: "]"))
+        if let colon = rest.utf8.lastIndex(of: UInt8(ascii: ":")), bracket.map({ $0 < colon }) ?? true {
+            let digits = Substring(rest.utf8[colon...].dropFirst())
+            if !digits.isEmpty {
+                guard let number = DecimalNumber.exact(digits), (1...65535).contains(number) else {
+                    throw invalid("its port is not a number from 1 to 65535")
+                }
+                port = Int(number)
+            }
+            rest = rest[..<colon]
+        }
+        return (userInfo, try host(rest), port)
+    }
+
+    private static func host(_ text: Substring) throws -> String {
+        if text.first == "[" {
+            let inner = text.dropFirst().dropLast()
+            guard text.last == "]", inner.contains(":"),
+                inner.utf8.allSatisfy({ isHexDigit($0) || $0 == 0x3A || $0 == 0x2E })
+            else { throw invalid("its IPv6 address is malformed") }
+            return text.lowercased()
+        }
+        var name = String(text)
+        // Looked at before the IDNA mapping: Foundation would drop in silence what is no part of a host.
+        guard name.utf8.allSatisfy({ $0 >= 0x80 || isHostByte($0.asciiLowercased) }) else {
+            throw invalid("its host holds a character that no host has")
+        }
+        if !name.utf8.allSatisfy({ $0 < 0x80 }) {
+            // Foundation knows the IDNA mapping; only the host is taken from it.
+            guard let labels = URLComponents(string: "http://\(name)/")?.encodedHost,
+                labels.utf8.allSatisfy({ $0 < 0x80 })
+            else {
+                throw invalid("its host name cannot be written in ASCII")
+            }
+            name = labels
+        }
+        name = name.lowercased()
+        guard !name.isEmpty, name.utf8.count <= 255 else {
+            throw invalid("it has no host, or one longer than 255 bytes")
+        }
+        guard name.utf8.allSatisfy({ isHostByte($0) }) else {
+            throw invalid("its host holds a character that no host has")
+        }
+        return name
+    }
+
+    private static func isHexDigit(_ byte: UInt8) -> Bool {
+        (byte >= 0x30 && byte <= 0x39) || (byte.asciiLowercased >= 0x61 && byte.asciiLowercased <= 0x66)
+    }
+
+    private static func isHostByte(_ byte: UInt8) -> Bool {
+        (byte >= 0x30 && byte <= 0x39) || (byte >= 0x61 && byte <= 0x7A) || byte == 0x2D || byte == 0x2E || byte == 0x5F
+    }
+
+    private static func invalid(_ why: String) -> VaultError {
+        VaultError(.invalidURL, "the URL is malformed: \(why)")
+    }
+}

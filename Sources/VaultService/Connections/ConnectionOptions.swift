@@ -1,0 +1,193 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import VaultModel
+
+/// Sees to what a request says of its connection, which the HTTP library does in part (RFC 9110 §10.1.1, RFC 9112 §9).
+///
+/// `Connection: close` counts however it is spelled, HTTP/1.0 means it, and a request that does not name its host once is
+/// the last: the answer says so too, and one of unknown length to HTTP/1.0 ends with the connection in place of chunks.
+/// Who waits for `100 Continue` gets it. A request that cannot be read in one way only is refused when those before it
+/// are answered, and is the last. Belongs to its channel's event loop.
+final class ConnectionOptions: ChannelDuplexHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let lines: RequestLines
+    /// The requests that are not answered yet, oldest first: whether the connection closes after each.
+    private var closing: [(closes: Bool, isOld: Bool)] = []
+    /// A request whose chunks have not begun: what is answered to it depends on whether they are any.
+    private var held: HTTPRequestHead?
+    /// The last answer of the connection, where it is given here; nothing that comes is read any more.
+    private var refusal: (answer: Answer, isHead: Bool)?
+    /// Whether a request was cut off within its body: no other can follow.
+    private var isBroken = false
+    /// Whether what is written is an answer to no request.
+    private var isSurplus = false
+
+    init(_ lines: RequestLines) { self.lines = lines }
+
+    // MARK: Requests
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard refusal == nil else { return }
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            lines.isBetween = false
+            if let answer = HeadCheck.refusal(of: head) {
+                refuse(answer, isHead: head.method == .HEAD, context)
+            } else {
+                greet(head, context)
+                if head.isChunked { held = head } else { pass(head, context) }
+            }
+        case .body:
+            passHeld(context)
+            context.fireChannelRead(data)
+        case .end:
+            passHeld(context)
+            lines.isBetween = true
+            context.fireChannelRead(data)
+        }
+    }
+
+    /// Lets a client go on that waits for it.
+    private func greet(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        // Within another answer it would be taken for a part of that.
+        guard closing.isEmpty, !head.isOld,
+            head.headers["expect"].contains(where: { $0.isEqualIgnoringCase("100-continue") })
+        else { return }
+        let go = HTTPResponseHead(version: .http1_1, status: .continue)
+        context.writeAndFlush(wrapOutboundOut(.head(go)), promise: nil)
+    }
+
+    private func passHeld(_ context: ChannelHandlerContext) {
+        if let head = held.take() { pass(head, context) }
+    }
+
+    private func pass(_ request: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        var head = request
+        let closes =
+            head.isOld || lines.isLater || !head.namesItsHost
+            || head.headers[canonicalForm: "connection"].contains { $0.isEqualIgnoringCase("close") }
+        closing.append((closes, head.isOld))
+        // The one spelling that the library looks for.
+        if closes { head.headers.replaceOrAdd(name: "Connection", value: "close") }
+        // Its host is the one of the field.
+        if let target = HeadCheck.target(of: head.uri) { head.uri = target.path }
+        context.fireChannelRead(wrapInboundOut(.head(head)))
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard refusal == nil else { return }
+        guard error is HTTPParserError else { return context.fireErrorCaught(error) }
+        if let head = held.take() {
+            refuse(ErrorAnswer.malformedChunks, isHead: head.method == .HEAD, context)
+        } else if lines.isBetween, let answer = lines.last?.refusal, error.isOfLine {
+            refuse(answer, isHead: false, context)
+        } else {
+            isBroken = !lines.isBetween
+            context.fireErrorCaught(error)
+        }
+    }
+
+    // MARK: Answers
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch unwrapOutboundIn(data) {
+        case .head(var head):
+            // The library's answer to a body that was broken off, after the request has had its own.
+            isSurplus = closing.isEmpty && isBroken
+            guard !isSurplus else { return skip(promise) }
+            if isBroken || closing.first?.closes ?? false {
+                head.headers.replaceOrAdd(name: "Connection", value: "close")
+                // There are no chunks in HTTP/1.0.
+                if closing.first?.isOld ?? false, !head.headers.contains(name: "content-length") {
+                    head.version = .http1_0
+                }
+            }
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
+        case .body:
+            guard !isSurplus else { return skip(promise) }
+            context.write(data, promise: promise)
+        case .end:
+            guard !isSurplus else { return skip(promise) }
+            if !closing.isEmpty { closing.removeFirst() }
+            context.write(data, promise: promise)
+            if closing.isEmpty { giveRefusal(context) }
+        }
+    }
+
+    private func skip(_ promise: EventLoopPromise<Void>?) { promise?.succeed(()) }
+
+    private func refuse(_ answer: Answer, isHead: Bool, _ context: ChannelHandlerContext) {
+        refusal = (answer, isHead)
+        if closing.isEmpty { giveRefusal(context) }
+    }
+
+    /// Gives the last answer, and ends this side: what the client sends on is read away, so that it can read the answer.
+    private func giveRefusal(_ context: ChannelHandlerContext) {
+        guard let (answer, isHead) = refusal else { return }
+        var fields = HTTPHeaders(answer.fields.fields.map { ($0.name, $0.value) })
+        fields.add(name: "Content-Length", value: String(answer.body.count))
+        fields.add(name: "Connection", value: "close")
+        if let date = HTTPDate(seconds: Int64(Date().timeIntervalSince1970)) {
+            fields.add(name: "Date", value: date.description)
+        }
+        let head = HTTPResponseHead(
+            version: .http1_1, status: HTTPResponseStatus(statusCode: answer.status), headers: fields)
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        if !isHead {
+            context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: answer.body)))), promise: nil)
+        }
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        context.close(mode: .output, promise: nil)
+    }
+}
+
+extension HTTPRequestHead {
+    /// Whether it says once what host it is for. One that does not may have been put together from two, and so may what
+    /// follows it (RFC 9112 §3.2).
+    fileprivate var namesItsHost: Bool {
+        let hosts = headers["host"]
+        return hosts.count == 1 && !hosts[0].isEmpty
+    }
+
+    /// Whether it is of HTTP/1.0.
+    fileprivate var isOld: Bool { version.major == 1 && version.minor == 0 }
+}
+
+extension Error {
+    /// Whether the parser stopped at the first line of a request.
+    fileprivate var isOfLine: Bool {
+        switch self as? HTTPParserError {
+        case .invalidMethod, .invalidVersion: true
+        default: false
+        }
+    }
+}
+
+@available(*, unavailable)
+extension ConnectionOptions: Sendable {}
+
+/// Puts ``RequestLines`` before the parser and ``ConnectionOptions`` where requests still say their version, and leaves.
+final class ConnectionOptionsInstaller: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = Any
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let pipeline = context.pipeline.syncOperations
+        do {
+            let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+            let lines = RequestLines()
+            try pipeline.addHandler(lines, position: .before(decoder))
+            try pipeline.addHandler(ConnectionOptions(lines), position: .after(decoder))
+        } catch {
+            context.fireErrorCaught(error)
+        }
+        pipeline.removeHandler(context: context, promise: nil)
+    }
+}
+
+@available(*, unavailable)
+extension ConnectionOptionsInstaller: Sendable {}

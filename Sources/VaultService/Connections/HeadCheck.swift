@@ -1,0 +1,177 @@
+import NIOCore
+import NIOHTTP1
+import VaultModel
+
+/// What of a request's head the HTTP library leaves unjudged: how its body is delimited, and whom its target names.
+enum HeadCheck {
+    /// The answer to a request of which nothing else may be read; nil where all is well.
+    static func refusal(of head: HTTPRequestHead) -> Answer? {
+        if head.headers.contains(name: "transfer-encoding") {
+            let codings = head.headers[canonicalForm: "transfer-encoding"].filter { !$0.isEmpty }
+            // Where the last coding is another, nobody can tell where the body ends (RFC 9112 §6.3).
+            guard codings.last?.isEqualIgnoringCase("chunked") ?? false,
+                codings.count(where: { $0.isEqualIgnoringCase("chunked") }) == 1
+            else { return ErrorAnswer.malformedCoding }
+            guard codings.count == 1 else { return ErrorAnswer.unknownCoding }
+        }
+        // The target's host is the one that counts (RFC 9112 §3.2.2), and a client says the same in both places.
+        if let named = target(of: head.uri), !named.authority.isEqualIgnoringCase(head.headers["host"].first ?? "") {
+            return ErrorAnswer.foreignHost
+        }
+        return nil
+    }
+
+    /// Authority and path of a target in absolute form; nil where it is in another.
+    static func target(of uri: String) -> (authority: Substring, path: String)? {
+        guard let colon = uri.utf8.firstIndex(of: UInt8(ascii: ":")), uri[..<colon].utf8.allSatisfy(isSchemeByte),
+            uri.utf8[colon...].starts(with: "://".utf8)
+        else { return nil }
+        let rest = Substring(uri.utf8[colon...].dropFirst(3))
+        let end = rest.utf8.firstIndex { "/?#".utf8.contains($0) } ?? rest.endIndex
+        let path = String(rest[end...])
+        return (rest[..<end], path.utf8.first == UInt8(ascii: "/") ? path : "/" + path)
+    }
+
+    private static func isSchemeByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2B, 0x2D, 0x2E: true
+        default: false
+        }
+    }
+}
+
+extension HTTPRequestHead {
+    /// Whether its body comes in chunks.
+    var isChunked: Bool { headers.contains(name: "transfer-encoding") }
+}
+
+/// The first line of a request (RFC 9112 §3), as far as it tells why the parser does not take it.
+struct RequestLine: Hashable, Sendable {
+    let method: String
+    let major: Int
+    let minor: Int
+
+    /// Reads a line, its end left out; nil where it has not the form of one.
+    init?(_ line: some Sequence<UInt8>) {
+        let parts = Array(line).split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+        guard parts.count == 3, !parts[0].isEmpty, !parts[1].isEmpty, parts[0].allSatisfy(Self.isMethodByte),
+            parts[2].count == 8, parts[2].starts(with: "HTTP/".utf8), parts[2][parts[2].startIndex + 6] == 0x2E,
+            let major = Self.digit(parts[2][parts[2].startIndex + 5]),
+            let minor = Self.digit(parts[2][parts[2].startIndex + 7])
+        else { return nil }
+        method = String(decoding: parts[0], as: UTF8.self)
+        self.major = major
+        self.minor = minor
+    }
+
+    /// Whether it says a version that is to be read as HTTP/1.1 (RFC 9110 §2.5), and that the parser knows not.
+    var isLater: Bool { major == 1 && minor > 1 }
+
+    /// The answer to a request with this line, of which the parser made nothing; nil where it is malformed.
+    var refusal: Answer? {
+        if major != 1 { return ErrorAnswer.unknownVersion }
+        // A known method in other letters is one that was spelled wrong.
+        return Methods.areKnown(method.uppercased()) ? nil : ErrorAnswer.unknownMethod
+    }
+
+    private static func digit(_ byte: UInt8) -> Int? {
+        byte >= 0x30 && byte <= 0x39 ? Int(byte - 0x30) : nil
+    }
+
+    private static func isMethodByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+}
+
+/// The methods that the service knows, whether a resource has them or not (RFC 9110 §9, RFC 5789, and QUERY,
+/// the safe method with a body).
+enum Methods {
+    static func areKnown(_ method: String) -> Bool { known.contains(method) }
+
+    private static let known: Set = [
+        "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY",
+    ]
+}
+
+/// Sees the lines that requests begin with before the parser does: one of a later HTTP/1 is made one of HTTP/1.1, which it
+/// is to be read as, and of one that the parser does not take the answer can say why. Belongs to its channel's event loop.
+final class RequestLines: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    /// Whether no request is on its way: what comes now begins one.
+    var isBetween = true
+    /// Whether the connection's first line was of a later version: the parser would not take another.
+    private(set) var isLater = false
+    /// The line that came last between two requests.
+    private(set) var last: RequestLine?
+
+    /// The first line of the connection, as long as its end has not come.
+    private var held: ByteBuffer?
+    private var isFirst = true
+
+    /// No longer line is waited for: it can be no request's that is answered.
+    private static let mostBytes = 16 << 10
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = unwrapInboundIn(data)
+        guard isFirst else {
+            if isBetween { last = Self.line(of: bytes).flatMap { RequestLine($0.bytes) } }
+            return context.fireChannelRead(data)
+        }
+        let mayBeText = bytes.readableBytesView.allSatisfy(Self.isText)
+        if var earlier = held.take() {
+            earlier.writeBuffer(&bytes)
+            bytes = earlier
+        }
+        guard let line = Self.line(of: bytes) else {
+            guard mayBeText, bytes.readableBytes < Self.mostBytes else { return pass(bytes, context) }
+            held = bytes
+            return
+        }
+        last = RequestLine(line.bytes)
+        if let last, last.isLater {
+            isLater = true
+            bytes.setInteger(UInt8(ascii: "1"), at: line.end - 1)
+        }
+        pass(bytes, context)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) { context.fireChannelReadComplete() }
+
+    /// What is left when the client has sent its last is the parser's to refuse.
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event as? ChannelEvent == .inputClosed, let bytes = held.take() { pass(bytes, context) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        if let bytes = held.take() { pass(bytes, context) }
+        context.fireChannelInactive()
+    }
+
+    private func pass(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
+        isFirst = false
+        context.fireChannelRead(wrapInboundOut(bytes))
+    }
+
+    /// Whether a byte can stand in a line, or end it: nobody waits for the rest of what is none.
+    private static func isText(_ byte: UInt8) -> Bool {
+        byte >= 0x20 && byte != 0x7F || byte == 0x0D || byte == 0x0A
+    }
+
+    /// The first line that is not empty, and where in the buffer it ends; nil where its end has not come.
+    private static func line(of buffer: ByteBuffer) -> (bytes: ByteBufferView, end: Int)? {
+        let view = buffer.readableBytesView
+        let start = view.firstIndex { $0 != 0x0D && $0 != 0x0A } ?? view.endIndex
+        guard let feed = view[start...].firstIndex(of: 0x0A) else { return nil }
+        let end = feed > start && view[feed - 1] == 0x0D ? feed - 1 : feed
+        return (view[start..<end], end)
+    }
+}
+
+@available(*, unavailable)
+extension RequestLines: Sendable {}

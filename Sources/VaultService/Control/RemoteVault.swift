@@ -1,0 +1,224 @@
+package import MediaVault
+import NIOCore
+import NIOHTTP1
+import VaultModel
+
+/// A vault that a service owns, reached by its control socket. It takes no key.
+package final class ServedVault: VaultOperator {
+    private let client: ControlClient
+    /// Whether the service has answered already.
+    private let isKnown = Locked(false)
+
+    package init(_ client: ControlClient) { self.client = client }
+
+    package func status() async throws -> StatusDocument { try await document(ControlQuestion(.GET, .status)) }
+
+    package func resources(after: String?, limit: Int?) async throws -> PageDocument {
+        try await document(ControlQuestion(.GET, .resources, ["after": after, "limit": limit.map(String.init)]))
+    }
+
+    package func resource(_ reference: MediaReference) async throws -> ResourceDocument? {
+        do {
+            return try await document(ControlQuestion(.resource, reference: reference))
+        } catch let error as VaultError where error.code == .notHeld {
+            return nil
+        }
+    }
+
+    package func download(
+        _ reference: MediaReference, _ options: DownloadOptions, progress: (ProgressDocument) async throws -> Void
+    ) async throws {
+        let order = DownloadOrder(reference, options, isDetached: false)
+        let _: NothingDocument = try await events(ControlQuestion(.POST, .downloads, body: order), progress)
+    }
+
+    package func beginDownload(_ reference: MediaReference, _ options: DownloadOptions) async throws {
+        let order = DownloadOrder(reference, options, isDetached: true)
+        let _: NothingDocument = try await document(ControlQuestion(.POST, .downloads, body: order))
+    }
+
+    /// The document that answers a question.
+    func document<Document: Decodable>(_ question: ControlQuestion) async throws -> Document {
+        try await ask(question) { answer in try JSONText.read(from: try await answer.whole()) }
+    }
+
+    /// Follows a long act; returns what its last line says.
+    func events<Progress: Codable & Sendable, Outcome: Codable & Sendable>(
+        _ question: ControlQuestion, _ progress: (Progress) async throws -> Void
+    ) async throws -> Outcome {
+        try await ask(question) { answer in
+            while let line = try await answer.line() {
+                switch try JSONText.read(EventDocument<Progress, Outcome>.self, from: line) {
+                case .progress(let step): try await progress(step)
+                case .done(let outcome): return outcome
+                case .problem(let problem): throw Self.error(problem)
+                }
+            }
+            throw Self.strange
+        }
+    }
+
+    /// Asks, and reads an answer that is no problem.
+    func ask<Value>(
+        _ question: ControlQuestion, _ read: (inout ControlAnswer) async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await client.ask(question) { answer in
+                isKnown.withLock { $0 = true }
+                guard answer.head.status.code < 300 else {
+                    throw Self.error(try JSONText.read(from: try await answer.whole()))
+                }
+                return try await read(&answer)
+            }
+        } catch is DecodingError {
+            throw Self.strange
+        } catch is ServiceGone where isKnown.withLock(\.self) {
+            throw VaultError(.closed, "the service has ended; run the command again to go on without it")
+        }
+    }
+
+    /// What a service says that could not become the owner.
+    private static let readsOnly = VaultError(
+        .owned,
+        "the service that runs only reads the vault, because the disk was full when it began; make room, end it and "
+            + "start it again")
+
+    private static func error(_ problem: ProblemDocument) -> VaultError {
+        guard problem.error?.code != .owned else { return readsOnly }
+        return problem.error ?? VaultError(.closed, "the service refuses this: \(problem.detail ?? problem.title)")
+    }
+
+    private static let strange = VaultError(
+        .closed, "the service's answer cannot be understood; it may be of another version: end it and start it anew")
+}
+
+// What stays, what goes, and what is checked.
+extension ServedVault {
+    package func remove(_ reference: MediaReference) async throws -> RemovalDocument {
+        try await document(ControlQuestion(.POST, .removals, body: ReferenceDocument(reference)))
+    }
+
+    package func pin(_ reference: MediaReference) async throws {
+        let _: NothingDocument = try await document(
+            ControlQuestion(.POST, .pins, body: ReferenceDocument(reference)))
+    }
+
+    package func unpin(_ reference: MediaReference) async throws {
+        let _: NothingDocument = try await document(
+            ControlQuestion(.POST, .unpins, body: ReferenceDocument(reference)))
+    }
+
+    package func setMode(_ mode: VaultMode?, of reference: MediaReference) async throws {
+        let _: NothingDocument = try await document(
+            ControlQuestion(.POST, .modes, body: ModeOrder(reference, mode)))
+    }
+
+    package func prune(_ limits: LimitsDocument) async throws -> PruneDocument {
+        try await document(ControlQuestion(.POST, .prunes, body: limits))
+    }
+
+    package func verify(
+        _ options: VerifyOptions, progress: (VerificationProgress) async throws -> Void
+    ) async throws -> VerifyDocument {
+        try await events(ControlQuestion(.POST, .verifications, body: VerificationOrder(options)), progress)
+    }
+
+    package func revokeLinks() async throws {
+        let _: NothingDocument = try await document(ControlQuestion(.POST, .revocations))
+    }
+
+    package func keyring() async throws -> KeyringListing {
+        try await document(ControlQuestion(.GET, .keyring))
+    }
+
+    package func carryOut(_ order: KeyringOrder) async throws {
+        let _: NothingDocument = try await document(ControlQuestion(.POST, .keyring, body: order))
+    }
+
+    package func lock() async throws {
+        let _: NothingDocument = try await document(ControlQuestion(.POST, .locks))
+    }
+
+    package func settings() async throws -> SettingsDocument {
+        try await document(ControlQuestion(.GET, .settings))
+    }
+
+    package func change(_ change: SettingsChange) async throws -> SettingsDocument {
+        try await document(ControlQuestion(.PATCH, .settings, body: change))
+    }
+}
+
+// The life of the keys.
+extension ServedVault {
+    package func keys() async throws -> KeysDocument { try await document(ControlQuestion(.GET, .keys)) }
+
+    package func rotate() async throws -> KeysDocument { try await rotate(RotationOrder()) }
+
+    package func rotateRoot(unlockedBy keys: [SlotKey], droppingOtherSlots: Bool) async throws -> KeysDocument {
+        let slots = try keys.map { try SlotDocument($0) }
+        return try await rotate(RotationOrder(root: true, slots: slots, dropSlots: droppingOtherSlots))
+    }
+
+    package func changeLocator() async throws -> KeysDocument { try await rotate(RotationOrder(locator: true)) }
+
+    private func rotate(_ order: RotationOrder) async throws -> KeysDocument {
+        try await document(ControlQuestion(.POST, .rotations, body: order))
+    }
+
+    package func rewrap(progress: (RewrapStep) async throws -> Void) async throws -> RewrapDocument {
+        try await events(ControlQuestion(.POST, .rewraps), progress)
+    }
+
+    package func retire(_ generation: Int) async throws -> KeysDocument {
+        try await document(ControlQuestion(.POST, .retirements, body: RetirementOrder(generation: generation)))
+    }
+}
+
+extension ServedVault {
+    package func read(
+        _ reference: MediaReference, _ range: RequestedRange, to take: (ArraySlice<UInt8>) async throws -> Void
+    ) async throws {
+        var reading = ServedReading(range)
+        while !reading.isDone {
+            let question = try ControlQuestion(.content, reference: reference, fields: reading.fields)
+            try await ask(question) { answer in
+                try reading.begin(answer.head)
+                do {
+                    while let bytes = try await answer.next() {
+                        try await take(reading.cut(Array(bytes.readableBytesView)))
+                    }
+                    try reading.finish()
+                } catch let brokenOff as VaultError where brokenOff.code == .closed && reading.hasAdvanced {
+                    // What is left is asked for anew: the answer to that says why, or goes on.
+                }
+            }
+        }
+    }
+}
+
+// What is sealed anew, what is forgotten, and what was done.
+extension ServedVault {
+    package func reseal(
+        _ references: [MediaReference], bytesPerSecond: Int64?, progress: (ResealStep) async throws -> Void
+    ) async throws -> ResealReport {
+        let order = ResealingOrder(references, bytesPerSecond: bytesPerSecond)
+        return try await events(ControlQuestion(.POST, .reseals, body: order), progress)
+    }
+
+    package func shred(_ references: [MediaReference], quick: Bool) async throws -> ShredDocument {
+        try await document(ControlQuestion(.POST, .shreds, body: ShredOrder(references, quick: quick)))
+    }
+
+    package func audit() async throws -> AuditDocument { try await document(ControlQuestion(.GET, .audit)) }
+
+    package func destroy(vaultID: String) async throws -> DestructionDocument {
+        try await document(ControlQuestion(.POST, .destructions, body: DestructionOrder(vault: vaultID)))
+    }
+}
+
+extension ServedVault {
+    /// Where the bytes of the service's last answers came from.
+    package func explanation(_ reference: MediaReference) async throws -> ExplanationDocument {
+        try await document(ControlQuestion(.explanation, reference: reference))
+    }
+}

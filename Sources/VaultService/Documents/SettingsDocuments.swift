@@ -1,0 +1,211 @@
+package import MediaVault
+
+/// The settings of a vault, as `/api/v1/settings` and `config get --json` tell them.
+package struct SettingsDocument: Codable, Hashable, Sendable {
+    /// Bytes; 0 is no limit.
+    package let maxSize: Int64
+    /// Seconds; 0 is for ever.
+    package let maxAge: Int64
+    /// Bytes; 0 is none, and null is as in a new vault: a part of the disk.
+    package let minFree: OrNull<Int64>
+    /// Whether the size may cost titles that were fetched by name.
+    package let evictDownloads: Bool
+    /// Names of query items that name nothing, by host; those of ``everyHost`` count for all.
+    package let ignoreQuery: [String: [String]]
+    /// Hosts that are named as others.
+    package let mapHost: [String: String]
+    /// Private hosts that may be led to, in ascending order.
+    package let allowHost: [String]
+    /// Hosts whose entity tags say nothing, in ascending order.
+    package let ignoreEtag: [String]
+    /// Hosts whose content never changes, in ascending order.
+    package let immutable: [String]
+    /// The mode that was set; null where none was.
+    package let mode: OrNull<String>
+
+    /// What stands for every host in ``ignoreQuery``.
+    package static let everyHost = "*"
+
+    package init(_ limits: RoomLimits, _ policy: KeyPolicy, _ mode: VaultMode?) {
+        maxSize = limits.maxSize ?? 0
+        maxAge = limits.maxAge ?? 0
+        minFree = OrNull(limits.minFree)
+        evictDownloads = limits.evictsDownloads ?? false
+        ignoreQuery = Dictionary(
+            policy.ignoreQuery.map { ($0.host ?? Self.everyHost, $0.names) }, uniquingKeysWith: +)
+        mapHost = policy.mapHost
+        allowHost = policy.allowHost.sorted()
+        ignoreEtag = policy.ignoreEntityTag.sorted()
+        immutable = policy.immutable.sorted()
+        self.mode = OrNull(mode?.rawValue)
+    }
+}
+
+/// What is to be different in a vault's settings: `PATCH /api/v1/settings`. What is left out stays as it is, and `null`
+/// takes a rule back.
+package struct SettingsChange: Codable, Hashable, Sendable {
+    package var maxSize: SizeText?
+    package var maxAge: Int64?
+    package var minFree: SizeText?
+    /// Whether the size may cost titles that were fetched by name.
+    package var evictDownloads: Bool?
+    /// By host: names in place of those so far.
+    package var ignoreQuery: [String: [String]?]?
+    /// By host: what it is named as.
+    package var mapHost: [String: String?]?
+    /// By host: whether it may be led to.
+    package var allowHost: [String: Bool]?
+    /// By host: whether its entity tags say nothing.
+    package var ignoreEtag: [String: Bool]?
+    /// By host: whether its content never changes.
+    package var immutable: [String: Bool]?
+    /// The vault's mode by name, and `default` for none.
+    package var mode: String?
+
+    package init() {}
+
+    var limits: LimitsDocument {
+        LimitsDocument(maxSize: maxSize, maxAge: maxAge, minFree: minFree, evictDownloads: evictDownloads)
+    }
+
+    /// Whether it changes what names resources, or whose word counts.
+    var changesPolicy: Bool {
+        ignoreQuery != nil || mapHost != nil || allowHost != nil || ignoreEtag != nil || immutable != nil
+    }
+
+    /// A policy with the change.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    func applied(to policy: KeyPolicy) throws -> KeyPolicy {
+        var policy = policy
+        for (host, names) in ignoreQuery ?? [:] {
+            try policy.ignore(names ?? [], on: host == SettingsDocument.everyHost ? nil : host)
+        }
+        // Rules go first: what is left could stand in the way of what comes.
+        for (host, other) in mapHost ?? [:] where other == nil { try policy.map(host, to: nil) }
+        for case (let host, let other?) in mapHost ?? [:] { try policy.map(host, to: other) }
+        for (host, isAllowed) in allowHost ?? [:] { try policy.allow(host, isAllowed) }
+        for (host, isIgnored) in ignoreEtag ?? [:] { try policy.ignoreEntityTag(of: host, isIgnored) }
+        for (host, isImmutable) in immutable ?? [:] { try policy.takeAsImmutable(host, isImmutable) }
+        return policy
+    }
+}
+
+/// A mode for one resource: `POST /api/v1/modes`.
+struct ModeOrder: Codable, Hashable, Sendable {
+    let reference: ReferenceDocument
+    /// As ``NamedMode`` spells it.
+    let mode: String
+
+    init(_ reference: MediaReference, _ mode: VaultMode?) {
+        self.reference = ReferenceDocument(reference)
+        self.mode = NamedMode(mode).description
+    }
+
+    private enum CodingKeys: CodingKey { case mode }
+
+    // The members of the reference stand among the others.
+    init(from decoder: any Decoder) throws {
+        reference = try ReferenceDocument(from: decoder)
+        mode = try decoder.container(keyedBy: CodingKeys.self).decode(String.self, forKey: .mode)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        try reference.encode(to: encoder)
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(mode, forKey: .mode)
+    }
+}
+
+/// A mode by its name: one of the library's, or none of its own, which is `default`.
+package struct NamedMode: Hashable, Sendable, CustomStringConvertible {
+    /// Nil is none.
+    package let mode: VaultMode?
+
+    private static let none = "default"
+
+    /// All names.
+    package static let names = (VaultMode.allCases.map(\.rawValue) + [none]).joined(separator: ", ")
+
+    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    package init(_ name: String) throws {
+        mode = VaultMode(rawValue: name)
+        guard mode != nil || name == Self.none else {
+            throw VaultError(.invalidArgument, "there is no such mode; name one of \(Self.names)")
+        }
+    }
+
+    package init(_ mode: VaultMode?) { self.mode = mode }
+
+    package var description: String { mode?.rawValue ?? Self.none }
+}
+
+/// A size as people write it, in a request and on the command line: `5G`, `200MiB`, `5B`. A bare number says nothing of
+/// what is meant, and is refused; 0 alone is none in every unit.
+package struct SizeText: Codable, Hashable, Sendable {
+    /// Nil says: as in a new vault.
+    package let bytes: Int64?
+
+    package init(bytes: Int64) { self.bytes = bytes }
+
+    /// As in a new vault.
+    package static let standard = SizeText(nil)
+
+    private init(_ bytes: Int64?) { self.bytes = bytes }
+
+    /// Powers of 1024, and of 1000.
+    private static let units: [(suffix: String, factor: Int64)] = [
+        ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40),
+        ("kB", 1000), ("KB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("TB", 1_000_000_000_000), ("B", 1),
+        ("k", 1000), ("K", 1000), ("M", 1_000_000), ("G", 1_000_000_000), ("T", 1_000_000_000_000),
+    ]
+    private static let standardWord = "default"
+
+    /// The bytes that a text means; nil where it is no size with a unit.
+    package static func bytes(of text: some StringProtocol) -> Int64? {
+        if text == "0" { return 0 }
+        guard let unit = units.first(where: { text.hasSuffix($0.suffix) }) else { return nil }
+        let digits = text.dropLast(unit.suffix.count)
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int64(digits)
+        else { return nil }
+        let (product, overflow) = count.multipliedReportingOverflow(by: unit.factor)
+        return overflow || product > ContentInformation.mostBytes ? nil : product
+    }
+
+    /// A size as it can be written: in the largest unit that it is a whole number of.
+    package static func text(_ bytes: Int64) -> String {
+        guard bytes != 0 else { return "0" }
+        var largest = (suffix: "B", factor: Int64(1))
+        for unit in units where bytes % unit.factor == 0 && unit.factor > largest.factor { largest = unit }
+        return "\(bytes / largest.factor)\(largest.suffix)"
+    }
+
+    /// What to write instead of what is no size.
+    package static func advice(for name: String) -> String {
+        "\(name) is a size with its unit: 5G or 200MiB, or 5B for bytes"
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let text = try? container.decode(String.self) {
+            if text == Self.standardWord {
+                self = .standard
+                return
+            }
+            if let bytes = Self.bytes(of: text) {
+                self.init(bytes: bytes)
+                return
+            }
+        } else if (try? container.decode(Int64.self)) == 0 {
+            self.init(bytes: 0)
+            return
+        }
+        // What was written is not repeated: it may be anything.
+        throw VaultError(.invalidArgument, Self.advice(for: decoder.codingPath.last?.stringValue ?? "it") + "; correct it")
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(bytes.map { "\($0)B" } ?? Self.standardWord)
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import HTTPTypes
+package import Logging
+import Synchronization
+import VaultModel
+
+/// One request from its head to the last byte of its answer, counted and named. It is over when nobody holds it.
+final class OpenRequest: Sendable {
+    let id = RequestID()
+    let metrics: ServiceMetrics
+    private let began: ContinuousClock.Instant
+    private let facts: Locked<Facts>
+
+    private struct Facts {
+        var method: String
+        var route = "none"
+        var cacheStatus: CacheStatus?
+    }
+
+    init(_ method: String, _ metrics: ServiceMetrics, at arrival: ContinuousClock.Instant = .now) {
+        self.metrics = metrics
+        began = arrival
+        facts = Locked(Facts(method: method))
+        metrics.requestBegan()
+    }
+
+    deinit { metrics.requestEnded(after: .now - began) }
+
+    /// What it is about: the service's own word for it, never the target.
+    func concerns(_ route: String) { facts.withLock { $0.route = route } }
+
+    /// It is answered with media.
+    func givesMedia(_ cacheStatus: CacheStatus) {
+        facts.withLock { $0.cacheStatus = cacheStatus }
+        metrics.media(cacheStatus)
+    }
+
+    /// Its answer has been given.
+    func answered(_ status: Int, bytes: Int64) {
+        metrics.answered(status, on: facts.withLock { $0.route })
+        metrics.sent(bytes)
+    }
+
+    /// What the log tells of its answer. The target is left out: it carries a capability, and often a token in its query.
+    func metadata(status: Int, bytes: Int64) -> Logger.Metadata {
+        let facts = facts.withLock { $0 }
+        var metadata: Logger.Metadata = [
+            "method": "\(facts.method)", "route": "\(facts.route)", "status": "\(status)", "bytes": "\(bytes)",
+            "seconds": "\((ContinuousClock.now - began) / .seconds(1))",
+        ]
+        if let cacheStatus = facts.cacheStatus { metadata["cache"] = "\(cacheStatus.value)" }
+        return metadata
+    }
+}
+
+/// Writes each line of the log as an object of JSON: for those who collect logs rather than read them.
+package struct JSONLogHandler: LogHandler {
+    package var metadata: Logger.Metadata = [:]
+    package var metadataProvider: Logger.MetadataProvider?
+    package var logLevel = Logger.Level.info
+
+    private let label: String
+    private let write: @Sendable ([UInt8]) -> Void
+
+    /// - Parameter write: takes a line, its end included.
+    package init(label: String, write: @escaping @Sendable ([UInt8]) -> Void) {
+        self.label = label
+        self.write = write
+    }
+
+    /// Writes to standard error.
+    package static func standardError(label: String) -> JSONLogHandler {
+        // One call for a line: lines of two threads never mix.
+        JSONLogHandler(label: label) { line in
+            _ = unsafe line.withUnsafeBytes { unsafe Foundation.write(2, $0.baseAddress, $0.count) }
+        }
+    }
+
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    package func log(event: LogEvent) {
+        var members = metadataProvider?.get() ?? [:]
+        members.merge(metadata) { $1 }
+        members.merge(event.metadata ?? [:]) { $1 }
+        var line = members.mapValues(\.description)
+        line["time"] = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        line["level"] = event.level.rawValue
+        line["logger"] = label
+        line["message"] = event.message.description
+        // Text alone can always be written.
+        guard let bytes = try? JSONText.bytes(of: line) else { return }
+        write(bytes + [UInt8(ascii: "\n")])
+    }
+}
+
+/// Names one request in the log and in its answer: where the process's mark stands before a number, lines of two runs
+/// cannot be taken for one another.
+struct RequestID: Hashable, Sendable, CustomStringConvertible {
+    private let number: Int
+
+    private static let mark = String(UInt32.random(in: 0x1000_0000 ... .max), radix: 16)
+    private static let last = Atomic<Int>(0)
+
+    init() { number = Self.last.add(1, ordering: .relaxed).newValue }
+
+    var description: String { "\(Self.mark)-\(number)" }
+}
+
+extension HTTPField.Name {
+    /// By which a client can name a request to whoever has the log; the name is one that HTTP allows.
+    static let requestID = HTTPField.Name("X-Request-Id") ?? .server
+}

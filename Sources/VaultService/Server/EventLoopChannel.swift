@@ -1,0 +1,37 @@
+import HummingbirdCore
+import Logging
+import NIOCore
+
+/// A connection whose requests are answered on its own event loop.
+struct LoopChannel<Base: ServerChildChannel>: ServerChildChannel where Base.Value == HTTP1Channel.Value {
+    typealias Value = Base.Value
+
+    let base: Base
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        base.setup(channel: channel, logger: logger)
+    }
+
+    func handle(value: Value, logger: Logger) async {
+        await withTaskExecutorPreference(LoopExecutor(value.channel.eventLoop)) {
+            await base.handle(value: value, logger: logger)
+        }
+    }
+}
+
+/// Runs tasks on an event loop, so that what a connection's bytes set going begins without a change of thread.
+///
+/// Nothing that blocks may run here: files, the index and keys from passphrases are the vault's pool's.
+final class LoopExecutor: TaskExecutor, Sendable {
+    private let eventLoop: any EventLoop
+
+    init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        eventLoop.execute { [self] in
+            // The executor that the runtime asked is the one that runs the job.
+            unsafe job.runSynchronously(on: asUnownedTaskExecutor())
+        }
+    }
+}

@@ -1,0 +1,191 @@
+import VaultCrypto
+package import VaultModel
+
+/// What the vault knows of a resource, sealed in `resource.metadata`.
+package struct ResourceMetadata: Sendable {
+    /// The URL as the caller gave it.
+    package var url: String
+    /// What the resource's id is the hash of.
+    package internal(set) var cacheKey: [UInt8]
+    /// The representation that is read, once there is one.
+    package var serving: RepresentationID?
+    /// Seconds since 1970.
+    package let created: Int64
+    /// All members, those this version does not know included.
+    var members: JSONObject
+
+    package init(url: String, cacheKey: [UInt8], created: Int64) {
+        self.url = url
+        self.cacheKey = cacheKey
+        self.created = created
+        members = JSONObject()
+    }
+
+    init?(_ object: JSONObject) {
+        guard let url = try? object.string("url"), let cacheKey = try? object.base64("cacheKey"),
+            let created = try? object.integer("created")
+        else { return nil }
+        self.url = url
+        self.cacheKey = cacheKey
+        self.created = created
+        members = object
+        guard case .string(let hex)? = object["serving"] else { return }
+        guard let id = RepresentationID(hex: hex) else { return nil }
+        serving = id
+    }
+
+    var object: JSONObject {
+        var object = members
+        object["url"] = .string(url)
+        object["cacheKey"] = .string(Base64.encode(cacheKey))
+        object["serving"] = serving.map { .string($0.hex) } ?? .null
+        object["created"] = .integer(created)
+        return object
+    }
+}
+
+extension ResourceMetadata {
+    /// Whether a manifest or a redirect named the URL, not the operator: it is asked at public addresses alone.
+    package var isDerived: Bool {
+        get { members["derived"] == .bool(true) }
+        set { members["derived"] = newValue ? .bool(true) : nil }
+    }
+
+    /// The request fields that the origin is asked with, and whose they are. Members that are none are as good as absent.
+    package var fields: OriginFields? {
+        get {
+            guard case .string(let origin)? = members["fieldsOrigin"], case .array(let pairs)? = members["fields"]
+            else { return nil }
+            var fields = HeaderFields()
+            for pair in pairs {
+                guard case .array(let texts) = pair, texts.count == 2, case .string(let name) = texts[0],
+                    case .string(let value) = texts[1]
+                else { return nil }
+                fields.append(name: name, value: value)
+            }
+            return OriginFields(origin: origin, fields: fields)
+        }
+        set {
+            members["fieldsOrigin"] = newValue.map { .string($0.origin) }
+            members["fields"] = newValue.map { given in
+                .array(given.fields.fields.map { .array([.string($0.name), .string($0.value)]) })
+            }
+        }
+    }
+}
+
+extension ResourceMetadata {
+    /// The mode that the resource has for itself, by name; nil where it has the vault's.
+    package var mode: String? {
+        get {
+            guard case .string(let name)? = members["mode"] else { return nil }
+            return name
+        }
+        set { members["mode"] = newValue.map { .string($0) } }
+    }
+}
+
+extension ResourceMetadata {
+    /// The reseal in which the resource got the key in use; 0 for the key that it began with.
+    var resealRun: Int64 {
+        get {
+            guard case .integer(let run)? = members["reseal"] else { return 0 }
+            return run
+        }
+        set { members["reseal"] = .integer(newValue) }
+    }
+}
+
+/// What the vault knows of a representation, sealed in `representation.info`.
+package struct RepresentationInfo: Sendable {
+    /// Counts a resource's representations from 1, in the order they were made.
+    package let sequence: Int64
+    /// Length, type, validators, range support.
+    package var information: ContentInformation
+    /// When it was first fetched, in seconds since 1970.
+    package let retrieved: Int64
+    /// How long it is taken for what its origin has; nil where nobody wrote that down.
+    package var freshness: Freshness?
+    /// All members, those this version does not know included.
+    private var members: JSONObject
+
+    package init(sequence: Int64, information: ContentInformation, retrieved: Int64, freshness: Freshness? = nil) {
+        self.sequence = sequence
+        self.information = information
+        self.retrieved = retrieved
+        self.freshness = freshness
+        members = JSONObject()
+    }
+
+    init?(_ object: JSONObject) {
+        do {
+            sequence = try object.integer("sequence")
+            retrieved = try object.integer("retrieved")
+            let tag = try object.optionalString("etag")
+            information = ContentInformation(
+                length: try object.optionalInteger("length"), type: try object.optionalString("type"),
+                validators: Validators(
+                    entityTag: tag.flatMap { EntityTag($0) }, lastModified: try object.optionalString("lastModified")),
+                supportsRanges: try object.bool("ranges"))
+        } catch {
+            return nil
+        }
+        freshness = Freshness(object)
+        members = object
+    }
+
+    var object: JSONObject {
+        func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
+        var object = members
+        object["sequence"] = .integer(sequence)
+        object["length"] = information.length.map { .integer($0) } ?? .null
+        object["type"] = text(information.type)
+        object["etag"] = text(information.validators.entityTag?.description)
+        object["lastModified"] = text(information.validators.lastModified)
+        object["ranges"] = .bool(information.supportsRanges)
+        object["retrieved"] = .integer(retrieved)
+        freshness?.write(to: &object)
+        return object
+    }
+}
+
+// The freshness of a representation among the members of its info.
+extension Freshness {
+    /// Nil where the members are none: then the vault asks once more, and that is all.
+    init?(_ object: JSONObject) {
+        guard let checked = try? object.integer("checked"), let lifetime = try? object.integer("lifetime"),
+            let isStrict = try? object.bool("strict")
+        else { return nil }
+        self.init(checked: checked, lifetime: lifetime, isStrict: isStrict)
+    }
+
+    func write(to object: inout JSONObject) {
+        object["checked"] = .integer(checked)
+        object["lifetime"] = .integer(lifetime)
+        object["strict"] = .bool(isStrict)
+    }
+}
+
+/// JSON sealed into a column: padded with spaces to a multiple of 256 bytes, so that lengths tell little.
+enum SealedDocument {
+    private static let step = 256
+
+    static func seal(_ object: JSONObject, key: borrowing SecretKey, associatedData: [UInt8]) throws -> [UInt8] {
+        var plaintext = JSONValue.object(object.members).canonical
+        plaintext += Array(repeating: 0x20, count: (step - plaintext.count % step) % step)
+        return try SealedValue.seal(plaintext, key: key, associatedData: associatedData)
+    }
+
+    /// Nil where the tag is wrong or the content is no JSON object.
+    static func open(_ sealed: [UInt8], key: borrowing SecretKey, associatedData: [UInt8]) -> JSONObject? {
+        guard let plaintext = SealedValue.open(sealed, key: key, associatedData: associatedData),
+            let value = try? JSONParser.parse(plaintext)
+        else { return nil }
+        return try? JSONObject(value, name: "")
+    }
+
+    /// `table ‖ 00 ‖ column ‖ 00 ‖ ids`.
+    static func associatedData(_ table: String, _ column: String, _ ids: [UInt8]...) -> [UInt8] {
+        Array(table.utf8) + [0] + Array(column.utf8) + [0] + ids.joined()
+    }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import GRDB
+import VaultCrypto
+import VaultModel
+
+extension VaultIndex {
+    /// Computes every resource id anew under another locator, and seals anew what is bound to the ids; one transaction.
+    ///
+    /// - Parameters:
+    ///   - locator: is in the keyring durably.
+    ///   - cacheKey: what a resource's id is to be the hash of, given what is known of it.
+    ///   - change: what else changes in the settings.
+    /// - Returns: how many resources do not open, and keep the id that they have.
+    /// - Throws: ``VaultError`` with code `integrity` where the settings do not open.
+    func rename(
+        under locator: Int, cacheKey: (ResourceMetadata) -> [UInt8], changing change: (inout VaultSettings) -> Void
+    ) throws -> Int {
+        let unopened = try write { db in
+            var unopened = 0
+            var names: [ResourceID: ResourceID] = [:]
+            // All at once: those that are renamed would come up again.
+            for id in try Data.fetchAll(db, sql: "SELECT id FROM resource").compactMap({ ResourceID($0) }) {
+                names[id] = try rename(id, under: locator, cacheKey, db)
+                if names[id] == nil { unopened += 1 }
+            }
+            var settings = try self.settings(db)
+            change(&settings)
+            settings.resealOrder = settings.resealOrder?.renamed(names)
+            try db.execute(
+                sql: "UPDATE vault SET locator = ?, settings = ?",
+                arguments: [locator, try seal(settings, locator: locator).data])
+            try Self.oweErasure(db)
+            return unopened
+        }
+        use(locator: locator)
+        return unopened
+    }
+
+    /// - Returns: its new id; nil where it does not open.
+    private func rename(
+        _ id: ResourceID, under locator: Int, _ cacheKey: (ResourceMetadata) -> [UInt8], _ db: Database
+    ) throws -> ResourceID? {
+        guard var opened = try opened(id, db) else { return nil }
+        opened.metadata.cacheKey = cacheKey(opened.metadata)
+        guard let newID = keyring.resourceID(cacheKey: opened.metadata.cacheKey, locator: locator) else {
+            throw VaultError(.foreignKeyring, "the keyring lacks the key that is to name this vault's resources")
+        }
+        let metadata = try SealedDocument.seal(
+            opened.metadata.object, key: opened.metadataKey.secret, associatedData: Self.metadataData(newID))
+        // What names the resource follows by the references of the schema.
+        try db.execute(
+            sql: "UPDATE resource SET id = ?, metadata = ? WHERE id = ?",
+            arguments: [newID.data, metadata.data, id.data])
+        for (number, generation, key) in opened.keys {
+            guard let wrapped = try keyring.wrap(key.secret, resource: newID, number: number, generation: generation)
+            else { throw IndexError.damaged }
+            try db.execute(
+                sql: "UPDATE resourceKey SET wrapped = ? WHERE resource = ? AND number = ?",
+                arguments: [wrapped.data, newID.data, number])
+        }
+        let key = opened.metadataKey
+        _ = try sealInfos(of: id, under: key.secret, as: newID, under: key.secret, db)
+        return newID
+    }
+
+    /// What is sealed for a resource under its id: its keys with their number and generation, and its metadata.
+    typealias Opened = (
+        keys: [(Int, Int, SharedKey)], metadataKey: SharedKey, metadata: ResourceMetadata
+    )
+
+    /// Nil where something does not open, or says what cannot be.
+    func opened(_ id: ResourceID, _ db: Database) throws -> Opened? {
+        do {
+            return try IndexError.translating { try openedRows(id, db) }
+        } catch let error as VaultError where error.code == .integrity {
+            return nil
+        }
+    }
+
+    private func openedRows(_ id: ResourceID, _ db: Database) throws -> Opened? {
+        // Called for each resource of a vault: what is compiled once is used again.
+        let resource = try db.cachedStatement(sql: "SELECT key, metadata FROM resource WHERE id = ?")
+        guard let row = try Row.fetchOne(resource, arguments: [id.data]) else { return nil }
+        let current = try row.column("key", in: PlainColumn.numbers)
+        var keys: [(Int, Int, SharedKey)] = []
+        var metadataKey: SharedKey?
+        let resourceKeys = try db.cachedStatement(sql: "SELECT * FROM resourceKey WHERE resource = ?")
+        for keyRow in try Row.fetchAll(resourceKeys, arguments: [id.data]) {
+            let number = try keyRow.column("number", in: PlainColumn.numbers)
+            let generation = try keyRow.column("generation", in: PlainColumn.numbers)
+            let wrapped = Array(try keyRow.column("wrapped") as Data)
+            guard let key = try keyring.unwrap(wrapped, resource: id, number: number, generation: generation) else {
+                return nil
+            }
+            keys.append((number, generation, key))
+            if number == current { metadataKey = SharedKey(try KeyDerivation.key(from: key.secret, .metadata)) }
+        }
+        guard let metadataKey,
+            let object = SealedDocument.open(
+                Array(try row.column("metadata") as Data), key: metadataKey.secret,
+                associatedData: Self.metadataData(id)),
+            let metadata = ResourceMetadata(object)
+        else { return nil }
+        return (keys, metadataKey, metadata)
+    }
+}
+
+extension VaultStore {
+    /// Gives the vault a fresh locator: every resource id is computed anew. What was broken off is finished.
+    ///
+    /// The keyring has the new locator before the index names it, and drops the old one when nothing of the index stands
+    /// under it any more. Nobody may hold a ``StoredResource`` meanwhile.
+    ///
+    /// - Parameter principals: those that have another name under the new locator, given the old and the new one.
+    /// - Returns: how many resources do not open, and keep the id that they have.
+    package func changeLocator(
+        noting log: AuditLog, principals: (_ old: Int, _ new: Int) throws -> [[UInt8]: [UInt8]]
+    ) throws -> Int {
+        var unopened = 0
+        if keyring.locators == [index.locator] { _ = try changeKeyring(at: log.place) { try $0.addLocator() } }
+        let (old, new) = (index.locator, keyring.newestLocator)
+        if new != old {
+            let renamed = try principals(old, new)
+            noteChange()
+            unopened = try withDiskRoom {
+                try index.rename(
+                    under: new, cacheKey: { Self.renamed($0.cacheKey, renamed) },
+                    changing: { $0.rename(principals: renamed) })
+            }
+        }
+        try eraseKeyCopies(after: "every resource has another id, but the old ones")
+        let hasPrincipals = try !index.settings().principals.isEmpty
+        try log.change(.changeLocator, outcome: unopened == 0 ? .done : .partly) { edit in
+            edit.dropLocators(except: new)
+            // An address that carries a principal would name a resource that nobody has stored.
+            if hasPrincipals { edit.document.tokenEpoch += 1 }
+        }
+        return unopened
+    }
+
+    /// A cache key whose principal has another name. A name holds no zero byte.
+    private static func renamed(_ cacheKey: [UInt8], _ principals: [[UInt8]: [UInt8]]) -> [UInt8] {
+        guard let end = cacheKey.firstIndex(of: 0),
+            let principal = principals[Array(cacheKey[(end + 1)...])]
+        else { return cacheKey }
+        return cacheKey[...end] + principal
+    }
+}

@@ -1,0 +1,170 @@
+import Foundation
+import GRDB
+package import VaultModel
+
+// What a check of the whole vault reads, a page at a time: no transaction outlives one.
+extension VaultIndex {
+    /// Ids of resources in their order, after the one named.
+    package func resourceIDs(after: ResourceID?, limit: Int) throws -> [ResourceID] {
+        try read { db in
+            try Data.fetchAll(
+                db, sql: "SELECT id FROM resource WHERE id > ? ORDER BY id LIMIT ?",
+                arguments: [after?.data ?? Data(), limit]
+            ).compactMap { ResourceID($0) }
+        }
+    }
+
+    /// The representations of a resource, whichever of them serves.
+    package func representations(of resource: ResourceID) throws -> [RepresentationID] {
+        try read { db in
+            try Data.fetchAll(
+                db, sql: "SELECT id FROM representation WHERE resource = ? ORDER BY id", arguments: [resource.data]
+            ).compactMap { RepresentationID($0) }
+        }
+    }
+
+    /// The resource that a representation is one of; nil where the index has no such representation.
+    package func resource(of representation: RepresentationID) throws -> ResourceID? {
+        try read { db in
+            try Data.fetchOne(
+                db, sql: "SELECT resource FROM representation WHERE id = ?", arguments: [representation.data]
+            ).flatMap { ResourceID($0) }
+        }
+    }
+
+    /// The segments of a representation in the order of their first bytes, after a place.
+    package func segments(
+        of representation: RepresentationID, after place: StoredSegment.Place?, limit: Int
+    ) throws -> [StoredSegment] {
+        try read { db in
+            let (first, arguments): (String, StatementArguments) =
+                place.map { ("AND (start, id) > (?, ?)", [representation.data, $0.start, $0.id, limit]) }
+                ?? ("", [representation.data, limit])
+            let rows = try Row.fetchAll(
+                db, sql: "SELECT * FROM segment WHERE representation = ? \(first) ORDER BY start, id LIMIT ?",
+                arguments: arguments)
+            let badBlocks = try db.cachedStatement(sql: "SELECT block FROM badBlock WHERE segment = ?")
+            return try rows.compactMap { row in
+                guard let id = SegmentID(try row.column("id")) else { return nil }
+                let bad = try Int.fetchAll(badBlocks, arguments: [id.data])
+                return Self.stored(row, id, badBlocks: Set(bad))
+            }
+        }
+    }
+
+    private static func stored(_ row: Row, _ id: SegmentID, badBlocks: Set<Int>) -> StoredSegment {
+        let isOpen = (try? row.column("state") as String) == "open"
+        var description = segment(row)
+        // A segment without a byte is only beginning.
+        if !isOpen, description?.length == 0 { description = nil }
+        let range = description?.range ?? Self.range(row).flatMap { $0.isEmpty ? nil : $0 }
+        return StoredSegment(
+            id: id, description: description, isOpen: isOpen, badBlocks: badBlocks, range: range,
+            place: StoredSegment.Place(start: row["start"], id: row["id"]))
+    }
+
+    /// Whether a segment still has its row: one that an owner took away meanwhile is no damage.
+    package func hasSegment(_ id: SegmentID) throws -> Bool {
+        try read { db in
+            try Bool.fetchOne(db, sql: "SELECT 1 FROM segment WHERE id = ?", arguments: [id.data]) ?? false
+        }
+    }
+
+    /// Segments whose representation, or its resource, has no row: nothing can open them.
+    package func strandedSegments(after: SegmentID?, limit: Int) throws -> [SegmentID] {
+        try read { db in
+            try Data.fetchAll(
+                db,
+                sql: """
+                    SELECT segment.id FROM segment
+                    LEFT JOIN representation ON representation.id = segment.representation
+                    LEFT JOIN resource ON resource.id = representation.resource
+                    WHERE resource.id IS NULL AND segment.id > ? ORDER BY segment.id LIMIT ?
+                    """, arguments: [after?.data ?? Data(), limit]
+            ).compactMap { SegmentID($0) }
+        }
+    }
+
+    /// Those of the ids that no row names, be it as a segment or as one that is to be removed.
+    package func unnamed(_ ids: [SegmentID]) throws -> [SegmentID] {
+        try read { db in
+            let statement = try db.cachedStatement(
+                sql:
+                    "SELECT EXISTS (SELECT 1 FROM segment WHERE id = ?) OR EXISTS (SELECT 1 FROM doomed WHERE segment = ?)"
+            )
+            return try ids.filter { try Bool.fetchOne(statement, arguments: [$0.data, $0.data]) != true }
+        }
+    }
+
+    /// Whether no good byte of a segment is held in another.
+    package func isGap(_ segment: SegmentDescription) throws -> Bool {
+        try read { db in
+            do {
+                try self.requireNoOverlap(segment, db)
+                return true
+            } catch let error as VaultError where error.code == .integrity {
+                return false
+            }
+        }
+    }
+
+    /// Adds the row of a segment whose file is whole and durable, in place of the one it had.
+    ///
+    /// - Returns: false where its good bytes are another segment's, or it is to be removed: nothing is changed.
+    package func adopt(_ segment: SegmentDescription, badBlocks: Set<Int> = [], now: Int64) throws -> Bool {
+        do {
+            try write { db in
+                let isDoomed = try Bool.fetchOne(
+                    db, sql: "SELECT 1 FROM doomed WHERE segment = ?", arguments: [segment.id.data])
+                guard isDoomed != true else { throw IndexError.damaged }
+                try self.requireNoOverlap(segment, badBlocks: badBlocks, db)
+                try db.execute(sql: "DELETE FROM segment WHERE id = ?", arguments: [segment.id.data])
+                try db.execute(
+                    sql: "INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, 'closed', ?)",
+                    arguments: [
+                        segment.id.data, segment.representation.data, segment.keyNumber, segment.blockSize,
+                        segment.start, segment.length, PlainColumn.hour(of: now),
+                    ])
+                for block in badBlocks {
+                    try db.execute(sql: "INSERT INTO badBlock VALUES (?, ?)", arguments: [segment.id.data, block])
+                }
+            }
+            return true
+        } catch let error as VaultError where error.code == .integrity {
+            return false
+        }
+    }
+}
+
+/// A row of the index that names a segment, as it stands: what it says need not be possible.
+package struct StoredSegment: Sendable {
+    package let id: SegmentID
+    /// What the row says; nil where its numbers cannot be those of a segment.
+    package let description: SegmentDescription?
+    /// Whether it was still being written when the row was read.
+    package let isOpen: Bool
+    /// Blocks that failed their tag before.
+    package let badBlocks: Set<Int>
+    /// The bytes that it names; nil where that, too, is impossible.
+    package let range: ByteRange?
+
+    /// Where a walk through the segments of a representation goes on.
+    package struct Place: Sendable {
+        let start: DatabaseValue
+        let id: DatabaseValue
+    }
+
+    package let place: Place
+}
+
+/// A file that its own header describes, and whose commitment has opened.
+package struct ClaimedSegment: Sendable {
+    package let segment: SegmentDescription
+    /// The resource that it belongs to.
+    package let resource: ResourceID
+    package let reader: SegmentReader
+    package let fileSize: Int64
+
+    /// Whether the file ends with its last block.
+    package var fits: Bool { segment.length > 0 && segment.fileSize == fileSize }
+}

@@ -1,0 +1,211 @@
+import VaultCrypto
+package import VaultModel
+
+// Counting, backing up, and finishing what an owner before this one left.
+extension VaultStore {
+    /// Counts bytes that an origin sent; they are committed with the next change.
+    package func countFetched(_ bytes: Int64) {
+        counters.withLock { $0.fetched += bytes }
+    }
+
+    /// Bytes that origins have sent since the vault was made, those not yet committed included.
+    package func bytesFetched() throws -> Int64 {
+        let committed = try index.settings().bytesFetched
+        return isOwner ? counters.withLock { $0.fetched } : committed
+    }
+
+    /// Lets a commit take the count along.
+    func countingFetched(_ commit: (Int64) throws -> Void) throws {
+        let total = counters.withLock { $0.fetched }
+        try commit(total)
+        counters.withLock { counters in
+            guard total > counters.committed else { return }
+            counters.committed = total
+            // The count rests in a row that the backup holds too.
+            counters.changesSinceBackup += 1
+        }
+    }
+
+    /// Commits a count that no segment took along.
+    package func flushCounters() throws {
+        let isDue = counters.withLock { $0.fetched > $0.committed }
+        if isDue { try countingFetched { try index.countFetched($0) } }
+    }
+
+    /// Notes that resources were read in this hour.
+    package func touch(_ ids: [ResourceID]) throws {
+        if isOwner, !ids.isEmpty { try index.touch(ids, now: now()) }
+    }
+
+    package func noteChange() { counters.withLock { $0.changesSinceBackup += 1 } }
+
+    /// Backs the catalog up where it is 10 minutes or 1 000 changes behind.
+    package func backUpCatalogIfDue(now: ContinuousClock.Instant = .now) throws {
+        let isDue = counters.withLock { counters in
+            counters.changesSinceBackup >= 1000
+                || (counters.changesSinceBackup > 0 && now - counters.lastBackup >= .seconds(600))
+        }
+        if isDue { try backUpCatalog(now: now) }
+    }
+
+    /// Writes `catalog.backup` anew.
+    package func backUpCatalog(now: ContinuousClock.Instant = .now) throws {
+        // One at a time: two would take the half-written file from under each other.
+        try backup.withLock { _ in
+            let changes = counters.withLock { $0.changesSinceBackup }
+            try CatalogBackup.write(index, vault: folder, fileSystem: fileSystem)
+            counters.withLock { counters in
+                counters.changesSinceBackup -= changes
+                counters.lastBackup = now
+            }
+        }
+    }
+
+    /// Removes the files of condemned segments, and then their names from the list. What cannot be removed stays on it
+    /// for the next time: it is no reason to refuse a vault or to stop playing.
+    func finishDoomed() throws {
+        var last: SegmentID?
+        var unlisted: [SegmentID] = []
+        // Through the list once: what stays on it is met once.
+        while true {
+            let doomed = try index.doomedSegments(after: last, limit: 256)
+            guard let end = doomed.last else { break }
+            last = end
+            unlisted += try removeFiles(of: doomed).unlisted
+        }
+        // Where the index took no write there may be room by now.
+        if !unlisted.isEmpty { try? index.forgetDoomed(unlisted) }
+    }
+
+    /// Removes the files of condemned segments, and then their names from the list.
+    ///
+    /// - Returns: those that are gone for good though the list still names them, and the bytes of the files that are not in
+    ///   their folder any more.
+    @discardableResult
+    func removeFiles(of condemned: [SegmentID]) throws -> (unlisted: [SegmentID], bytes: Int64) {
+        var bytes: Int64 = 0
+        let removed = removal.withLock { _ in
+            condemned.filter { id in
+                // Asked just before: what is not there any more counts no longer.
+                let size = diskSize(of: id)
+                guard (try? segments.remove(id)) != nil else { return false }
+                bytes += room.remove(id, size: size)
+                return true
+            }
+        }
+        let gone = removed.filter { id in (try? segments.synchronizeName(of: id)) != nil }
+        guard !gone.isEmpty else { return ([], bytes) }
+        do {
+            try index.forgetDoomed(gone)
+            return ([], bytes)
+        } catch {
+            // A full disk may refuse this, and they are forgotten the next time.
+            return (gone, bytes)
+        }
+    }
+
+    // MARK: What was left undone
+
+    /// Does what an owner before this one left undone, as far as the disk takes it: what is held plays all the same, and the
+    /// next owner finds the rest as this one did.
+    func recover(afterKill wasKilled: Bool) throws {
+        let steps: [() throws -> Void] = [
+            index.catchUp, { try self.index.addLaterTables(afterKill: wasKilled) }, index.dropFilling, finishDoomed,
+            recoverOpenSegments,
+        ]
+        for step in steps {
+            do {
+                try reserve.givenUp(for: step)
+            } catch let error as VaultError where error.code == .diskFull {
+                continue
+            }
+        }
+    }
+
+    /// Does what was owed while the disk was full, as far as it takes it by now. Once in a minute.
+    package func payDebts() {
+        reserve.keep()
+        for id in counters.withLock({ $0.abandoned }) { try? abandon(id) }
+        try? finishDoomed()
+        try? eraseTraces(patience: .seconds(1))
+    }
+
+    /// Makes the file that is given up where the disk has no room, if there is room for it.
+    package func keepReserve() { if isOwner { reserve.keep() } }
+
+    /// Closes the segments that the last owner left open, at the last block that opens. One that cannot be recovered
+    /// is no reason to refuse the vault.
+    func recoverOpenSegments() throws {
+        for (segment, resource) in try index.openSegments() {
+            // Where the resource does not open nothing is known about the bytes, and nothing is condemned.
+            guard let key = (try? index.resource(resource))?.keys[segment.keyNumber] else { continue }
+            do {
+                switch try SegmentRecovery.recover(segment, resourceKey: key.secret, in: segments) {
+                case .recovered(let recovered): try closeRecovered(recovered)
+                case .lost: try abandonLost(segment.id)
+                case .unreadable: break
+                }
+            } catch let error as VaultError where error.code == .diskFull {
+                // It stays open, as far as it was committed, for the next owner: a full disk can still be read.
+                continue
+            }
+        }
+    }
+
+    func closeRecovered(_ segment: SegmentDescription) throws {
+        do {
+            try reserve.givenUp { try index.commit(segment, closed: true, fetched: 0) }
+        } catch let error as VaultError where error.code == .integrity {
+            // Another segment holds these bytes by now.
+            try abandonLost(segment.id)
+        }
+    }
+
+    private func abandonLost(_ id: SegmentID) throws {
+        try reserve.givenUp { _ = try index.drop(id, doomed: true) }
+        try removeFiles(of: [id])
+    }
+}
+
+// What is written down of a resource beside its bytes.
+extension VaultStore {
+    /// Writes down that the serving representation was found to be current.
+    package func confirm(_ freshness: Freshness, of resource: inout StoredResource) throws {
+        guard var serving = resource.serving else { return }
+        serving.info.freshness = freshness
+        noteChange()
+        try withDiskRoom { try index.update(serving.info, of: serving.id, resource: resource) }
+        resource.serving = serving
+    }
+
+    /// Gives a resource a mode of its own, or takes it back.
+    package func setMode(_ mode: String?, of resource: inout StoredResource) throws {
+        var metadata = resource.metadata
+        metadata.mode = mode
+        noteChange()
+        try withDiskRoom { try index.write(metadata, of: resource) }
+        changes.note(resource.id)
+        resource.metadata = metadata
+    }
+}
+
+extension VaultStore {
+    /// Writes down by which URL, and with which fields, a resource was last fetched.
+    package func renew(_ resource: inout StoredResource, url: String, fields: OriginFields?, isDerived: Bool = false) throws {
+        var metadata = resource.metadata
+        metadata.url = url
+        metadata.fields = fields
+        metadata.isDerived = isDerived
+        try index.write(metadata, of: resource)
+        noteChange()
+        resource.metadata = metadata
+    }
+}
+
+extension VaultStore {
+    /// Changes the vault's settings.
+    package func changeSettings(_ change: (inout VaultSettings) throws -> Void) throws {
+        try withDiskRoom(orReserve: true) { try index.changeSettings(change) }
+        noteChange()
+    }
+}
