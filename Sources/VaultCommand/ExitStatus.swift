@@ -32,7 +32,7 @@ struct ExitStatus: Hashable, Sendable {
             case .invalidURL, .invalidArgument, .unsatisfiableRange: .usage
             case .wrongKey, .damagedKeyring, .tamperedKeyring, .foreignKeyring, .olderKeyring, .looseKeyFile: .key
             case .integrity: .integrity
-            case .unreachable, .refused, .lied, .changed: .origin
+            case .unreachable, .refused, .invalidResponse, .changed: .origin
             case .notHeld: .notHeld
             default: .failed
             }

@@ -18,7 +18,7 @@ package final class SegmentKey: Sendable {
     }
 
     /// What a file's header says about the file.
-    package enum HeaderVerdict: Sendable {
+    package enum HeaderDecision: Sendable {
         /// It is the segment that the row describes, under this key.
         case genuine
         /// It is damaged, or another segment's.
@@ -28,7 +28,7 @@ package final class SegmentKey: Sendable {
     }
 
     /// Judges the first 88 bytes of a file against what the row says.
-    package func judge(_ fileHeader: [UInt8]) -> HeaderVerdict {
+    package func judge(_ fileHeader: [UInt8]) -> HeaderDecision {
         if fileHeader == header { return .genuine }
         guard fileHeader.count == header.count else { return .foreign }
         return fileHeader.prefix(SegmentHeader.boundByteCount) == header.prefix(SegmentHeader.boundByteCount)

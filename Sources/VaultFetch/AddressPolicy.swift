@@ -28,10 +28,10 @@ struct AddressPolicy: Sendable {
     }
 
     static let isPrivate = OriginFailure(
-        .lied, "it leads to a private address, and the setting allow-host does not name its host")
-    static let isOwn = OriginFailure(.lied, "it leads back to this service")
+        .invalidResponse, "it leads to a private address, and the setting allow-host does not name its host")
+    static let isOwn = OriginFailure(.invalidResponse, "it leads back to this service")
     /// Of an address that is none of IP.
-    static let isStrange = OriginFailure(.lied, "it leads to an address that is none of the Internet's")
+    static let isStrange = OriginFailure(.invalidResponse, "it leads to an address that is none of the Internet's")
 }
 
 /// Asks the address policy about every connection of a hop: about a new one before it is made, and, as libcurl makes none

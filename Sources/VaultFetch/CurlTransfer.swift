@@ -92,7 +92,7 @@ final class CurlTransfer {
         if addresses.isDirty, !hop.isOnFreshConnection { return .again }
         let failure = failure(of: result)
         // What was not asked for may have come just behind the request: what is no head is not held against the answer.
-        if failure?.kind == .lied, addresses.isReused, !hasReadHead { return .again }
+        if failure?.kind == .invalidResponse, addresses.isReused, !hasReadHead { return .again }
         return .over(failure)
     }
 
@@ -105,7 +105,7 @@ final class CurlTransfer {
             }
             return CurlFailure.failure(result, headArrived: hasHead, isRefused: handle.wasRefused)
         }
-        return hasHead ? nil : OriginFailure(.lied, "the answer has no head")
+        return hasHead ? nil : OriginFailure(.invalidResponse, "the answer has no head")
     }
 
     // MARK: Setting up
@@ -193,7 +193,7 @@ final class CurlTransfer {
             return dropped <= Self.mostDropped ? body.count : 0
         }
         guard hasHead else {
-            failure = OriginFailure(.lied, "the answer has no head")
+            failure = OriginFailure(.invalidResponse, "the answer has no head")
             return 0
         }
         switch transfer.receive(body) {
@@ -233,9 +233,9 @@ enum CurlFailure {
         case CURLE_PARTIAL_FILE: OriginFailure(.interrupted, "cut short")
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR: OriginFailure(.interrupted, "connection lost")
         case CURLE_HTTP2, CURLE_HTTP2_STREAM: OriginFailure(.interrupted, "HTTP/2 stream broken off")
-        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL: OriginFailure(.lied, "the answer is not HTTP")
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL: OriginFailure(.invalidResponse, "the answer is not HTTP")
         // libcurl reports a head line over 100 KiB as if its own memory had run out.
-        case CURLE_OUT_OF_MEMORY where !headArrived: OriginFailure(.lied, "the head is too large to be read")
+        case CURLE_OUT_OF_MEMORY where !headArrived: OriginFailure(.invalidResponse, "the head is too large to be read")
         default:
             OriginFailure(headArrived ? .interrupted : .unreachable, "the transfer failed (libcurl \(code.rawValue))")
         }

@@ -21,7 +21,7 @@ struct HeadParser {
     mutating func read(_ line: some Collection<UInt8>) throws(OriginFailure) -> OriginHead? {
         guard !isComplete else { return nil }
         bytesRead += line.count
-        guard bytesRead <= Self.mostBytes else { throw OriginFailure(.lied, "the head is larger than 64 KiB") }
+        guard bytesRead <= Self.mostBytes else { throw OriginFailure(.invalidResponse, "the head is larger than 64 KiB") }
         let text = Self.text(line)
         guard let status else {
             self.status = try Self.status(text)
@@ -29,7 +29,7 @@ struct HeadParser {
         }
         guard text.isEmpty else {
             add(text)
-            guard fields.count <= Self.mostFields else { throw OriginFailure(.lied, "the head has over 200 fields") }
+            guard fields.count <= Self.mostFields else { throw OriginFailure(.invalidResponse, "the head has over 200 fields") }
             return nil
         }
         defer {
@@ -63,7 +63,7 @@ struct HeadParser {
         let words = line.split(separator: " ", maxSplits: 2)
         guard words.count >= 2, words[0].hasPrefix("HTTP/"), words[1].utf8.count == 3,
             let status = DecimalNumber.exact(words[1])
-        else { throw OriginFailure(.lied, "the answer does not begin with an HTTP status") }
+        else { throw OriginFailure(.invalidResponse, "the answer does not begin with an HTTP status") }
         return Int(status)
     }
 

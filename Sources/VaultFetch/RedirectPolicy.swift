@@ -14,17 +14,17 @@ enum RedirectPolicy {
     static let mostHops = 10
 
     /// - Parameter hops: the redirects followed before.
-    /// - Throws: ``OriginFailure`` of kind `lied` where the redirect leads nowhere that may be followed.
+    /// - Throws: ``OriginFailure`` of kind `invalidResponse` where the redirect leads nowhere that may be followed.
     static func decide(on head: OriginHead, from url: MediaURL, hops: Int) throws(OriginFailure) -> Decision {
         guard [301, 302, 303, 307, 308].contains(head.status), let location = head.fields["Location"] else {
             return .deliver
         }
-        guard hops < mostHops else { throw OriginFailure(.lied, "more than \(mostHops) redirects") }
+        guard hops < mostHops else { throw OriginFailure(.invalidResponse, "more than \(mostHops) redirects") }
         guard let target = try? URLReference.resolve(location, at: url) else {
-            throw OriginFailure(.lied, "a redirect to what is no http or https URL")
+            throw OriginFailure(.invalidResponse, "a redirect to what is no http or https URL")
         }
         guard url.scheme != "https" || target.scheme == "https" else {
-            throw OriginFailure(.lied, "a redirect from https to http")
+            throw OriginFailure(.invalidResponse, "a redirect from https to http")
         }
         return .follow(target)
     }

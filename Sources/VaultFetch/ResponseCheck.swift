@@ -4,17 +4,17 @@ package import VaultModel
 package enum ResponseCheck {
     /// What the answer carries and which representation it belongs to.
     ///
-    /// - Throws: ``OriginFailure`` of kind `lied` where the answer cannot be one to what was asked, `refused` where it
+    /// - Throws: ``OriginFailure`` of kind `invalidResponse` where the answer cannot be one to what was asked, `refused` where it
     ///   is an error status.
     package static func judge(
         _ head: OriginHead, asked: OriginRequest, known: KnownRepresentation? = nil
-    ) throws(OriginFailure) -> ResponseVerdict {
+    ) throws(OriginFailure) -> ResponseDecision {
         let content = try content(of: head, asked: asked)
         guard content.length ?? 0 <= ContentInformation.mostBytes else {
-            throw lied("the length it claims is more than any medium has")
+            throw invalidResponse("the length it claims is more than any medium has")
         }
         if case .unsatisfiable(nil) = content, let first = asked.first, first < known?.length ?? 0 {
-            throw lied("a range is refused though it lies within the length")
+            throw invalidResponse("a range is refused though it lies within the length")
         }
         guard let known, !belongs(content, of: head, to: known, asked: asked) else { return .current(content) }
         return .changed(content)
@@ -50,46 +50,46 @@ package enum ResponseCheck {
         case 400...599:
             let retryAfter = RetryAfter.seconds(in: head.fields)
             throw OriginFailure(.refused(status: head.status, retryAfter: retryAfter), "the answer was \(head.status)")
-        default: throw lied("status \(head.status) answers no request for bytes")
+        default: throw invalidResponse("status \(head.status) answers no request for bytes")
         }
     }
 
     private static func whole(_ head: OriginHead, asked: OriginRequest) throws(OriginFailure) -> ResponseContent {
-        guard isIdentity(head) else { throw lied("the content is encoded though identity was asked for") }
+        guard isIdentity(head) else { throw invalidResponse("the content is encoded though identity was asked for") }
         let length = try contentLength(head)
         if asked.method == .get, let label = head.fields["Content-Range"].flatMap({ ContentRange($0) }) {
             guard case .bytes(let range, let total) = label, range.lowerBound == 0, total ?? length == range.upperBound
-            else { throw lied("a part is sent as if it were the whole") }
+            else { throw invalidResponse("a part is sent as if it were the whole") }
         }
         return .whole(length: length)
     }
 
     private static func part(_ head: OriginHead, asked: OriginRequest) throws(OriginFailure) -> ResponseContent {
-        guard let first = asked.first else { throw lied("a part is sent though the whole was asked for") }
-        guard isIdentity(head) else { throw lied("a part is sent of encoded content") }
+        guard let first = asked.first else { throw invalidResponse("a part is sent though the whole was asked for") }
+        guard isIdentity(head) else { throw invalidResponse("a part is sent of encoded content") }
         guard head.fields["Content-Type"].map(mediaType) != "multipart/byteranges" else {
-            throw lied("several parts are sent though one was asked for")
+            throw invalidResponse("several parts are sent though one was asked for")
         }
         let labels = head.fields.values("Content-Range")
         guard labels.count == 1, case .bytes(let range, let total) = ContentRange(labels[0]) else {
-            throw lied("a part is sent without one valid Content-Range")
+            throw invalidResponse("a part is sent without one valid Content-Range")
         }
         guard range.lowerBound == first, range.upperBound <= asked.end ?? .max else {
-            throw lied("another part is sent than was asked for")
+            throw invalidResponse("another part is sent than was asked for")
         }
         if let length = try contentLength(head), length != range.length {
-            throw lied("Content-Length and Content-Range contradict each other")
+            throw invalidResponse("Content-Length and Content-Range contradict each other")
         }
         return .partial(range, total: total)
     }
 
     private static func unsatisfiable(_ head: OriginHead, asked: OriginRequest) throws(OriginFailure) -> ResponseContent
     {
-        guard let first = asked.first else { throw lied("a range is refused though none was asked for") }
+        guard let first = asked.first else { throw invalidResponse("a range is refused though none was asked for") }
         guard case .unsatisfied(let total) = head.fields["Content-Range"].flatMap({ ContentRange($0) }) else {
             return .unsatisfiable(total: nil)
         }
-        guard first >= total else { throw lied("a range is refused though it lies within the length") }
+        guard first >= total else { throw invalidResponse("a range is refused though it lies within the length") }
         return .unsatisfiable(total: total)
     }
 
@@ -118,7 +118,7 @@ package enum ResponseCheck {
         let texts = Set(members(of: "Content-Length", in: head))
         guard let text = texts.first else { return nil }
         guard texts.count == 1, let length = DecimalNumber.exact(text) else {
-            throw lied("Content-Length is not one number")
+            throw invalidResponse("Content-Length is not one number")
         }
         return length
     }
@@ -150,7 +150,7 @@ package enum ResponseCheck {
         contentType.prefix { $0 != ";" }.trimmingBlanks().lowercased()
     }
 
-    private static func lied(_ reason: String) -> OriginFailure { OriginFailure(.lied, reason) }
+    private static func invalidResponse(_ reason: String) -> OriginFailure { OriginFailure(.invalidResponse, reason) }
 }
 
 /// What an answer that may be used carries.
@@ -171,7 +171,7 @@ package enum ResponseContent: Hashable, Sendable {
 }
 
 /// Which representation an answer belongs to, and what it carries.
-package enum ResponseVerdict: Hashable, Sendable {
+package enum ResponseDecision: Hashable, Sendable {
     /// The known representation; any, where none was known.
     case current(ResponseContent)
     /// Another one than is known: its bytes may be used, but never beside those of the known one.
@@ -202,7 +202,7 @@ package struct KnownRepresentation: Hashable, Sendable {
 package enum ValidationCheck {
     /// Whether it is: a 304 says so, and so does any answer whose validators and length agree.
     ///
-    /// - Throws: ``OriginFailure`` as ``ResponseCheck``, and of kind `lied` for a 304 that nothing was asked by.
+    /// - Throws: ``OriginFailure`` as ``ResponseCheck``, and of kind `invalidResponse` for a 304 that nothing was asked by.
     package static func isSame(
         _ head: OriginHead, asked: OriginRequest, known: KnownRepresentation
     ) throws(OriginFailure) -> Bool {
@@ -211,7 +211,7 @@ package enum ValidationCheck {
             return false
         }
         guard let validators = asked.ifChangedFrom, validators != Validators() else {
-            throw OriginFailure(.lied, "the answer was 304 though nothing was asked by it")
+            throw OriginFailure(.invalidResponse, "the answer was 304 though nothing was asked by it")
         }
         // One that names another tag speaks of another representation (RFC 9111 §4.3.4).
         guard let mine = validators.entityTag, let theirs = head.validators.entityTag else { return true }

@@ -96,7 +96,7 @@ struct TransferState<Waiter> {
         switch end {
         case nil: return .wait
         case .failed(let failure): return .failed(failure)
-        case .proper, .cancelled: return .failed(OriginFailure(.lied, "the answer has no head"))
+        case .proper, .cancelled: return .failed(OriginFailure(.invalidResponse, "the answer has no head"))
         }
     }
 

@@ -121,7 +121,7 @@ public struct OriginFailure: Error, Hashable, Sendable, CustomStringConvertible 
         /// The answer broke off: reset, cut short, or silent for too long. Going on from the next byte may help.
         case interrupted
         /// The answer is not one HTTP allows, or not one to what was asked. Asking again does not help.
-        case lied
+        case invalidResponse
         /// The answer is an error status.
         case refused(status: Int, retryAfter: Int?)
     }

@@ -2,7 +2,7 @@
 ///
 /// Three limits in two units: ``maxSize`` and ``minFree`` are bytes, ``maxAge`` is seconds. 0 is no limit. Nothing said
 /// is none either, but for ``minFree``: then a part of the disk is left free, see ``standardFree(ofDisk:)``.
-public struct RoomLimits: Hashable, Sendable {
+public struct StorageLimits: Hashable, Sendable {
     /// The most bytes of sealed segment files; the index comes on top.
     public var maxSize: Int64?
     /// How many seconds after it was last read a title that was merely played goes, to the hour.
@@ -35,8 +35,8 @@ public struct RoomLimits: Hashable, Sendable {
     package var free: Int64 { max(0, minFree ?? 0) }
 
     /// These limits where they say something, else the others: 0 says that there is none.
-    package func over(_ others: RoomLimits) -> RoomLimits {
-        RoomLimits(
+    package func over(_ others: StorageLimits) -> StorageLimits {
+        StorageLimits(
             maxSize: maxSize ?? others.maxSize, maxAge: maxAge ?? others.maxAge,
             minFree: minFree ?? others.minFree, evictsDownloads: evictsDownloads ?? others.evictsDownloads)
     }

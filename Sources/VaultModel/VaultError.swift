@@ -9,7 +9,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
             case noVault, owned, storage, diskFull, noRoom
             case wrongKey, damagedKeyring, tamperedKeyring, foreignKeyring, olderKeyring, looseKeyFile
             case integrity
-            case unreachable, refused, lied, changed
+            case unreachable, refused, invalidResponse, changed
             case notHeld, unsatisfiableRange
             case closed, removed
             case busy, inUse
@@ -58,7 +58,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The origin answered with an error status.
         public static let refused = Code(name: .refused)
         /// The origin's answer cannot be right: it is not used.
-        public static let lied = Code(name: .lied)
+        public static let invalidResponse = Code(name: .invalidResponse)
         /// The content changed at the origin while it was read: open it again.
         public static let changed = Code(name: .changed)
         /// The bytes are not held and may not, or cannot, be fetched.

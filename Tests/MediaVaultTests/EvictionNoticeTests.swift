@@ -10,16 +10,16 @@ struct EvictionNoticeTests {
     @Test("Those that follow one another closely are told once, when none has come for five seconds")
     func run() {
         var notice = EvictionNotice()
-        var gone = EvictionTally()
+        var gone = EvictionCounters()
         #expect(notice.look(gone, now: start) == nil)
         for second in 1...4 {
-            gone += EvictionTally(segments: 1, bytes: 10)
+            gone += EvictionCounters(segments: 1, bytes: 10)
             #expect(notice.look(gone, now: start + .seconds(second)) == nil)
         }
         #expect(notice.look(gone, now: start + .seconds(8)) == nil)
         #expect(notice.look(gone, now: start + .seconds(9)) == .evicted(titles: 0, segments: 4, bytes: 40))
         #expect(notice.look(gone, now: start + .seconds(90)) == nil)
-        gone += EvictionTally(resources: 1, segments: 2, bytes: 5)
+        gone += EvictionCounters(resources: 1, segments: 2, bytes: 5)
         #expect(notice.end(gone) == .evicted(titles: 1, segments: 2, bytes: 5))
         #expect(notice.end(gone) == nil && notice.look(gone, now: start + .seconds(99)) == nil)
     }
@@ -27,10 +27,10 @@ struct EvictionNoticeTests {
     @Test("A run that has no pause is told once a minute, and nothing is told twice")
     func long() {
         var notice = EvictionNotice()
-        var gone = EvictionTally()
+        var gone = EvictionCounters()
         var told: [Int: StoreEvent] = [:]
         for second in 0..<130 {
-            gone += EvictionTally(segments: 1, bytes: 1)
+            gone += EvictionCounters(segments: 1, bytes: 1)
             told[second] = notice.look(gone, now: start + .seconds(second))
         }
         let event = StoreEvent.evicted(titles: 0, segments: 61, bytes: 61)

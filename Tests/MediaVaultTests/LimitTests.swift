@@ -27,7 +27,7 @@ struct LimitTests {
     func unreachable() async throws {
         let fixture = try await RoomFixture()
         var vault = try await Self.filled(fixture)
-        let asked = RoomLimits(maxSize: 5)
+        let asked = StorageLimits(maxSize: 5)
         for isRehearsal in [false, true] {
             let refusal = await #expect(throws: VaultError.self) {
                 try await vault.prune(asked, isRehearsal: isRehearsal)
@@ -36,7 +36,7 @@ struct LimitTests {
         }
         let refusal = await #expect(throws: VaultError.self) { try await vault.setLimits(asked) }
         #expect(refusal?.code == .invalidArgument && refusal?.message.contains("fetched by name") == true)
-        #expect(try await vault.limits() == RoomLimits())
+        #expect(try await vault.limits() == StorageLimits())
         try await Self.expectWhole(fixture, vault)
         await vault.close()
         let atOpening = await #expect(throws: VaultError.self) { try await fixture.open(asked) }
@@ -51,12 +51,12 @@ struct LimitTests {
         let fixture = try await RoomFixture()
         var vault = try await Self.filled(fixture)
         let used = try await vault.status().used
-        try await vault.setLimits(RoomLimits(maxSize: used))
+        try await vault.setLimits(StorageLimits(maxSize: used))
         for film in UInt64(3)...5 { try await fixture.play(vault, film, Self.length) }
         #expect(try await fixture.held(vault, 1, Self.length) == Self.length)
         #expect(try await fixture.held(vault, 5, Self.length) == Self.length)
         #expect(try await vault.prune().bytes == 0, "the limits in force are kept to")
-        try await vault.setLimits(RoomLimits(maxSize: 5, evictsDownloads: true))
+        try await vault.setLimits(StorageLimits(maxSize: 5, evictsDownloads: true))
         #expect(try await fixture.held(vault, 1, Self.length) == 0)
         #expect(try await vault.status().used == 0)
         await vault.close()
@@ -69,13 +69,13 @@ struct LimitTests {
     func pruningAsSet() async throws {
         let fixture = try await RoomFixture()
         let vault = try await Self.filled(fixture)
-        try await vault.setLimits(RoomLimits(evictsDownloads: true))
+        try await vault.setLimits(StorageLimits(evictsDownloads: true))
         let refusal = await #expect(throws: VaultError.self) {
-            try await vault.prune(RoomLimits(maxSize: 5, evictsDownloads: false))
+            try await vault.prune(StorageLimits(maxSize: 5, evictsDownloads: false))
         }
         #expect(refusal?.code == .invalidArgument)
         try await Self.expectWhole(fixture, vault)
-        #expect(try await vault.prune(RoomLimits(maxSize: 5)).used == 0)
+        #expect(try await vault.prune(StorageLimits(maxSize: 5)).used == 0)
         await vault.close()
     }
 
@@ -83,7 +83,7 @@ struct LimitTests {
     func freeSpace() async throws {
         let fixture = try await RoomFixture()
         fixture.disk.claimFree(1 << 30)
-        let limits = RoomLimits(minFree: 1 << 20, evictsDownloads: true)
+        let limits = StorageLimits(minFree: 1 << 20, evictsDownloads: true)
         let vault = try await fixture.open(limits)
         for film in UInt64(1)...2 { try await fixture.download(vault, film, Self.length) }
         try await fixture.play(vault, 3, Self.length)
@@ -106,10 +106,10 @@ struct LimitTests {
         let used = try await vault.status().used
         try #require(used == 3 * SegmentDescription.diskUnit)
         let refusal = await #expect(throws: VaultError.self) {
-            try await vault.setLimits(RoomLimits(maxSize: used - 1))
+            try await vault.setLimits(StorageLimits(maxSize: used - 1))
         }
         #expect(refusal?.code == .invalidArgument)
-        try await vault.setLimits(RoomLimits(maxSize: used))
+        try await vault.setLimits(StorageLimits(maxSize: used))
         await vault.close()
     }
 
@@ -119,7 +119,7 @@ struct LimitTests {
         let vault = try await Self.filled(fixture)
         try await fixture.play(vault, 3, Self.length)
         let used = try await vault.status().used
-        let wanted = RoomLimits(maxSize: used / 2)
+        let wanted = StorageLimits(maxSize: used / 2)
         let told = try await vault.prune(wanted, isRehearsal: true)
         #expect(try await vault.status().used == used && told.bytes > 0 && told.segments > 0)
         #expect(try await vault.prune(wanted) == told)
@@ -130,7 +130,7 @@ struct LimitTests {
     @Test("Each run of evictions is told once, when it is over; what is left is told at the end")
     func told() async throws {
         let fixture = try await RoomFixture()
-        let vault = try await fixture.open(RoomLimits(maxSize: 1 << 20))
+        let vault = try await fixture.open(StorageLimits(maxSize: 1 << 20))
         var events = vault.storeEvents().makeAsyncIterator()
         for film in UInt64(1)...6 { try await fixture.play(vault, film, Self.length) }
         await fixture.later(vault, .zero)
@@ -142,7 +142,7 @@ struct LimitTests {
             return
         }
         #expect(bytes == gone && gone > 0 && titles >= 4 && segments >= 4)
-        let report = try await vault.prune(RoomLimits(maxSize: 5))
+        let report = try await vault.prune(StorageLimits(maxSize: 5))
         await vault.close()
         #expect(
             await events.next()
@@ -152,9 +152,9 @@ struct LimitTests {
 
     @Test("Where nothing is said a part of the disk is left free, and 0 leaves nothing")
     func standardFree() async throws {
-        #expect(RoomLimits.standardFree(ofDisk: 100 << 30) == 5 << 30)
-        #expect(RoomLimits.standardFree(ofDisk: 1 << 42) == 10 << 30)
-        #expect(RoomLimits.standardFree(ofDisk: -1) == 0)
+        #expect(StorageLimits.standardFree(ofDisk: 100 << 30) == 5 << 30)
+        #expect(StorageLimits.standardFree(ofDisk: 1 << 42) == 10 << 30)
+        #expect(StorageLimits.standardFree(ofDisk: -1) == 0)
         let fixture = try await RoomFixture()
         fixture.disk.claimTotal(40 << 20)
         fixture.disk.claimFree(2 << 20)
@@ -162,7 +162,7 @@ struct LimitTests {
         #expect(try await vault.status().limits.minFree == 2 << 20)
         try await fixture.play(vault, 1, Self.length)
         #expect(try await fixture.held(vault, 1, Self.length) ?? 0 == 0, "it plays, and is not stored")
-        try await vault.setLimits(RoomLimits(minFree: 0))
+        try await vault.setLimits(StorageLimits(minFree: 0))
         await vault.close()
         vault = try await fixture.open()
         #expect(try await vault.limits().minFree == 0)
@@ -180,8 +180,8 @@ struct LimitTests {
         let acts: [(String, @Sendable () async throws -> Void)] = [
             ("remove", { try await beside.remove(title) }), ("pin", { try await beside.pin(title) }),
             ("unpin", { try await beside.unpin(title) }),
-            ("limits", { try await beside.setLimits(RoomLimits(maxAge: 9)) }),
-            ("prune", { _ = try await beside.prune(RoomLimits(maxAge: 0)) }),
+            ("limits", { try await beside.setLimits(StorageLimits(maxAge: 9)) }),
+            ("prune", { _ = try await beside.prune(StorageLimits(maxAge: 0)) }),
             ("policy", { try await beside.setKeyPolicy(KeyPolicy()) }), ("mode", { try await beside.setMode(.offline) }),
         ]
         for (name, act) in acts {
@@ -202,7 +202,7 @@ struct LimitTests {
                 limits: { $0.maxAge = 99 },
                 policy: { _ in throw VaultError(.invalidArgument, "no such policy") }, mode: .some(.offline))
         }
-        #expect(try await vault.limits() == RoomLimits())
+        #expect(try await vault.limits() == StorageLimits())
         #expect(try await vault.modeSetting() == nil && vault.mode == .online)
         let writes = try await fixture.settingWrites(of: vault) {
             try await vault.changeSettings(

@@ -116,7 +116,7 @@ private final class ModelWalk {
 
     private func evict() async throws {
         guard !isOffline else { return }
-        var limits = RoomLimits(evictsDownloads: true)
+        var limits = StorageLimits(evictsDownloads: true)
         limits.maxSize = Int64.random(in: 1...3_000_000, using: &random)
         _ = try await vault.prune(limits)
     }

@@ -89,7 +89,7 @@ struct OpeningPatienceTests {
 
     @Test("An answer is remembered over the failures after it, for a minute")
     func lately() {
-        let contact = OriginContact()
+        let contact = OriginReachability()
         contact.note(isReachable: false, now: start)
         #expect(!contact.hasAnsweredLately(now: start))
         contact.note(isReachable: true, now: start)

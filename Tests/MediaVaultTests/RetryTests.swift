@@ -24,7 +24,7 @@ struct RetryTests {
     @Test(
         "Asking again is for what may pass by itself",
         arguments: [
-            (.interrupted, true), (.unreachable, true), (.lied, false), (.refused(status: 404, retryAfter: nil), false),
+            (.interrupted, true), (.unreachable, true), (.invalidResponse, false), (.refused(status: 404, retryAfter: nil), false),
             (.refused(status: 403, retryAfter: 1), false), (.refused(status: 429, retryAfter: nil), true),
             (.refused(status: 429, retryAfter: 30), true), (.refused(status: 429, retryAfter: 31), false),
             (.refused(status: 503, retryAfter: 0), true), (.refused(status: 500, retryAfter: nil), true),

@@ -25,7 +25,7 @@ final class RoomFixture: Sendable {
         meter = MeteredFileSystem(over: disk)
     }
 
-    func open(_ limits: RoomLimits? = nil, access: VaultOptions.Access = .owner) async throws -> Vault {
+    func open(_ limits: StorageLimits? = nil, access: VaultOptions.Access = .owner) async throws -> Vault {
         var options = VaultOptions(access: access, limits: limits)
         options.fileSystem = meter
         let clock = clock

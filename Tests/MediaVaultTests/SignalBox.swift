@@ -5,7 +5,7 @@ import Synchronization
 /// A signal in a lock, as a loader has it.
 final class SignalBox: Sendable {
     private struct State {
-        var signal = Signal()
+        var signal = WakeFlag()
         var waiting = 0
     }
 

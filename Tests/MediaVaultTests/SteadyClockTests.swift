@@ -45,7 +45,7 @@ struct SteadyClockTests {
     @Test("A minute in which the clock is ahead costs nothing that was played")
     func ahead() async throws {
         let fixture = try await RoomFixture()
-        let vault = try await fixture.open(RoomLimits(maxAge: 90 * 86_400))
+        let vault = try await fixture.open(StorageLimits(maxAge: 90 * 86_400))
         for film in UInt64(1)...2 { try await fixture.play(vault, film, 100_000) }
         await fixture.later(vault, .zero)
         fixture.clock.advance(by: 7200)
@@ -71,7 +71,7 @@ struct SteadyClockTests {
         let fixture = try await RoomFixture()
         let now = fixture.clock.now
         fixture.clock.advance(by: 4000 - now)
-        let vault = try await fixture.open(RoomLimits(maxAge: 90 * 86_400))
+        let vault = try await fixture.open(StorageLimits(maxAge: 90 * 86_400))
         try await fixture.play(vault, 1, 100_000)
         await fixture.later(vault, .zero)
         fixture.clock.advance(by: now - 4000)
@@ -105,7 +105,7 @@ struct SteadyClockTests {
         let vault = try await fixture.open()
         try await fixture.play(vault, 1, 100_000)
         fixture.clock.advance(by: 400 * 86_400)
-        try await vault.setLimits(RoomLimits(maxAge: 90 * 86_400))
+        try await vault.setLimits(StorageLimits(maxAge: 90 * 86_400))
         #expect(try await fixture.held(vault, 1, 100_000) == 100_000)
         await vault.close()
     }

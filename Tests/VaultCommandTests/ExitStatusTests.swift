@@ -12,7 +12,7 @@ import Testing
             (.wrongKey, 3), (.damagedKeyring, 3), (.tamperedKeyring, 3), (.foreignKeyring, 3), (.olderKeyring, 3),
             (.looseKeyFile, 3),
             (.integrity, 4),
-            (.unreachable, 5), (.refused, 5), (.lied, 5), (.changed, 5),
+            (.unreachable, 5), (.refused, 5), (.invalidResponse, 5), (.changed, 5),
             (.notHeld, 6),
         ] as [(VaultError.Code, Int32)])
     func code(_ code: VaultError.Code, _ status: Int32) {

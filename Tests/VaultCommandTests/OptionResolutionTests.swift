@@ -6,8 +6,8 @@ import VaultService
 
 /// Option before environment before default; an empty variable is none; paths come out absolute.
 @Suite struct OptionResolutionTests {
-    private static func surroundings(_ variables: [String: String] = ["HOME": "/home/anna"]) -> Surroundings {
-        Surroundings(variables: variables, workingDirectory: "/start/here")
+    private static func surroundings(_ variables: [String: String] = ["HOME": "/home/anna"]) -> ProcessEnvironment {
+        ProcessEnvironment(variables: variables, workingDirectory: "/start/here")
     }
 
     @Test(
@@ -74,7 +74,7 @@ import VaultService
         var credential: String?
         var variables: [String: String] = [:]
         /// Nil: a usage error.
-        var expected: UnlockWay?
+        var expected: UnlockSource?
 
         var testDescription: String {
             "\(keyFile ?? "–") \(passphraseFile ?? "–") \(keyCommand ?? "–") \(credential ?? "–") \(variables)"
@@ -133,7 +133,7 @@ import VaultService
 
     @Test("A credential is looked for where this process was lent any, and only when it is to be read")
     func credentialPath() async throws {
-        let way = UnlockWay.credential(try CredentialName("c"))
+        let way = UnlockSource.credential(try CredentialName("c"))
         let unlock = try await way.unlock(allowLoose: false, asking: .old, in: Self.surroundings(Self.credentials))
         guard case .credential(path: "/run/c/c") = unlock else {
             Issue.record("\(unlock)")

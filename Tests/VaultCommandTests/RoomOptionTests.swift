@@ -36,11 +36,11 @@ struct RoomOptionTests {
         #expect(try RoomOptions.parse([]).limits() == nil)
         #expect(
             try RoomOptions.parse(["--max-size", "300MiB", "--max-age", "90d", "--min-free", "1GB"]).limits()
-                == RoomLimits(maxSize: 300 << 20, maxAge: 90 * 86_400, minFree: 1_000_000_000))
-        #expect(try RoomOptions.parse(["--max-size", "0"]).limits() == RoomLimits(maxSize: 0))
+                == StorageLimits(maxSize: 300 << 20, maxAge: 90 * 86_400, minFree: 1_000_000_000))
+        #expect(try RoomOptions.parse(["--max-size", "0"]).limits() == StorageLimits(maxSize: 0))
         #expect(throws: UsageError.self) { try RoomOptions.parse(["--max-age", "90"]).limits() }
-        #expect(try RoomOptions.parse(["--evict-downloads"]).limits() == RoomLimits(evictsDownloads: true))
-        #expect(try RoomOptions.parse(["--min-free", "0"]).limits() == RoomLimits(minFree: 0))
+        #expect(try RoomOptions.parse(["--evict-downloads"]).limits() == StorageLimits(evictsDownloads: true))
+        #expect(try RoomOptions.parse(["--min-free", "0"]).limits() == StorageLimits(minFree: 0))
     }
 
     @Test("Who types a size without its unit is told what to type")

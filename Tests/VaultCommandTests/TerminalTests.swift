@@ -8,6 +8,6 @@ import Testing
     }
 
     @Test("Facts stand in columns") func facts() {
-        #expect(FactSheet.text([("url", "a"), ("generation", "1\u{1B}")]) == "url         a\ngeneration  1?\n")
+        #expect(FactText.text([("url", "a"), ("generation", "1\u{1B}")]) == "url         a\ngeneration  1?\n")
     }
 }

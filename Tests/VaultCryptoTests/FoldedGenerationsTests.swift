@@ -81,7 +81,7 @@ struct FoldedGenerationsTests {
     func damaged(_ ranges: [(Int64, Int64)], isDamage: Bool) throws {
         let fixture = try KeyringFixture().rewritten { document, root in
             (document.generations[0].number, document.current) = (7, 7)
-            let key = try Fresh.key("test")
+            let key = try SecureRandom.key("test")
             document.generations[0].key = try SealedValue.seal(
                 key, key: root,
                 associatedData: KeyringDocument.associatedData(.generation, vaultID: document.vaultID, number: 7))
@@ -103,7 +103,7 @@ struct FoldedGenerationsTests {
                 try edit.add(slot)
             }
             // Every second number retired: no two of them are in a row.
-            let key = try Fresh.key("test")
+            let key = try SecureRandom.key("test")
             edit.document.generations = try (1...8192).map { number in
                 .init(
                     number: number, created: JSONValue.largestInteger,
@@ -149,7 +149,7 @@ struct FoldedGenerationsTests {
                 KeyringDocument.Generation(number: number, created: KeyringFixture.now, key: nil, backups: 0)
             }
             (document.generations[0].number, document.current) = (20_000, 20_000)
-            let key = try Fresh.key("test")
+            let key = try SecureRandom.key("test")
             document.generations[0].key = try SealedValue.seal(
                 key, key: root,
                 associatedData: KeyringDocument.associatedData(.generation, vaultID: document.vaultID, number: 20_000))

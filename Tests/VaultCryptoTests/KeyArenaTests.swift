@@ -40,7 +40,7 @@ struct KeyArenaTests {
 
     @Test("Keys lie in memory that is locked")
     func locked() throws {
-        let key = try Fresh.key("test")
+        let key = try SecureRandom.key("test")
         #expect(MemoryLock.shared.refusal == nil)
         _ = key.exposed
     }

@@ -10,7 +10,7 @@ struct KeyringFixture {
 
     /// The cheapest cost a keyring may state.
     static func cheapCost() throws -> Argon2id.Cost {
-        Argon2id.Cost(salt: try Fresh.bytes(Argon2id.Cost.saltByteCount, "salt"), opsLimit: 1, memLimit: 8 << 20)
+        Argon2id.Cost(salt: try SecureRandom.bytes(Argon2id.Cost.saltByteCount, "salt"), opsLimit: 1, memLimit: 8 << 20)
     }
 
     let file: [UInt8]

@@ -218,7 +218,7 @@ struct KeyringOrderTests {
     func restored() throws {
         let two = try fixture.rewritten { document, root in
             let data = try KeyringDocument.associatedData(.generation, vaultID: document.vaultID, number: 2)
-            let key = try SealedValue.seal(Fresh.key("generation"), key: root, associatedData: data)
+            let key = try SealedValue.seal(SecureRandom.key("generation"), key: root, associatedData: data)
             document.generations.append(.init(number: 2, created: 0, key: key, backups: 0))
         }
         let newer = try two.rewritten { document, _ in

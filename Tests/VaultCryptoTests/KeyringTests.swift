@@ -106,7 +106,7 @@ struct KeyringTests {
         let fixture = try KeyringFixture().rewritten { document, root in
             for number in Int64(2)...4 {
                 let data = try KeyringDocument.associatedData(.generation, vaultID: document.vaultID, number: number)
-                let key = try SealedValue.seal(Fresh.key("generation"), key: root, associatedData: data)
+                let key = try SealedValue.seal(SecureRandom.key("generation"), key: root, associatedData: data)
                 document.generations.append(.init(number: number, created: 0, key: number == 3 ? nil : key, backups: 0))
             }
             document.current = 4
@@ -133,7 +133,7 @@ struct KeyringTests {
     func wrapping() throws {
         let fixture = try KeyringFixture().rewritten { document, root in
             let data = try KeyringDocument.associatedData(.generation, vaultID: document.vaultID, number: 2)
-            let key = try SealedValue.seal(Fresh.key("generation"), key: root, associatedData: data)
+            let key = try SealedValue.seal(SecureRandom.key("generation"), key: root, associatedData: data)
             document.generations.append(.init(number: 2, created: 0, key: key, backups: 0))
         }
         let keyring = try fixture.unlock()

@@ -97,7 +97,7 @@ struct BrokenAnswerTests {
             "SSH-2.0-x\r\n\r\n", "<html>hello</html>", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
         ])
     func notHTTP(_ text: String) async throws {
-        #expect(try await Self.failure { _ in .raw(text) }.kind == .lied)
+        #expect(try await Self.failure { _ in .raw(text) }.kind == .invalidResponse)
     }
 
     @Test(
@@ -106,7 +106,7 @@ struct BrokenAnswerTests {
     func hugeHead(_ length: Int, _ count: Int) async throws {
         let field = "A: " + String(repeating: "x", count: length) + "\r\n"
         let head = "HTTP/1.1 200 OK\r\n" + String(repeating: field, count: count) + "\r\n"
-        #expect(try await Self.failure { _ in .raw(head) }.kind == .lied)
+        #expect(try await Self.failure { _ in .raw(head) }.kind == .invalidResponse)
     }
 
     @Test("A field with a line break sends nothing at all")

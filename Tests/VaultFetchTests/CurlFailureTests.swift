@@ -20,9 +20,9 @@ struct CurlFailureTests {
             (CURLE_SEND_ERROR, .interrupted, .interrupted),
             (CURLE_HTTP2, .interrupted, .interrupted),
             (CURLE_HTTP2_STREAM, .interrupted, .interrupted),
-            (CURLE_WEIRD_SERVER_REPLY, .lied, .lied),
-            (CURLE_UNSUPPORTED_PROTOCOL, .lied, .lied),
-            (CURLE_OUT_OF_MEMORY, .lied, .interrupted),
+            (CURLE_WEIRD_SERVER_REPLY, .invalidResponse, .invalidResponse),
+            (CURLE_UNSUPPORTED_PROTOCOL, .invalidResponse, .invalidResponse),
+            (CURLE_OUT_OF_MEMORY, .invalidResponse, .interrupted),
             (CURLE_URL_MALFORMAT, .unreachable, .interrupted),
         ]
         for (code, before, after) in rows {

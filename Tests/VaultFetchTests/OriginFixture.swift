@@ -42,7 +42,7 @@ extension OriginResponse {
             return (all, failure)
         }
         Issue.record("the body ended properly after \(all.count) bytes")
-        return (all, OriginFailure(.lied, "no failure"))
+        return (all, OriginFailure(.invalidResponse, "no failure"))
     }
 }
 

@@ -38,13 +38,13 @@ struct RedirectPolicyTests {
         let failure = try #require(throws: OriginFailure.self) {
             try Self.decide(302, location, from: "https://origin.test/")
         }
-        #expect(failure.kind == .lied)
+        #expect(failure.kind == .invalidResponse)
     }
 
     @Test("Ten redirects are followed, an eleventh is not")
     func limit() throws {
         #expect(try Self.decide(302, "c", hops: 9) == .follow(MediaURL("http://origin.test/a/c")))
         let failure = try #require(throws: OriginFailure.self) { try Self.decide(302, "c", hops: 10) }
-        #expect(failure.kind == .lied)
+        #expect(failure.kind == .invalidResponse)
     }
 }

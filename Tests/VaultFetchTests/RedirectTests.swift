@@ -74,7 +74,7 @@ struct RedirectTests {
         let failure = try await #require(throws: OriginFailure.self) {
             try await CurlOrigin.make().send(OriginRequest(url: server.url()))
         }
-        #expect(failure.kind == .lied)
+        #expect(failure.kind == .invalidResponse)
         #expect(server.exchanges.count == 11)
     }
 
@@ -113,6 +113,6 @@ struct RedirectTests {
         let failure = try await #require(throws: OriginFailure.self) {
             try await CurlOrigin.make().send(OriginRequest(url: server.url()))
         }
-        #expect(failure.kind == .lied)
+        #expect(failure.kind == .invalidResponse)
     }
 }

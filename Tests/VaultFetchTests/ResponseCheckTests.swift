@@ -18,7 +18,7 @@ struct ResponseCheckTests {
     private static func judge(
         _ status: Int, _ fields: KeyValuePairs<String, String>, _ asked: OriginRequest,
         known: KnownRepresentation? = nil
-    ) throws -> ResponseVerdict {
+    ) throws -> ResponseDecision {
         try ResponseCheck.judge(OriginHead(status: status, fields: HeaderFields(fields)), asked: asked, known: known)
     }
 
@@ -122,7 +122,7 @@ struct ResponseCheckTests {
         let failure = try #require(throws: OriginFailure.self) {
             try Self.judge(row.status, row.fields, Self.asked(row.first, row.end))
         }
-        #expect(failure.kind == .lied)
+        #expect(failure.kind == .invalidResponse)
     }
 
     @Test("A 200 is the whole representation, asked for by range or not (H10)")

@@ -90,7 +90,7 @@ struct ReusedConnectionTests {
         let failure = await #expect(throws: OriginFailure.self) {
             try await client.send(OriginRequest(url: server.url("/bad")))
         }
-        #expect(failure?.kind == .lied)
+        #expect(failure?.kind == .invalidResponse)
         #expect(server.exchanges.map(\.connection) == [0, 0, 1, 1, 2])
     }
 

@@ -137,7 +137,7 @@ struct TransferStateTests {
     func endWithoutHead() {
         var state = State(limit: 100)
         state.finish(nil)
-        #expect((Self.error(state.takeHead()) as? OriginFailure)?.kind == .lied)
+        #expect((Self.error(state.takeHead()) as? OriginFailure)?.kind == .invalidResponse)
     }
 
     @Test("Cancelling wakes the reader, drops what is buffered, and is told to the loop once (L10)")

@@ -32,7 +32,7 @@ struct ValidationCheckTests {
     @Test("A 304 to a question without a validator is a lie")
     func baseless() {
         let failure = #expect(throws: OriginFailure.self) { try Self.isSame(304, [:], tag: nil, date: nil) }
-        #expect(failure?.kind == .lied)
+        #expect(failure?.kind == .invalidResponse)
     }
 
     @Test("Any other answer is judged by validators and length")

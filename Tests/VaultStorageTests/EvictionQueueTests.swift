@@ -39,8 +39,8 @@ struct EvictionQueueTests {
         let all = Set(try store.index.resourceIDs(after: nil, limit: .max))
         try #require(all.count == Self.count)
         store.respect(ResourceUse(all: { all }, letGo: { _ in false }))
-        let wanted = RoomLimits(maxSize: 1)
-        #expect(try store.pruneRehearsal(wanted) == EvictionTally())
+        let wanted = StorageLimits(maxSize: 1)
+        #expect(try store.pruneRehearsal(wanted) == EvictionCounters())
         var queue = EvictionQueue()
         queue.begin(inUse: all)
         #expect(try store.next([.cache], &queue) == nil)
@@ -55,7 +55,7 @@ struct EvictionQueueTests {
     func refusing() throws {
         let (vault, store) = try Self.crowded()
         store.respect(ResourceUse(all: { [] }, letGo: { _ in false }))
-        #expect(try store.prune(RoomLimits(maxAge: 1)) == EvictionTally())
+        #expect(try store.prune(StorageLimits(maxAge: 1)) == EvictionCounters())
         #expect(try store.index.totals().segments == Self.count)
         withExtendedLifetime(vault) {}
     }

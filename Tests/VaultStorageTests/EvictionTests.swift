@@ -21,8 +21,8 @@ struct EvictionTests {
         let resource = try store.addMedia(name, length: 400_000, resourceClass: resourceClass)
         for number in 0..<segments {
             let start = number * 40_000
-            var writer = try store.beginSegment(at: Int64(start), of: resource, Outlook(length: length))
-            try writer.append(bytes[start..<(start + 40_000)], in: store, Outlook(length: length))
+            var writer = try store.beginSegment(at: Int64(start), of: resource, WriteEstimate(length: length))
+            try writer.append(bytes[start..<(start + 40_000)], in: store, WriteEstimate(length: length))
             _ = try store.close(writer)
         }
         return resource
@@ -39,7 +39,7 @@ struct EvictionTests {
         let clock = TestClock()
         let disk = MeteredFileSystem()
         let store = try vault.open(fileSystem: disk, now: { clock.now })
-        store.enforce(RoomLimits(maxSize: 5 * Self.fileSize))
+        store.enforce(StorageLimits(maxSize: 5 * Self.fileSize))
         let old = try Self.fill(store, "old", segments: 3)
         clock.advance(by: 3600)
         let kept = try Self.fill(store, "kept", segments: 2)
@@ -69,7 +69,7 @@ struct EvictionTests {
         let playing = try Self.fill(store, "playing")
         let cache = try Self.fill(store, "cache")
         store.respect(ResourceUse(all: { [playing.id] }, letGo: { $0 != playing.id }))
-        store.enforce(RoomLimits(maxSize: 4 * Self.fileSize, evictsDownloads: true))
+        store.enforce(StorageLimits(maxSize: 4 * Self.fileSize, evictsDownloads: true))
         try Self.fill(store, "one", .download)
         #expect(try Self.held(store, cache) == nil)
         #expect(try Self.held(store, download)?.isEmpty == false)
@@ -89,7 +89,7 @@ struct EvictionTests {
         let disk = MeteredFileSystem()
         let store = try vault.open(fileSystem: disk)
         try Self.fill(store, "pinned", segments: 2, .pinned)
-        store.enforce(RoomLimits(maxSize: 2 * Self.fileSize))
+        store.enforce(StorageLimits(maxSize: 2 * Self.fileSize))
         let error = #expect(throws: VaultError.self) { try Self.fill(store, "film") }
         #expect(error?.code == .noRoom)
         #expect(try store.index.totals().segments == 2 && store.room.used == 2 * Self.fileSize)
@@ -101,7 +101,7 @@ struct EvictionTests {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let other = try Self.fill(store, "other")
-        store.enforce(RoomLimits(maxSize: 3 * Self.fileSize))
+        store.enforce(StorageLimits(maxSize: 3 * Self.fileSize))
         let error = #expect(throws: VaultError.self) { try Self.fill(store, "film", segments: 9, ofLength: 360_000) }
         #expect(error?.code == .noRoom)
         #expect(try Self.held(store, other)?.byteCount == 40_000)
@@ -114,8 +114,8 @@ struct EvictionTests {
         let store = try vault.open()
         let wanted = try Self.fill(store, "wanted")
         store.respect(ResourceUse(all: { [] }, letGo: { $0 != wanted.id }))
-        let gone = try store.prune(RoomLimits(maxSize: 1))
-        #expect(gone == EvictionTally())
+        let gone = try store.prune(StorageLimits(maxSize: 1))
+        #expect(gone == EvictionCounters())
         #expect(try Self.held(store, wanted)?.byteCount == 40_000)
     }
 
@@ -130,20 +130,20 @@ struct EvictionTests {
         let download = try Self.fill(store, "download", .download)
         clock.advance(by: 89 * day)
         let new = try Self.fill(store, "new", segments: 2)
-        let limits = RoomLimits(maxAge: 90 * day)
-        #expect(try store.prune(limits) == EvictionTally())
+        let limits = StorageLimits(maxAge: 90 * day)
+        #expect(try store.prune(limits) == EvictionCounters())
         clock.advance(by: day)
-        #expect(try store.pruneRehearsal(limits) == EvictionTally(resources: 2, segments: 2, bytes: 2 * Self.fileSize))
+        #expect(try store.pruneRehearsal(limits) == EvictionCounters(resources: 2, segments: 2, bytes: 2 * Self.fileSize))
         #expect(try Self.held(store, old)?.byteCount == 80_000, "a rehearsal takes nothing")
-        #expect(try store.prune(limits) == EvictionTally(resources: 2, segments: 2, bytes: 2 * Self.fileSize))
+        #expect(try store.prune(limits) == EvictionCounters(resources: 2, segments: 2, bytes: 2 * Self.fileSize))
         #expect(try [old, empty].allSatisfy { try Self.held(store, $0) == nil })
         #expect(try Self.held(store, download)?.byteCount == 40_000)
-        let less = RoomLimits(maxSize: 2 * Self.fileSize, evictsDownloads: true)
+        let less = StorageLimits(maxSize: 2 * Self.fileSize, evictsDownloads: true)
         let rehearsed = try store.pruneRehearsal(less)
         let gone = try store.prune(less)
-        #expect(gone == EvictionTally(resources: 0, segments: 1, bytes: Self.fileSize) && rehearsed == gone)
+        #expect(gone == EvictionCounters(resources: 0, segments: 1, bytes: Self.fileSize) && rehearsed == gone)
         #expect(try Self.held(store, new) == ByteRanges(0..<40_000))
-        #expect(try store.prune(RoomLimits()) == EvictionTally())
+        #expect(try store.prune(StorageLimits()) == EvictionCounters())
     }
 
     @Test("What is to be left free on the disk is left: what was merely played makes room for it, downloads do not")
@@ -153,7 +153,7 @@ struct EvictionTests {
         let store = try vault.open(fileSystem: disk)
         try Self.fill(store, "download", .download)
         let cache = try Self.fill(store, "cache", segments: 2)
-        store.enforce(RoomLimits(minFree: 1_000_000))
+        store.enforce(StorageLimits(minFree: 1_000_000))
         disk.claimFree(1_000_000 + 50_000)
         try Self.fill(store, "fits", .download)
         #expect(try Self.held(store, cache)?.byteCount == 80_000)
@@ -173,7 +173,7 @@ struct EvictionTests {
         let disk = vault.simulatedFileSystem()
         let store = try vault.open(fileSystem: disk)
         for name in 0..<6 { try Self.fill(store, "film \(name)") }
-        store.enforce(RoomLimits(maxSize: 6 * Self.fileSize))
+        store.enforce(StorageLimits(maxSize: 6 * Self.fileSize))
         disk.fail(.remove, of: "/segments/", lasting: true, with: FileFailure(.other(5), "unlink: Input/output error"))
         let error = #expect(throws: VaultError.self) { try Self.fill(store, "one more") }
         #expect(error?.code == .noRoom)
@@ -248,7 +248,7 @@ struct EvictionTests {
         let store = try vault.open(fileSystem: disk)
         let pinned = try Self.fill(store, "pinned", segments: 2, .pinned)
         for name in 0..<3 { try Self.fill(store, "film \(name)", segments: 2) }
-        store.enforce(RoomLimits(maxSize: 8 * Self.fileSize))
+        store.enforce(StorageLimits(maxSize: 8 * Self.fileSize))
         let copies = try TemporaryFolder()
         let seed = UInt64.random(in: 0 ..< .max)
         let points = Mutex(0)

@@ -104,7 +104,7 @@ struct ForeignSchemaTests {
         try plant(sql, in: backup)
         try TemporaryFolder.remove(index)
         #expect(refusal { try rebuild() }?.code == .integrity)
-        #expect(refusal { _ = try IndexNeeds.read(vault: vault.folder) }?.code == .integrity)
+        #expect(refusal { _ = try KeyringRequirements.read(vault: vault.folder) }?.code == .integrity)
     }
 
     @Test("A view without an end in the backup holds nobody up who has a sound index made anew", .timeLimit(.minutes(1)))
@@ -123,7 +123,7 @@ struct ForeignSchemaTests {
     func needs() throws {
         try plant("CREATE TRIGGER raise AFTER UPDATE ON vault BEGIN SELECT 1; END", in: index)
         try plant("UPDATE vault SET locator = 77", in: index)
-        #expect(try IndexNeeds.read(vault: vault.folder).locator == 1)
+        #expect(try KeyringRequirements.read(vault: vault.folder).locator == 1)
     }
 
     @Test("The same schema in another spelling opens: tables that were made again and given their names back")

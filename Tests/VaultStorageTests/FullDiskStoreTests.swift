@@ -143,8 +143,8 @@ struct FullDiskStoreTests {
         disk.fill(leaving: 0)
         switch act {
         case 0: #expect(try store.remove(film.id) == 3 * 40_960)
-        case 1: #expect(try store.prune(RoomLimits(maxSize: 3 * 40_960)).bytes == 3 * 40_960)
-        default: try store.changeSettings { $0.limits = RoomLimits(maxSize: 5) }
+        case 1: #expect(try store.prune(StorageLimits(maxSize: 3 * 40_960)).bytes == 3 * 40_960)
+        default: try store.changeSettings { $0.limits = StorageLimits(maxSize: 5) }
         }
         let reserve = { try PosixFileSystem().size(of: vault.folder + "/reserve") }
         #expect(try reserve() < Reserve.byteCount, "the disk was not full, and this proves nothing")

@@ -97,11 +97,11 @@ struct JoiningTests {
         let played = try store.addMedia("played", length: 200_000)
         _ = try store.store([UInt8](repeating: 1, count: 200_000), at: 0, of: played)
         for more: Int64 in [0, 4096, 100_000] {
-            store.enforce(RoomLimits(maxSize: try store.bytesUsed() + more))
+            store.enforce(StorageLimits(maxSize: try store.bytesUsed() + more))
             #expect(try store.join(old, of: resource) == nil)
         }
         #expect(try store.index.resource(played.id)?.serving?.segments.count == 1, "nothing goes for it")
-        store.enforce(RoomLimits(maxSize: try store.bytesUsed() + 200_000))
+        store.enforce(StorageLimits(maxSize: try store.bytesUsed() + 200_000))
         #expect(try store.join(old, of: resource) != nil)
         try store.close()
     }

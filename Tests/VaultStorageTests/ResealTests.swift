@@ -82,7 +82,7 @@ struct ResealTests {
         // Of the neighbour's bytes it takes a part, all, or one.
         for (start, length) in [(50_000, 60_000), (90_000, 60_000), (100_000, 50_000), (0, 100_001)] as [(Int64, Int64)] {
             var new = SegmentDescription(
-                id: try Fresh.identifier("segment id"), representation: old.representation,
+                id: try SecureRandom.identifier("segment id"), representation: old.representation,
                 keyNumber: old.keyNumber, blockSize: old.blockSize, start: start, length: 0)
             try store.index.begin(new, now: 0)
             new.length = length
@@ -265,7 +265,7 @@ struct ResealTests {
         let old = try #require(try store.index.resealTasks(of: resource, limit: 1).first).segment
         #expect(old.range == 0..<100_000, "the other segment begins where this one ends")
         var new = SegmentDescription(
-            id: try Fresh.identifier("segment id"), representation: old.representation, keyNumber: resource.keyNumber,
+            id: try SecureRandom.identifier("segment id"), representation: old.representation, keyNumber: resource.keyNumber,
             blockSize: VaultStore.blockSize, start: 65_536, length: 0)
         try store.index.begin(new, now: 0)
         new.length = 34_465

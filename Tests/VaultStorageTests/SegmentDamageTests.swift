@@ -191,7 +191,7 @@ struct SegmentDamageTests {
     @Test("A segment sealed under another key is put aside, the whole segment is a gap")
     func wrongKey() throws {
         let stored = try Stored()
-        let otherKey = try Fresh.key("test")
+        let otherKey = try SecureRandom.key("test")
         let header = try SegmentKey(resourceKey: otherKey, segment: stored.segment).header
         try stored.change { try $0.write(header, at: 0) }
         let failure = try #require(try stored.failure(of: 0..<1))

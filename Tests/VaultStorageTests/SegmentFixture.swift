@@ -14,12 +14,12 @@ final class SegmentFixture {
         folder = try TemporaryFolder()
         segments = FolderSegmentStore(vault: folder.path, fileSystem: PosixFileSystem())
         try segments.prepare()
-        key = try Fresh.key("test")
+        key = try SecureRandom.key("test")
     }
 
     func begin(at start: Int64 = 0, blockSize: Int = 4096) throws -> SegmentWriter {
         let segment = SegmentDescription(
-            id: try Fresh.identifier("segment id"), representation: try Fresh.identifier("representation id"),
+            id: try SecureRandom.identifier("segment id"), representation: try SecureRandom.identifier("representation id"),
             keyNumber: 1, blockSize: blockSize, start: start, length: 0)
         return try SegmentWriter(segment, resourceKey: key, file: segments.create(segment.id))
     }

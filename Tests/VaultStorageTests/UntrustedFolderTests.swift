@@ -121,7 +121,7 @@ struct UntrustedFolderTests {
             _ = try IndexRebuild(at: vault.folder, keyring: vault.keyring, evenIfSound: false)
         }
         #expect(error?.code == .storage && error?.message.contains("symbolic link") == true)
-        #expect(throws: VaultError.self) { _ = try IndexNeeds.read(vault: vault.folder) }
+        #expect(throws: VaultError.self) { _ = try KeyringRequirements.read(vault: vault.folder) }
     }
 
     @Test("Log files of the index that are links lead nowhere", arguments: ["-wal", "-shm"])

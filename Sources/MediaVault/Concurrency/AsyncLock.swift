@@ -1,7 +1,7 @@
 import VaultModel
 
 /// Lets one at a time through, in the order they came, without blocking a thread.
-final class Turnstile: Sendable {
+final class AsyncLock: Sendable {
     private struct State {
         var isTaken = false
         var waiting: [CheckedContinuation<Void, Never>] = []
@@ -39,7 +39,7 @@ final class Turnstile: Sendable {
 
 /// Wakes whoever waits; a wake that comes before the wait is remembered. It lives inside a locked state, and whoever
 /// raises it resumes the waiters after unlocking.
-struct Signal {
+struct WakeFlag {
     typealias Waiter = CheckedContinuation<Void, Never>
 
     private var waiters: [Waiter] = []
@@ -71,7 +71,7 @@ struct Signal {
 }
 
 /// Work that goes on beside those who asked for it, and must be over before its vault closes.
-final class Chores: Sendable {
+final class BackgroundTasks: Sendable {
     private struct State {
         var tasks: [Int: Task<Void, Never>] = [:]
         var last = 0

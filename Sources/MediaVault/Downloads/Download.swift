@@ -114,6 +114,6 @@ extension Vault {
     ) async throws {
         let (loader, lease) = try await use(reference)
         defer { withExtendedLifetime(lease) {} }
-        try await Filling(loader, options, tell: tell).run()
+        try await DownloadJob(loader, options, tell: tell).run()
     }
 }

@@ -2,7 +2,7 @@ import VaultManifest
 import VaultModel
 
 /// One download at work: lanes, each a reader, that take what is missing piece by piece, side by side.
-final class Filling: Sendable {
+final class DownloadJob: Sendable {
     private let loader: ResourceLoader
     private let options: DownloadOptions
     private let tell: @Sendable (DownloadProgress) -> Void
@@ -140,7 +140,7 @@ final class Filling: Sendable {
     }
 
     private func walk(_ lane: Lane) async throws {
-        var walk = Walk(loader, lane.reader, from: lane.position)
+        var walk = GapCursor(loader, lane.reader, from: lane.position)
         var isPatient = false
         while true {
             try await loader.precedence.standBack(at: loader.addresses.current.url.origin)
@@ -211,7 +211,7 @@ final class Filling: Sendable {
 }
 
 /// Leads a reader through its bytes without handing them to anybody: what is missing comes into the vault on the way.
-struct Walk {
+struct GapCursor {
     /// How far one step has come.
     enum Step {
         /// These bytes are behind it; `isNew` where the origin has just sent them.

@@ -41,7 +41,7 @@ struct VerifyPace {
 }
 
 /// Lets downloads stand back while a player waits for bytes from an origin: one for a vault.
-final class PlayerPrecedence: Sendable {
+final class PlaybackPriority: Sendable {
     private let players = Locked(WaitingPlayers())
     private let delays = Atomic(0)
 

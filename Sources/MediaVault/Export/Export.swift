@@ -25,7 +25,7 @@ final class ExportFile: Sendable {
         let folder = PosixFileSystem.folder(of: path)
         let name = path.split(separator: "/").last.map(String.init) ?? ""
         // Short, whatever the name is: it has room beside the longest that a folder takes.
-        temporary = folder + "/.mediavault-" + Hex.encode(try Fresh.bytes(8, "export")) + ".part"
+        temporary = folder + "/.mediavault-" + Hex.encode(try SecureRandom.bytes(8, "export")) + ".part"
         guard !name.isEmpty, !path.hasSuffix("/") else {
             throw VaultError(.invalidArgument, "\(path) names no file; name one")
         }

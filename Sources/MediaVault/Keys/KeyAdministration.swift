@@ -111,7 +111,7 @@ extension Vault {
 
 /// Lets one act at a time work on the keys of a vault. What goes on with an act that was broken off gives way to one that
 /// is asked for.
-package final class KeyWork: Sendable {
+package final class KeyOperationLock: Sendable {
     private struct State {
         var act: Receipt.Act?
         /// What has the act that works give way; nil where it does not.
@@ -228,7 +228,7 @@ extension Vault {
 }
 
 /// When what an owner before this one left undone of acts on the keys is gone on with. A pure value.
-struct Resumption {
+struct ResumeSchedule {
     private enum State {
         /// Due from a moment on.
         case due(ContinuousClock.Instant?)

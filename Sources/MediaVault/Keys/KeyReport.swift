@@ -15,7 +15,7 @@ public struct KeyReport: Hashable, Sendable {
     /// Whether resource ids are being computed anew, and that was not finished: changing the locator again finishes it.
     public let isLocatorChanging: Bool
     /// What is left of a reseal that was not finished; nil where nothing is.
-    public let reseal: ResealRest?
+    public let reseal: RemainingReseal?
     /// Titles whose keys are deleted, and whose shred is not finished: what wrapped their keys may still be there.
     public let shreds: Int
 
@@ -34,12 +34,12 @@ public struct KeyReport: Hashable, Sendable {
             let state = Self.state(
                 of: record, current: keyring.currentGeneration, isRetiring: retiring.contains(record.number))
             return GenerationReport(
-                record, state, use[record.number] ?? GenerationUse(), leaving: backlog?.leaving[record.number] ?? 0)
+                record, state, use[record.number] ?? GenerationUsage(), leaving: backlog?.leaving[record.number] ?? 0)
         }
         folded = keyring.foldedGenerations
         self.act = act?.command
         isLocatorChanging = keyring.locators != [store.index.locator]
-        reseal = backlog.map { ResealRest($0) }
+        reseal = backlog.map { RemainingReseal($0) }
         shreds = settings.pendingShreds.count
     }
 
@@ -67,7 +67,7 @@ public struct GenerationReport: Hashable, Sendable {
     /// Resources among them that need it no more once the reseal that is not finished is done.
     public let leaving: Int
 
-    init(_ record: GenerationRecord, _ state: GenerationState, _ use: GenerationUse, leaving: Int) {
+    init(_ record: GenerationRecord, _ state: GenerationState, _ use: GenerationUsage, leaving: Int) {
         number = record.number
         created = record.created
         self.state = state
@@ -91,7 +91,7 @@ public enum GenerationState: String, CaseIterable, Sendable {
 }
 
 /// What is left of a reseal that was not finished.
-public struct ResealRest: Hashable, Sendable {
+public struct RemainingReseal: Hashable, Sendable {
     /// Resources that are not done: not begun, or with an older key beside the one in use.
     public let resources: Int
     /// Plaintext bytes of theirs that are still to be sealed anew.

@@ -36,20 +36,20 @@ package struct KeyringOrders: Sendable {
     /// Orders another slot.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` where there can be none; what the way's secret throws.
-    package func adding(_ way: SlotWay) async throws -> KeyringOrder {
+    package func adding(_ way: NewSlot) async throws -> KeyringOrder {
         try await pool.run { try Self.adding(way, to: file(), of: keyring) }
     }
 
     /// Orders another slot of a keyring, whose file has these bytes. Its key file is made last, once nothing speaks
     /// against the order. Blocks.
-    static func adding(_ way: SlotWay, to file: [UInt8], of keyring: Keyring) throws -> KeyringOrder {
+    static func adding(_ way: NewSlot, to file: [UInt8], of keyring: Keyring) throws -> KeyringOrder {
         let isToBeMade = way.isToBeMade
         let order = try adding(way, to: file, of: keyring, openedBy: way.plannedSecret())
         return isToBeMade ? try adding(way, to: file, of: keyring, openedBy: way.newSecret()) : order
     }
 
     private static func adding(
-        _ way: SlotWay, to file: [UInt8], of keyring: Keyring, openedBy secret: borrowing UnlockSecret
+        _ way: NewSlot, to file: [UInt8], of keyring: Keyring, openedBy secret: borrowing UnlockSecret
     ) throws -> KeyringOrder {
         try keyring.orderSlot(
             in: file, label: way.label ?? way.unlock.method.rawValue, method: way.unlock.method, secret: secret,
@@ -63,7 +63,7 @@ package struct KeyringOrders: Sendable {
     ///   - root: the new root key that is to follow.
     /// - Throws: as ``adding(_:)``; ``VaultError`` where that root key could not be made: `wrongKey` where a secret opens
     ///   no slot, `invalidArgument` where a slot would be locked out.
-    package func replacing(_ number: Int?, with way: SlotWay, then root: NewRoot? = nil) async throws -> KeyringOrder {
+    package func replacing(_ number: Int?, with way: NewSlot, then root: RootRotation? = nil) async throws -> KeyringOrder {
         try await pool.run {
             let (file, number, isToBeMade) = (try file(), Int64(number ?? unlockedSlot), way.isToBeMade)
             let planned = try way.plannedSecret()
@@ -74,7 +74,7 @@ package struct KeyringOrders: Sendable {
     }
 
     private func replacing(
-        _ number: Int64, in file: [UInt8], with way: SlotWay, openedBy secret: borrowing UnlockSecret
+        _ number: Int64, in file: [UInt8], with way: NewSlot, openedBy secret: borrowing UnlockSecret
     ) throws -> KeyringOrder {
         try keyring.orderReplacement(
             of: number, in: file, label: way.label, method: way.unlock.method, secret: secret, cost: way.strength.cost()
@@ -90,7 +90,7 @@ package struct KeyringOrders: Sendable {
     ///   out of that root key, `wrongKey` where a secret for it opens no slot, `inUse` where it is the only one that is known
     ///   to open.
     package func removing(
-        _ number: Int, then root: NewRoot? = nil, isForced: Bool = false
+        _ number: Int, then root: RootRotation? = nil, isForced: Bool = false
     ) async throws -> KeyringOrder {
         try await pool.run {
             let file = try file()
@@ -109,7 +109,7 @@ package struct KeyringOrders: Sendable {
     /// - Throws: ``VaultError`` with code `invalidArgument` where the way is no passphrase, or there is such a file; what
     ///   `count` throws.
     package func backUp(
-        to file: String, for way: SlotWay, counting count: (KeyringOrder) async throws -> Void
+        to file: String, for way: NewSlot, counting count: (KeyringOrder) async throws -> Void
     ) async throws {
         var isWritten = false
         while !isWritten {
@@ -132,7 +132,7 @@ package struct KeyringOrders: Sendable {
 
     /// - Returns: false where the keyring is not the one that was counted: a generation that is new in it counts no backup.
     private func writeBackup(
-        to file: String, for way: SlotWay, countedBy order: KeyringOrder
+        to file: String, for way: NewSlot, countedBy order: KeyringOrder
     ) async throws -> Bool {
         try await pool.run {
             let current = try self.file()
@@ -154,7 +154,7 @@ package struct KeyringOrders: Sendable {
 }
 
 /// A new root key that is to follow an order: what tells beforehand whether it can be made.
-package struct NewRoot: Sendable {
+package struct RootRotation: Sendable {
     private let unlocks: [Unlock]
     private let hasOtherKeys: Bool
     private let dropsOtherSlots: Bool

@@ -22,7 +22,7 @@ extension Vault {
     ///   backup does not open; `foreignKeyring` where it is another vault's; `olderKeyring` where it needs force, or opens
     ///   nothing; `inUse` where the ways that stay leave no slot for it; `storage`.
     public static func restoreKeyring(
-        _ place: VaultPlace, from file: String, unlock: Unlock, adding way: SlotWay? = nil,
+        _ place: VaultPlace, from file: String, unlock: Unlock, adding way: NewSlot? = nil,
         keepingSlots: Bool = true, force: Bool = false
     ) async throws -> RestoreReport {
         try await BlockingPool.shared.run {
@@ -32,12 +32,12 @@ extension Vault {
 
     /// The same on a file system that is given. Blocks.
     static func restore(
-        _ place: VaultPlace, from file: String, _ unlock: Unlock, _ way: SlotWay?, _ force: Bool,
+        _ place: VaultPlace, from file: String, _ unlock: Unlock, _ way: NewSlot?, _ force: Bool,
         _ fileSystem: any FileSystem, keepingSlots: Bool = true
     ) throws -> RestoreReport {
         guard fileSystem.exists(place.folder) else { throw VaultStore.absence(at: place.folder) }
         let lock = try VaultLock(folder: place.folder)
-        let needs = try IndexNeeds.read(vault: place.folder)
+        let needs = try KeyringRequirements.read(vault: place.folder)
         guard fileSystem.exists(file) else {
             throw VaultError(.noVault, "there is no backup at \(file); name one that keys backup wrote")
         }
@@ -100,11 +100,11 @@ extension Vault {
     }
 
     private static func judge(
-        _ backup: Keyring, _ needs: IndexNeeds, knownRevision: Int64
-    ) throws -> RestoreJudgement {
+        _ backup: Keyring, _ needs: KeyringRequirements, knownRevision: Int64
+    ) throws -> RestorePlan {
         let holdings = backup.holdings
-        return try RestoreJudgement(
-            RestoreJudgement.Facts(
+        return try RestorePlan(
+            RestorePlan.Facts(
                 revision: holdings.revision, current: holdings.current, active: holdings.active,
                 hasLocator: holdings.locators.contains(needs.locator), knownRevision: knownRevision,
                 indexedRevision: needs.keyringRevision,
@@ -113,13 +113,13 @@ extension Vault {
         )
     }
 
-    private static func adding(_ way: SlotWay, to file: [UInt8], of keyring: Keyring) throws -> [UInt8] {
+    private static func adding(_ way: NewSlot, to file: [UInt8], of keyring: Keyring) throws -> [UInt8] {
         try keyring.carryingOut(KeyringOrders.adding(way, to: file, of: keyring), in: file)
     }
 }
 
 /// Whether a backup of the keyring fits a vault, and what of it comes back. A pure decision.
-struct RestoreJudgement: Hashable, Sendable {
+struct RestorePlan: Hashable, Sendable {
     /// What is known of the backup, of the vault's index, and of what the one opens of the other.
     struct Facts: Hashable, Sendable {
         /// The revision of the backup.
@@ -159,7 +159,7 @@ struct RestoreJudgement: Hashable, Sendable {
                 .olderKeyring, "the backup was made before the vault's names were changed; use a newer backup")
         }
         // So that a number which cannot be leaves the keyring room to count on.
-        let farthest = facts.knownRevision + IndexNeeds.farthestRevision
+        let farthest = facts.knownRevision + KeyringRequirements.farthestRevision
         lastRevision = min(max(facts.indexedRevision, facts.knownRevision), farthest)
         let retired = Self.retired(facts, lastRevision)
         let left = facts.active.subtracting(retired)

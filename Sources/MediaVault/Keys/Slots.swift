@@ -16,7 +16,7 @@ extension Vault {
     ///
     /// - Throws: ``VaultError`` with code `owned` where this is not the owner, `invalidArgument` where there can be no
     ///   such slot, `inUse` where there are 16, `busy` where another act works on the keys; what the way's secret throws.
-    public func addSlot(_ way: SlotWay) async throws {
+    public func addSlot(_ way: NewSlot) async throws {
         try await carryOut(keyringOrders.adding(way))
     }
 
@@ -24,7 +24,7 @@ extension Vault {
     ///
     /// - Parameter number: nil for the slot that opened the keyring.
     /// - Throws: as ``addSlot(_:)``.
-    public func replaceSlot(_ number: Int? = nil, with way: SlotWay) async throws {
+    public func replaceSlot(_ number: Int? = nil, with way: NewSlot) async throws {
         try await carryOut(keyringOrders.replacing(number, with: way))
     }
 
@@ -45,7 +45,7 @@ extension Vault {
     ///   - way: a passphrase.
     /// - Throws: as ``addSlot(_:)``; ``VaultError`` with code `invalidArgument` where there is such a file, or the way is
     ///   no passphrase.
-    public func backUpKeyring(to file: String, for way: SlotWay) async throws {
+    public func backUpKeyring(to file: String, for way: NewSlot) async throws {
         try Self.checkBackup(way)
         try await keyringOrders.backUp(to: file, for: way) { try await carryOut($0) }
     }
@@ -62,7 +62,7 @@ extension Vault {
     }
 
     /// A backup is found in a drawer years later: what opens it must be in somebody's head or on paper.
-    package static func checkBackup(_ way: SlotWay) throws {
+    package static func checkBackup(_ way: NewSlot) throws {
         guard way.unlock.method == .passphrase else {
             throw VaultError(.invalidArgument, "a backup of the keyring is opened by a passphrase; give one")
         }
@@ -74,7 +74,7 @@ extension Vault {
 }
 
 /// A new way to unlock a keyring.
-public struct SlotWay: Sendable {
+public struct NewSlot: Sendable {
     /// What will open it. A key file that is not there is made.
     public var unlock: Unlock
     /// What people call it; nil for the name of its method, or the label that the slot has.
@@ -96,7 +96,7 @@ public struct SlotWay: Sendable {
     }
 
     /// Reads what will open it; a random key stands in for a key file that is yet to be made. Blocks.
-    func plannedSecret() throws -> UnlockSecret { isToBeMade ? .key(try Fresh.key("key file")) : try unlock.secret() }
+    func plannedSecret() throws -> UnlockSecret { isToBeMade ? .key(try SecureRandom.key("key file")) : try unlock.secret() }
 
     /// Reads what will open it, after making the key file that is not there. Blocks.
     func newSecret() throws -> UnlockSecret {

@@ -65,8 +65,8 @@ struct FetchState {
     var isLetGo = false
     /// It is over, and its last bytes wait for readers that are near: they are not stored.
     var isLeftOver = false
-    var receiverSignal = Signal()
-    var sealerSignal = Signal()
+    var receiverSignal = WakeFlag()
+    var sealerSignal = WakeFlag()
 
     /// How far ahead of the fastest reader bytes are taken from the network: no further than a player needs, unless its
     /// reader takes them faster than they come one window at a time.

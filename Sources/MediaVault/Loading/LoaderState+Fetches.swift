@@ -79,7 +79,7 @@ extension LoaderState {
         return true
     }
 
-    mutating func waitToReceive(_ id: FetchState.ID, _ waiter: Signal.Waiter) -> Bool {
+    mutating func waitToReceive(_ id: FetchState.ID, _ waiter: WakeFlag.Waiter) -> Bool {
         fetches[id]?.receiverSignal.wait(waiter) ?? false
     }
 
@@ -233,7 +233,7 @@ extension LoaderState {
         return effects
     }
 
-    mutating func waitToSeal(_ id: FetchState.ID, _ waiter: Signal.Waiter) -> Bool {
+    mutating func waitToSeal(_ id: FetchState.ID, _ waiter: WakeFlag.Waiter) -> Bool {
         fetches[id]?.sealerSignal.wait(waiter) ?? false
     }
 

@@ -108,7 +108,7 @@ extension LoaderState {
     }
 
     /// Begins a reader's wait, unless it was woken meanwhile.
-    mutating func wait(_ id: ReaderState.ID, _ waiter: Signal.Waiter) -> Bool {
+    mutating func wait(_ id: ReaderState.ID, _ waiter: WakeFlag.Waiter) -> Bool {
         readers[id]?.signal.wait(waiter) ?? false
     }
 
@@ -220,7 +220,7 @@ struct ReaderState {
     var takesCrumbs = false
     /// Whether it fills the vault and answers nobody.
     var isFilling = false
-    var signal = Signal()
+    var signal = WakeFlag()
 
     /// It has had bytes up to `position`.
     mutating func advance(to position: Int64) {

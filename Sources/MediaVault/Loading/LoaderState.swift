@@ -293,7 +293,7 @@ extension LoaderState {
 
 /// What is to be done after the loader's state was changed and unlocked.
 struct Effects {
-    var waiters: [Signal.Waiter] = []
+    var waiters: [WakeFlag.Waiter] = []
     /// Fetches that nobody wants any more.
     var cancelled: [FetchState.ID] = []
     /// Readers to be woken at a time.
@@ -302,7 +302,7 @@ struct Effects {
     /// Bytes that were handed on and will not be stored.
     var passedThrough: Int64 = 0
 
-    mutating func wake(_ woken: [Signal.Waiter]?) { waiters += woken ?? [] }
+    mutating func wake(_ woken: [WakeFlag.Waiter]?) { waiters += woken ?? [] }
 
     mutating func merge(_ other: Effects) {
         waiters += other.waiters

@@ -117,7 +117,7 @@ extension ResourceLoader {
             return try await contact.within(Self.probePatience) { [self] in
                 try await probe(for: validators, length: length)
             }
-        } catch is OriginContact.TooSlow {
+        } catch is OriginReachability.TooSlow {
             return false
         } catch is OriginFailure {
             return false

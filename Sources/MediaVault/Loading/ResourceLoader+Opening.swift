@@ -37,7 +37,7 @@ extension ResourceLoader {
     /// Nil where the representation changed meanwhile.
     private func attemptOpening(_ requested: RequestedRange, _ isDownload: Bool) async throws -> Opening? {
         if needsLength(requested), look({ $0.information?.length }) == nil { try await learnLength() }
-        let inquiry = try await inquire(at: firstByte(requested))
+        let inquiry = try await revalidateIfStale(at: firstByte(requested))
         let (known, edition, present) = look { ($0.information, $0.edition, $0.present) }
         let wanted: ByteRange
         do {
@@ -175,7 +175,7 @@ extension ResourceLoader {
     }
 
     private func finish(
-        _ id: ReaderState.ID, _ requested: RequestedRange, _ present: ByteRanges, _ inquiry: Inquiry, isCut: Bool
+        _ id: ReaderState.ID, _ requested: RequestedRange, _ present: ByteRanges, _ inquiry: RevalidationOutcome, isCut: Bool
     ) throws -> Opening? {
         guard let information = look({ $0.information }), let entityTag = record.entityTag else { return nil }
         let isWhole = answersWhole(requested, information)
@@ -215,7 +215,7 @@ extension ResourceLoader {
     /// What is known of the resource, its origin asked where nothing is.
     func head() async throws -> MediaHead {
         try await ready()
-        let inquiry = try await inquire(at: nil)
+        let inquiry = try await revalidateIfStale(at: nil)
         let isKnown = look { $0.information != nil }
         let information = try await learnInformation()
         guard let entityTag = record.entityTag else { throw MediaReader.changed(url, 0) }
@@ -256,7 +256,7 @@ struct Opening {
     /// Whether the origin was found to be out of reach: nobody waits for it at a hole.
     let isCutOff: Bool
     let source: MediaReader.Source
-    let inquiry: Inquiry
+    let inquiry: RevalidationOutcome
 }
 
 extension Opening {
@@ -265,6 +265,6 @@ extension Opening {
         self.init(
             reader: reader, information: held.information, entityTag: entityTag, range: held.range,
             isWholeAnswer: false,
-            isShortened: false, isCutOff: false, source: .held, inquiry: Inquiry())
+            isShortened: false, isCutOff: false, source: .held, inquiry: RevalidationOutcome())
     }
 }

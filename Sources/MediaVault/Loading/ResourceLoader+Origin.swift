@@ -87,17 +87,17 @@ extension ResourceLoader {
     ///
     /// - Parameter position: the first byte wanted, where that matters; nil where it is not about bytes.
     /// - Throws: ``VaultError`` with code `refused` where the origin wants its refusal to count; `CancellationError`.
-    func inquire(at position: @autoclosure () -> Int64?) async throws -> Inquiry {
+    func revalidateIfStale(at position: @autoclosure () -> Int64?) async throws -> RevalidationOutcome {
         let now = store.now()
-        guard look({ $0.isStale(now: now) }) else { return Inquiry() }
+        guard look({ $0.isStale(now: now) }) else { return RevalidationOutcome() }
         let first = position()
         switch look({ $0.staleStep(at: first) }) {
-        case .open: return Inquiry()
-        case .stale(let reason): return Inquiry(staleness: reason)
+        case .open: return RevalidationOutcome()
+        case .stale(let reason): return RevalidationOutcome(staleness: reason)
         case .ask: break
         }
         // Who was silent a moment ago need not be waited for.
-        if contact.verdict(now: .now) == false { return Inquiry(staleness: .unreachable) }
+        if contact.verdict(now: .now) == false { return RevalidationOutcome(staleness: .unreachable) }
         // What misses bytes asks for them all the same, and will be told: what it holds is given while the origin thinks,
         // unless that wants each use confirmed.
         let isStrict = look { $0.freshness?.isStrict } ?? false
@@ -105,13 +105,13 @@ extension ResourceLoader {
         let patience = isPatient ? Revalidation.patience : look { $0.retry.policy.shortPatience }
         let (verdict, isNew) = try await revalidator.verdict(within: patience) { await self.revalidate() }
         switch verdict {
-        case .confirmed(let status): return Inquiry(originStatus: isNew ? status : nil)
-        case .changed: return Inquiry()
+        case .confirmed(let status): return RevalidationOutcome(originStatus: isNew ? status : nil)
+        case .changed: return RevalidationOutcome()
         case .stale(let reason, let status):
-            return Inquiry(staleness: reason, originStatus: isNew ? status : nil)
+            return RevalidationOutcome(staleness: reason, originStatus: isNew ? status : nil)
         case .refused(let failure):
             guard isStrict else {
-                return Inquiry(staleness: .refused, originStatus: isNew ? Self.status(of: failure) : nil)
+                return RevalidationOutcome(staleness: .refused, originStatus: isNew ? Self.status(of: failure) : nil)
             }
             throw FetchFailure.origin(failure).vaultError(for: url, at: first ?? 0)
         }
@@ -121,7 +121,7 @@ extension ResourceLoader {
     /// meanwhile. A changed representation is noticed on the way.
     func reachOrigin(within patience: Duration) async throws -> Bool? {
         if let known = contact.verdict(now: .now) { return known }
-        let (verdict, _) = try await revalidator.verdict(within: patience, doubt: OriginContact.doubted) {
+        let (verdict, _) = try await revalidator.verdict(within: patience, doubt: OriginReachability.doubted) {
             await self.revalidate()
         }
         switch verdict {
@@ -141,7 +141,7 @@ extension ResourceLoader {
             contact.note(isReachable: failure.kind != .unreachable, now: .now)
             switch failure.kind {
             case .unreachable, .interrupted: return .stale(.unreachable)
-            case .lied: return .stale(.lied)
+            case .invalidResponse: return .stale(.invalidResponse)
             case .refused:
                 return Self.isFinal(failure)
                     ? .refused(failure) : .stale(.refused, status: Self.status(of: failure))
@@ -161,7 +161,7 @@ extension ResourceLoader {
                 try await askWhetherSame(by: .head)
             }
             if verdict != .changed { return verdict }
-        } catch is OriginContact.TooSlow {
+        } catch is OriginReachability.TooSlow {
             contact.noteSilenceToHead()
         } catch let failure as OriginFailure where Self.mayBeHeadAlone(failure) {
             // GET may say otherwise.
@@ -245,7 +245,7 @@ extension ResourceLoader {
         switch failure.kind {
         case .refused(let status, _): status == 501 || (status < 500 && status != 429)
         // Some close on it, or answer with what is no head.
-        case .interrupted, .lied: true
+        case .interrupted, .invalidResponse: true
         case .unreachable: false
         }
     }
@@ -294,7 +294,7 @@ extension ResourceLoader {
                 return response.head
             }
             return try await answers.exclusively { try await takeIn(heard(head), asked: request, at: time) }
-        } catch is OriginContact.TooSlow {
+        } catch is OriginReachability.TooSlow {
             contact.noteSilenceToHead()
             return nil
         } catch let failure as OriginFailure where Self.saysNothingOfGet(failure) {
@@ -331,7 +331,7 @@ extension ResourceLoader {
         switch failure.kind {
         // To ask once more what was asked too often would be no help.
         case .refused(let status, let retryAfter): status != 429 && retryAfter == nil
-        case .interrupted, .lied: true
+        case .interrupted, .invalidResponse: true
         case .unreachable: false
         }
     }

@@ -11,15 +11,15 @@ final class ResourceLoader: Sendable {
     let store: VaultStore
     let origin: any Origin
     let pool: BlockingPool
-    let precedence: PlayerPrecedence
+    let precedence: PlaybackPriority
     /// Where the resource's bytes can be asked for; ``url`` is what it is called.
     let addresses: AddressBook
     let names: ResourceNames
     /// Segments that are read again and again.
     let opened = OpenSegments()
     /// Lets one answer's head at a time be taken in.
-    let answers = Turnstile()
-    let contact = OriginContact()
+    let answers = AsyncLock()
+    let contact = OriginReachability()
     let revalidator = Revalidator()
     let joining = Locked(Joining())
     private let guarded: Locked<Guarded>
@@ -38,7 +38,7 @@ final class ResourceLoader: Sendable {
     /// Somebody who waits for fetches to be over: for some, or for all.
     private struct Settling {
         let fetches: Set<FetchState.ID>?
-        let waiter: Signal.Waiter
+        let waiter: WakeFlag.Waiter
 
         func isOver(_ running: some Collection<FetchState.ID>) -> Bool {
             fetches.map { $0.isDisjoint(with: running) } ?? running.isEmpty
@@ -47,7 +47,7 @@ final class ResourceLoader: Sendable {
 
     init(
         _ reference: MediaReference, id: ResourceID, key: CacheKey, names: ResourceNames, store: VaultStore,
-        origin: any Origin, mode: VaultMode, retry: RetryPolicy, pool: BlockingPool, precedence: PlayerPrecedence
+        origin: any Origin, mode: VaultMode, retry: RetryPolicy, pool: BlockingPool, precedence: PlaybackPriority
     ) {
         url = reference.url
         let addresses = AddressBook(reference)
@@ -122,7 +122,7 @@ final class ResourceLoader: Sendable {
     func look<Result>(_ body: (LoaderState) -> Result) -> Result { guarded.withLock { body($0.state) } }
 
     /// Waits for a signal of the state's, unless it was raised meanwhile.
-    func wait(_ begin: (inout LoaderState, Signal.Waiter) -> Bool) async {
+    func wait(_ begin: (inout LoaderState, WakeFlag.Waiter) -> Bool) async {
         await withCheckedContinuation { waiter in
             let isWaiting = guarded.withLock { begin(&$0.state, waiter) }
             if !isWaiting { waiter.resume() }

@@ -119,7 +119,7 @@ final class ResourceRecord: Sendable {
 
     /// The representation that is read is none of the store's.
     func passThrough() throws {
-        let id: RepresentationID = try Fresh.identifier("representation id")
+        let id: RepresentationID = try SecureRandom.identifier("representation id")
         name.withLock { $0 = id }
     }
 
@@ -162,7 +162,7 @@ final class ResourceRecord: Sendable {
     ///
     /// - Throws: ``VaultError`` with code `changed` where it is no longer the newest.
     func beginSegment(
-        at start: Int64, of representation: RepresentationID, _ outlook: Outlook
+        at start: Int64, of representation: RepresentationID, _ outlook: WriteEstimate
     ) throws -> SegmentWriter {
         do {
             return try store.beginSegment(at: start, of: try resource(reading: representation), outlook)

@@ -166,7 +166,7 @@ package struct RetryPolicy: Hashable, Sendable {
     static func isWorthAnotherTry(_ failure: FetchFailure) -> Bool {
         guard case .origin(let failure) = failure else { return false }
         switch failure.kind {
-        case .lied: return false
+        case .invalidResponse: return false
         case .unreachable, .interrupted: return true
         case .refused(let status, let retryAfter):
             return [408, 429, 500, 502, 503, 504].contains(status) && retryAfter ?? 0 <= longestRetryAfter
@@ -206,8 +206,8 @@ enum FetchFailure: Error, Sendable {
                 error = VaultError(
                     .unreachable,
                     "\(url.authority) broke off its answer: \(failure.reason); try again, it goes on where it stopped")
-            case .lied:
-                error = VaultError(.lied, "\(url.authority) gave an answer that cannot be used: \(failure.reason)")
+            case .invalidResponse:
+                error = VaultError(.invalidResponse, "\(url.authority) gave an answer that cannot be used: \(failure.reason)")
             case .refused(let status, let retryAfter):
                 error = VaultError(.refused, "\(url.authority) refused \(url.path): \(failure.reason)")
                 error.originStatus = status

@@ -148,7 +148,7 @@ struct Revalidation {
 }
 
 /// What an opening found out about a representation that was no longer fresh.
-struct Inquiry: Hashable {
+struct RevalidationOutcome: Hashable {
     /// Why it is given although nobody confirmed it; nil where it is fresh, was confirmed, or another has begun.
     var staleness: Staleness?
     /// The status of the origin's answer; nil where it was not asked, or gave none.
@@ -164,7 +164,7 @@ public enum Staleness: String, Sendable {
     /// The origin refused the question.
     case refused
     /// The origin's answer could not be right.
-    case lied = "invalid-answer"
+    case invalidResponse = "invalid-answer"
     /// It has neither entity tag nor date to ask by.
     case unverifiable = "no-validator"
     /// The mode forbids to ask.
@@ -177,7 +177,7 @@ public enum Staleness: String, Sendable {
 }
 
 /// When an origin was last heard of: what is known for a while need not be asked again.
-final class OriginContact: Sendable {
+final class OriginReachability: Sendable {
     private struct Last {
         let isReachable: Bool
         let time: ContinuousClock.Instant

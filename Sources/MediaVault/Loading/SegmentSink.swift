@@ -75,9 +75,9 @@ final class SegmentSink {
         lastCommit = .now
     }
 
-    private func outlook(at position: Int64) -> Outlook {
+    private func outlook(at position: Int64) -> WriteEstimate {
         loader.look { state in
-            Outlook(
+            WriteEstimate(
                 length: state.information?.length,
                 expected: state.fetches[fetch].map { max(0, $0.end - position) } ?? 0)
         }

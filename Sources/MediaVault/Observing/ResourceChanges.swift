@@ -11,10 +11,10 @@ package final class ResourceChanges: Sendable {
         package let isIncomplete: Bool
     }
 
-    private let board: ChangeBoard
-    private let listener: ChangeBoard.Listener
+    private let board: ChangeNotifier
+    private let listener: ChangeNotifier.Listener
 
-    init(_ board: ChangeBoard, wake: @escaping @Sendable () -> Void) {
+    init(_ board: ChangeNotifier, wake: @escaping @Sendable () -> Void) {
         self.board = board
         listener = board.listen(wake)
     }

@@ -3,7 +3,7 @@ import VaultStorage
 
 /// When bytes begin to pass through unstored, and when that is over: told once each, however many readers and seeks
 /// there are.
-struct Passage {
+struct BypassMonitor {
     /// What the store refuses with, in a sentence; nil while it takes what comes.
     private(set) var failure: String?
     private var reason: StoreRefusal?
@@ -72,8 +72,8 @@ public enum StoreEvent: Hashable, Sendable {
 
 /// Tells what made room, once for each run: evictions that follow one another closely, as those of one film do, are one.
 struct EvictionNotice {
-    private var told = EvictionTally()
-    private var seen = EvictionTally()
+    private var told = EvictionCounters()
+    private var seen = EvictionCounters()
     private var begun: ContinuousClock.Instant?
     private var lastSeen: ContinuousClock.Instant?
 
@@ -82,7 +82,7 @@ struct EvictionNotice {
     static let longest: Duration = .seconds(60)
 
     /// Looks at how much was evicted so far.
-    mutating func look(_ gone: EvictionTally, now: ContinuousClock.Instant) -> StoreEvent? {
+    mutating func look(_ gone: EvictionCounters, now: ContinuousClock.Instant) -> StoreEvent? {
         if gone != seen {
             (seen, lastSeen) = (gone, now)
             begun = begun ?? now
@@ -92,7 +92,7 @@ struct EvictionNotice {
     }
 
     /// Tells what was not told yet.
-    mutating func end(_ gone: EvictionTally) -> StoreEvent? {
+    mutating func end(_ gone: EvictionCounters) -> StoreEvent? {
         defer { (told, seen, begun, lastSeen) = (gone, gone, nil, nil) }
         guard gone != told else { return nil }
         return .evicted(

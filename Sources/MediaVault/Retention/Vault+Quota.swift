@@ -4,7 +4,7 @@ import VaultStorage
 // How much room the vault takes.
 extension Vault {
     /// The limits that the vault's settings name. ``VaultStatus/limits`` says which are in force.
-    public func limits() async throws -> RoomLimits {
+    public func limits() async throws -> StorageLimits {
         let store = store
         return try await pool.run { try store.index.settings().limits }
     }
@@ -13,12 +13,12 @@ extension Vault {
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` where a limit is below 0, or where the size could be kept to only
     ///   with what is pinned or was fetched by name; `owned` where this is not the owner.
-    public func setLimits(_ limits: RoomLimits) async throws {
+    public func setLimits(_ limits: StorageLimits) async throws {
         try await changeSettings(limits: { $0 = limits })
     }
 
     /// - Throws: ``VaultError`` with code `invalidArgument` where a limit is below 0.
-    static func check(_ limits: RoomLimits) throws {
+    static func check(_ limits: StorageLimits) throws {
         let all = [limits.maxSize ?? 0, limits.maxAge ?? 0, limits.minFree ?? 0]
         guard all.allSatisfy({ (0...ContentInformation.mostBytes).contains($0) }) else {
             throw VaultError(.invalidArgument, "a limit is 0, which is none, or a number above it")
@@ -27,7 +27,7 @@ extension Vault {
 
     /// Keeps to limits that the settings have by now. What goes for its age goes later, when the time of day is believed.
     /// Blocks.
-    func keep(to limits: RoomLimits) throws {
+    func keep(to limits: StorageLimits) throws {
         store.enforce(limitsOfRun?.over(limits) ?? limits)
         var inForce = store.room.limits
         inForce.maxAge = nil
@@ -43,7 +43,7 @@ extension Vault {
     ///   - isRehearsal: whether it only tells what would go.
     /// - Throws: ``VaultError`` with code `owned` where this is not the owner; `invalidArgument` where the size could be kept
     ///   to only with what is pinned or was fetched by name: then nothing went.
-    public func prune(_ limits: RoomLimits? = nil, isRehearsal: Bool = false) async throws -> PruneReport {
+    public func prune(_ limits: StorageLimits? = nil, isRehearsal: Bool = false) async throws -> PruneReport {
         try requireOwner(to: "lets go of what it holds")
         let (store, inForce) = (store, try await limitsInForce())
         return try await pool.run {
@@ -76,7 +76,7 @@ extension Vault {
     }
 
     /// The limits that count now.
-    func limitsInForce() async throws -> RoomLimits {
+    func limitsInForce() async throws -> StorageLimits {
         guard !store.isOwner else { return store.room.limits }
         return try await limits()
     }
@@ -90,7 +90,7 @@ extension Vault {
         let (store, ofRun) = (store, limitsOfRun)
         // Damaged settings are told to those who ask for them.
         let settings = try? await pool.run { try store.index.settings().limits }
-        store.enforce(ofRun?.over(settings ?? RoomLimits()) ?? settings ?? RoomLimits())
+        store.enforce(ofRun?.over(settings ?? StorageLimits()) ?? settings ?? StorageLimits())
     }
 
     /// Sees to it that there is some room to give up when the disk is full.
@@ -127,7 +127,7 @@ extension Vault {
             if case .set(let first, let last, let time) = finding {
                 try? store.correctAccesses(from: first, through: last, to: time)
             }
-            if isAgeDue, isSteady, limits.age != nil { _ = try? store.prune(RoomLimits(maxAge: limits.age)) }
+            if isAgeDue, isSteady, limits.age != nil { _ = try? store.prune(StorageLimits(maxAge: limits.age)) }
             if isSizeDue, store.isOverfull { _ = try? store.prune(limits) }
             if isAgeDue { store.payDebts() }
             return !isDiskFull || store.hasDiskRoom
@@ -166,7 +166,7 @@ extension Vault {
 }
 
 /// How often limits are looked after: not for each byte, and not each second.
-struct RoomPace {
+struct QuotaPace {
     private var lastSize: ContinuousClock.Instant?
     private var lastAge: ContinuousClock.Instant?
 

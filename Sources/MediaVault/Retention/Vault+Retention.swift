@@ -61,7 +61,7 @@ extension Vault {
     /// - Throws: ``VaultError`` with code `notHeld` where the vault knows nothing of it.
     public func pin(_ reference: MediaReference) async throws { try await setClass(.pinned, of: reference) }
 
-    /// Lets limits touch a resource again: one that is held whole like a download (``RoomLimits/evictsDownloads``), one that
+    /// Lets limits touch a resource again: one that is held whole like a download (``StorageLimits/evictsDownloads``), one that
     /// is not like what was merely played. One that is not pinned stays what it is.
     ///
     /// - Throws: ``VaultError`` with code `notHeld` where the vault knows nothing of it.

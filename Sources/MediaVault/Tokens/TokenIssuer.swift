@@ -106,12 +106,12 @@ public struct TokenIssuer: Sendable {
     /// What a reference means that was given this vault's own address for players in place of a URL: stored as it is, its
     /// bytes would be stored twice. Whose address it is shows in its capability alone, expired or not.
     func unwrapped(_ reference: MediaReference) -> MediaReference {
-        var outer = OwnAddress(reference: reference, expires: .max)
+        var outer = PlaybackLink(reference: reference, expires: .max)
         while let inner = address(within: outer.reference) { outer = outer.leading(to: inner) }
         return outer.reference
     }
 
-    private func address(within reference: MediaReference) -> OwnAddress? {
+    private func address(within reference: MediaReference) -> PlaybackLink? {
         let url = reference.url
         guard url.path.hasPrefix("/media/") else { return nil }
         return address(url.path + (url.query.map { "?\($0)" } ?? ""))
@@ -119,7 +119,7 @@ public struct TokenIssuer: Sendable {
 
     /// What a target names, where its capability is this vault's and covers it, and until when; nil for every other target
     /// alike.
-    private func address(_ target: String) -> OwnAddress? {
+    private func address(_ target: String) -> PlaybackLink? {
         // Byte by byte: as characters a slash may be part of something larger, and it takes longer.
         let parts = target.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 5, omittingEmptySubsequences: false)
             .map(Substring.init)
@@ -137,7 +137,7 @@ public struct TokenIssuer: Sendable {
         reference.isDerived = capability.kind == .derived
         reference.isNobodys =
             capability.name == nil && !ConstantTime.areEqual(own(of: url, capability), capability.own ?? [])
-        return OwnAddress(reference: reference, expires: capability.expiry)
+        return PlaybackLink(reference: reference, expires: capability.expiry)
     }
 
     /// Whether a text is the admin token, found out in a time that does not depend on how much of it is right.
@@ -179,13 +179,13 @@ extension MediaURL {
 }
 
 /// What one of this vault's addresses for players names, and until when.
-struct OwnAddress {
+struct PlaybackLink {
     let reference: MediaReference
     /// Seconds since 1970.
     let expires: Int64
 
     /// What the address means where what it names is another of the vault's addresses.
-    func leading(to inner: OwnAddress) -> OwnAddress {
+    func leading(to inner: PlaybackLink) -> PlaybackLink {
         var reference = reference
         reference.url = inner.reference.url
         reference.contentID = reference.contentID ?? inner.reference.contentID
@@ -193,7 +193,7 @@ struct OwnAddress {
         reference.isNobodys = reference.isNobodys || inner.reference.isNobodys
         // Whoever gives the address anew has not named what it leads to.
         reference.isDerived = reference.isDerived || inner.reference.isDerived
-        return OwnAddress(reference: reference, expires: min(expires, inner.expires))
+        return PlaybackLink(reference: reference, expires: min(expires, inner.expires))
     }
 }
 

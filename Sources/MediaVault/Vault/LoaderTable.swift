@@ -48,7 +48,7 @@ final class LoaderLease: Sendable {
 }
 
 /// Which resources were read and in which hour: told to the index once an hour each, so that reading does not write.
-struct Visits {
+struct AccessTimes {
     private static let most = 10_000
     private var hours: [ResourceID: Int64] = [:]
     private var news: Set<ResourceID> = []

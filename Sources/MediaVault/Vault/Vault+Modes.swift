@@ -121,14 +121,14 @@ extension Vault {
     /// - Throws: ``VaultError`` where the settings cannot be written; with code `invalidArgument` as ``setLimits(_:)``;
     ///   `owned` where this is not the owner.
     package func changeSettings(
-        limits change: (@Sendable (inout RoomLimits) throws -> Void)? = nil,
+        limits change: (@Sendable (inout StorageLimits) throws -> Void)? = nil,
         policy changePolicy: (@Sendable (_ old: () throws -> KeyPolicy) throws -> KeyPolicy)? = nil,
         mode: VaultMode?? = nil
     ) async throws {
         try requireOwner(to: "changes its settings")
         let (store, names, ofRun) = (store, names, limitsOfRun)
         try await pool.run { [self] in
-            var (limits, policy): (RoomLimits?, KeyPolicy?) = (nil, nil)
+            var (limits, policy): (StorageLimits?, KeyPolicy?) = (nil, nil)
             // A limit is judged before the transaction: the index answers to one at a time.
             if let change {
                 var wanted = try store.index.settings().limits

@@ -19,11 +19,11 @@ public final class Vault: Sendable {
     /// What the settings say.
     let modeOfSettings = Locked<VaultMode?>(nil)
     let pool: BlockingPool
-    let precedence = PlayerPrecedence()
-    let limitsOfRun: RoomLimits?
+    let precedence = PlaybackPriority()
+    let limitsOfRun: StorageLimits?
     /// What passes through unstored, and who is told.
-    let passage = Locked(Passage())
-    let roomPace = Locked(RoomPace())
+    let passage = Locked(BypassMonitor())
+    let roomPace = Locked(QuotaPace())
     /// Whether the time of day is believed.
     let clock = Locked(SteadyClock())
     let evictionNotice = Locked(EvictionNotice())
@@ -35,20 +35,20 @@ public final class Vault: Sendable {
     /// Receipts for what is done to the keys.
     let auditLog: AuditLog
     /// One act on the keys at a time.
-    package let keyWork = KeyWork()
+    package let keyWork = KeyOperationLock()
     /// Acts on the keys that an owner before this one broke off.
-    let resumption = Locked(Resumption())
+    let resumption = Locked(ResumeSchedule())
     /// Why nobody gets a loader for the time being; nil where everybody does.
     let refusal = Locked<VaultError?>(nil)
     let loaders = Locked<[ResourceID: LoaderEntry]>([:])
     private let upkeep = Locked<Task<Void, Never>?>(nil)
     private let isClosed = Locked(false)
-    let visits = Locked(Visits())
+    let visits = Locked(AccessTimes())
     let answers = AnswerLog()
     /// When segments are joined.
     let joiningPace = Locked(JoiningPace())
     /// Work that must be over before the store closes.
-    let chores = Chores()
+    let chores = BackgroundTasks()
 
     /// How long a loader that nobody uses is kept.
     static let idleTime: Duration = .seconds(60)
@@ -169,7 +169,7 @@ public final class Vault: Sendable {
     /// Returns as soon as length and type are known and the first byte is there: held, or come from the origin.
     ///
     /// - Throws: ``VaultError``: `notHeld` (offline, the first byte is missing), `unreachable`, `refused` (with
-    ///   `originStatus`), `lied`, `unsatisfiableRange` (with `length` where it is known), `integrity`, `closed`.
+    ///   `originStatus`), `invalidResponse`, `unsatisfiableRange` (with `length` where it is known), `integrity`, `closed`.
     public func read(_ reference: MediaReference, range: RequestedRange = .whole) async throws -> MediaReader {
         let (loader, lease) = try await use(reference)
         return reader(try await loader.open(range), loader, lease)

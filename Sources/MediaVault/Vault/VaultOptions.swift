@@ -19,7 +19,7 @@ public struct VaultOptions: Sendable {
     public var origin: (any Origin)?
     /// Limits for as long as the vault is open, over those of its settings, member by member; 0 lifts one. Nil leaves
     /// the settings as they are.
-    public var limits: RoomLimits?
+    public var limits: StorageLimits?
     /// What the vault's files lie on.
     package var fileSystem: any FileSystem = PosixFileSystem()
     /// The wall clock.
@@ -33,7 +33,7 @@ public struct VaultOptions: Sendable {
 
     /// An owner that fetches what is missing with libcurl, unless told otherwise.
     public init(
-        access: Access = .owner, mode: VaultMode? = nil, origin: (any Origin)? = nil, limits: RoomLimits? = nil
+        access: Access = .owner, mode: VaultMode? = nil, origin: (any Origin)? = nil, limits: StorageLimits? = nil
     ) {
         self.access = access
         self.mode = mode

@@ -22,10 +22,10 @@ public struct VaultStatus: Hashable, Sendable {
     public let swapInReach: Bool
     /// How the keyring was unlocked: `key-file`, `passphrase`, `command` or `credential`.
     public let unlockMethod: String
-    /// Bytes of segment files on disk: what ``RoomLimits/maxSize`` limits.
+    /// Bytes of segment files on disk: what ``StorageLimits/maxSize`` limits.
     public let used: Int64
     /// The limits in force.
-    public let limits: RoomLimits
+    public let limits: StorageLimits
     /// Bytes that were handed on without being stored since the vault was opened.
     public let passedThrough: Int64
     /// Bytes of segment files that made room since the vault was opened.
@@ -63,7 +63,7 @@ extension Vault {
                 vaultID: store.keyring.vaultID.hex, resources: totals.resources, bytes: totals.bytes,
                 segments: totals.segments, bytesFetched: try store.bytesFetched(),
                 generation: store.keyring.currentGeneration, keysLocked: MemoryLock.shared.refusal == nil,
-                swapInReach: SwapReach.isOpen,
+                swapInReach: SwapStatus.isOpen,
                 unlockMethod: store.keyring.unlockedBy.rawValue, used: used, limits: limits,
                 passedThrough: tally.passedThrough, evicted: tally.evicted, storeFailure: failure,
                 unlockRestsWithVault: rests)
@@ -87,5 +87,5 @@ extension Vault {
 
 extension Vault {
     /// Text that nobody can guess: 32 hexadecimal digits, for what must not occur in media.
-    package func freshText() throws -> String { Hex.encode(try Fresh.bytes(16, "text")) }
+    package func freshText() throws -> String { Hex.encode(try SecureRandom.bytes(16, "text")) }
 }

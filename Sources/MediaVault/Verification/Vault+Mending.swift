@@ -75,7 +75,7 @@ extension Vault {
         var fetches: Set<FetchState.ID> = []
         var failure: (any Error)?
         do {
-            var walk = Walk(loader, reader, from: range.lowerBound)
+            var walk = GapCursor(loader, reader, from: range.lowerBound)
             while true {
                 if case .ended = try await walk.next(noting: { fetches.insert($0) }) { break }
             }

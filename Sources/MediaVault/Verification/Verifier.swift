@@ -72,7 +72,7 @@ struct Verifier {
 
     /// Whether the next segment is one that is opened.
     mutating func takesNext() throws -> Bool {
-        try sample?.takesNext { try Fresh.number(below: $0) } ?? true
+        try sample?.takesNext { try SecureRandom.number(below: $0) } ?? true
     }
 
     /// Opens all blocks of a segment, and gives those that fail.

@@ -21,7 +21,7 @@ struct KeysBackupCommand: AsyncParsableCommand {
     func run() async throws {
         let file = try backup.path()
         let changer = try await KeyringChanger(access, waiting)
-        let way = SlotWay(
+        let way = NewSlot(
             try await backup.unlock(isNew: true, allowLoose: access.unlocking.allowLooseKeyFile),
             strength: PassphraseStrength(isSensitive: sensitive))
         try await changer.orders.backUp(to: file, for: way) { try await changer.carryOut($0) }
@@ -58,7 +58,7 @@ struct KeysRestoreCommand: AsyncParsableCommand {
         let file = try backup.path()
         let vault = try place.place()
         let unlock = try await backup.unlock(isNew: false, allowLoose: allowLooseKeyFile)
-        let way: SlotWay? =
+        let way: NewSlot? =
             try new.named() == nil ? nil : try await new.way(allowLoose: allowLooseKeyFile)
         let report = try await restore(vault, from: file, unlock: unlock, adding: way)
         for warning in report.warnings { await Terminal.shared.say(warning) }
@@ -71,7 +71,7 @@ struct KeysRestoreCommand: AsyncParsableCommand {
     }
 
     private func restore(
-        _ vault: VaultPlace, from file: String, unlock: Unlock, adding way: SlotWay?
+        _ vault: VaultPlace, from file: String, unlock: Unlock, adding way: NewSlot?
     ) async throws -> RestoreReport {
         do {
             return try await Vault.restoreKeyring(
@@ -93,7 +93,7 @@ struct BackupOptions: ParsableArguments {
     var backupPassphraseFile: String?
 
     /// The backup's absolute path.
-    func path(in surroundings: Surroundings = .current) throws -> String {
+    func path(in surroundings: ProcessEnvironment = .current) throws -> String {
         guard !file.isEmpty else { throw UsageError("the backup's file is empty; name a path") }
         return AbsolutePath.of(file, from: surroundings.workingDirectory)
     }

@@ -54,7 +54,7 @@ struct CatCommand: AsyncParsableCommand {
     }
 
     private static func write(
-        _ reference: MediaReference, _ range: RequestedRange, from vault: any VaultOperator
+        _ reference: MediaReference, _ range: RequestedRange, from vault: any VaultClient
     ) async throws {
         try await vault.read(reference, range) { try await StandardOutput.shared.write($0) }
     }
@@ -81,7 +81,7 @@ struct ExportCommand: AsyncParsableCommand {
         guard file != "-" else { throw UsageError("export makes a file; for standard output there is cat") }
         guard !file.isEmpty else { throw UsageError("the file has no name; name one") }
         let url = try MediaURL(url)
-        let path = AbsolutePath.of(file, from: Surroundings.current.workingDirectory)
+        let path = AbsolutePath.of(file, from: ProcessEnvironment.current.workingDirectory)
         let (opener, isForced) = (try await access.opener(), force)
         try await Interruption.cancelling("no file was made") {
             try await opener.reading {

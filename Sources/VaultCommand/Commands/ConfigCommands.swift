@@ -27,7 +27,7 @@ struct ConfigGetCommand: AsyncParsableCommand {
             } else if let key {
                 key.lines(settings).map { Terminal.printable($0) + "\n" }.joined()
             } else {
-                FactSheet.text(ConfigKey.allCases.flatMap { key in key.lines(settings).map { (key.rawValue, $0) } })
+                FactText.text(ConfigKey.allCases.flatMap { key in key.lines(settings).map { (key.rawValue, $0) } })
             }
         try await StandardOutput.shared.write(text)
     }
@@ -35,7 +35,7 @@ struct ConfigGetCommand: AsyncParsableCommand {
     /// The service needs no key; without one the index is read.
     private func settings() async throws -> SettingsDocument {
         do {
-            return try await ServedVault(ControlClient(folder: try access.place.vault())).settings()
+            return try await RemoteVault(ControlClient(folder: try access.place.vault())).settings()
         } catch is ServiceGone {
             return try await access.opener().reading { try await LocalVault($0).settings() }
         }

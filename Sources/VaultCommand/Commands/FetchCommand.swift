@@ -79,7 +79,7 @@ struct Fetching: Sendable {
     let reference: @Sendable (MediaURL) -> MediaReference
 
     /// Fetches it; what fails is said and recorded, so that the next has its turn.
-    func run(in vault: any VaultOperator) async throws -> FetchedRecord {
+    func run(in vault: any VaultClient) async throws -> FetchedRecord {
         do {
             let reference = reference(try MediaURL(url))
             if isDetached {
@@ -98,7 +98,7 @@ struct Fetching: Sendable {
     }
 
     /// Fetches what is missing, shows how it comes, and says where it turned out to be a list of media.
-    private func download(_ reference: MediaReference, into vault: any VaultOperator) async throws {
+    private func download(_ reference: MediaReference, into vault: any VaultClient) async throws {
         var display = ProgressDisplay(name(of: reference.url))
         var manifest: String?
         try await vault.download(reference, options) { step in

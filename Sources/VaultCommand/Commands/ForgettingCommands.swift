@@ -42,7 +42,7 @@ struct ResealCommand: AsyncParsableCommand {
                 return report
             }
         }
-        let verdict = ResealVerdict(report)
+        let verdict = ResealText(report)
         for remark in verdict.remarks { await Terminal.shared.say(remark) }
         if !json {
             for (reference, subject) in zip(references, report.subjects) {
@@ -101,7 +101,7 @@ struct ShredCommand: AsyncParsableCommand {
             await Terminal.shared.say(problem.detail ?? problem.title)
         }
         if json { try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
-        let verdict = ShredVerdict(document, isQuick: quick)
+        let verdict = ShredText(document, isQuick: quick)
         if let remark = verdict.remark { await Terminal.shared.say(remark) }
         guard verdict.status == .done else { throw Reported(status: verdict.status) }
     }
@@ -184,7 +184,7 @@ struct AuditCommand: AsyncParsableCommand {
 
     func run() async throws {
         let document = AuditDocument(try await urls.isEmpty ? wholeLog() : aboutTitles())
-        try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : AuditSheet.text(document))
+        try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : AuditText.text(document))
         if !document.anchored {
             await Terminal.shared.say("checked without the keyring: whether the log was cut at its end cannot be told")
         }

@@ -24,7 +24,7 @@ struct InitCommand: AsyncParsableCommand {
             ("vault", place.folder + made(report.vaultMade)), ("keyring", place.keyring + made(report.keyringMade)),
         ]
         if case .keyFile(let path) = way { facts.append(("key file", path + made(report.keyFileMade))) }
-        try await StandardOutput.shared.write(FactSheet.text(facts))
+        try await StandardOutput.shared.write(FactText.text(facts))
         if report.unlockRestsWithVault {
             await Terminal.shared.say(
                 "what opens the keyring rests on the vault's own disk: it protects copies of the vault, not a stolen disk; "

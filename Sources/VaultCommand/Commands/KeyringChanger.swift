@@ -5,7 +5,7 @@ import VaultService
 /// Changes a keyring from the command: unlocks its file here, and hands what is to be done to whoever owns the vault. So
 /// no secret is sent to the service.
 struct KeyringChanger: Sendable {
-    private let finder: OperatorFinder
+    private let finder: VaultConnector
     let orders: KeyringOrders
     /// What opens the keyring now.
     let unlock: Unlock
@@ -19,7 +19,7 @@ struct KeyringChanger: Sendable {
         orders = try await KeyringOrders.open(keyring: opener.place.keyring, unlock: opener.unlock)
         unlock = opener.unlock
         isServed = await client.isAnswered()
-        finder = OperatorFinder(
+        finder = VaultConnector(
             client: client, opener: isServed ? nil : opener, laterOpener: { opener }, limits: nil,
             isPatient: waiting.isPatient)
     }
@@ -27,7 +27,7 @@ struct KeyringChanger: Sendable {
     /// The new root key of a revocation, for the order before it to be tried with; nil where there is none.
     ///
     /// - Throws: as ``RootRevocation/newRoot(isServed:)``.
-    func newRoot(of revocation: RootRevocation?) throws -> NewRoot? { try revocation?.newRoot(isServed: isServed) }
+    func newRoot(of revocation: RootRevocation?) throws -> RootRotation? { try revocation?.newRoot(isServed: isServed) }
 
     /// Has the owner carry out an order, and what is to follow it.
     ///
@@ -88,7 +88,7 @@ struct RootRevocation: Sendable {
     ///
     /// - Parameter isServed: whether a service does the work, which finds secrets in files and in its unit alone.
     /// - Throws: ``UsageError``; ``VaultError`` with code `invalidArgument` where this process was lent no credentials.
-    func newRoot(isServed: Bool) throws -> NewRoot {
+    func newRoot(isServed: Bool) throws -> RootRotation {
         guard !isServed || keys.allSatisfy(\.isFoundByOthers) else {
             throw UsageError(
                 "--revoke needs what opens the slots that stay, and a running service takes that from a key or passphrase "
@@ -96,7 +96,7 @@ struct RootRevocation: Sendable {
         }
         // A credential that is named to a service is one of that unit's.
         let own = isServed ? kept.filter { !$0.isCredentialName } : kept
-        return NewRoot(
+        return RootRotation(
             openedBy: try own.map { try $0.unlock }, besideOtherKeys: own.count < kept.count,
             droppingOtherSlots: dropsOtherSlots)
     }
@@ -105,7 +105,7 @@ struct RootRevocation: Sendable {
     /// with it.
     ///
     /// - Returns: of each that had to stay, why.
-    func run(on vault: any VaultOperator) async throws -> [VaultError] {
+    func run(on vault: any VaultClient) async throws -> [VaultError] {
         var step = RevocationStep.rotateRoot
         do {
             let older = try await vault.rotateRoot(unlockedBy: keys, droppingOtherSlots: dropsOtherSlots).older
@@ -120,7 +120,7 @@ struct RootRevocation: Sendable {
     }
 
     private func retire(
-        _ generations: [KeysDocument.Generation], on vault: any VaultOperator
+        _ generations: [KeysDocument.Generation], on vault: any VaultClient
     ) async throws -> [VaultError] {
         var stayed: [VaultError] = []
         for generation in generations {
@@ -190,7 +190,7 @@ struct KeptSlots: ParsableArguments {
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` where one is no credential's name.
     func keys(allowLoose: Bool) throws -> [SlotKey] {
-        let folder = Surroundings.current.workingDirectory
+        let folder = ProcessEnvironment.current.workingDirectory
         let files: [Unlock] =
             slotKeyFile.map { .keyFile(path: AbsolutePath.of($0, from: folder), allowLoose: allowLoose) }
             + slotPassphraseFile.map {

@@ -25,13 +25,13 @@ struct KeysListCommand: AsyncParsableCommand {
 
     func run() async throws {
         let document = try await document()
-        try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : KeysSheet.text(document))
+        try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : KeysText.text(document))
     }
 
     /// The service knows which act works, and needs no key; without one keyring and index are read.
     private func document() async throws -> KeysDocument {
         do {
-            return try await ServedVault(ControlClient(folder: try access.place.vault())).keys()
+            return try await RemoteVault(ControlClient(folder: try access.place.vault())).keys()
         } catch is ServiceGone {
             return try await access.opener().reading { try await LocalVault($0).keys() }
         }
@@ -92,8 +92,8 @@ struct RotateCommand: AsyncParsableCommand {
         }
         let done = locator ? "every title has another id" : "generation \(document.current) is made"
         await Terminal.shared.say([done, act.cutsOff].compactMap(\.self).joined(separator: "; "))
-        await KeysSheet.tellRest(act, document)
-        try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : KeysSheet.text(document))
+        await KeysText.tellRest(act, document)
+        try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : KeysText.text(document))
     }
 
     /// What opens the slots that stay.
@@ -141,7 +141,7 @@ struct RewrapCommand: AsyncParsableCommand {
                 return document
             }
         }
-        let verdict = RewrapVerdict(document)
+        let verdict = RewrapText(document)
         for remark in verdict.remarks { await Terminal.shared.say(remark) }
         if json { try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
         guard verdict.status == .done else { throw Reported(status: verdict.status) }
@@ -173,12 +173,12 @@ struct RetireCommand: AsyncParsableCommand {
             try await finder.act { try await $0.retire(generation) }
         }
         let done = "generation \(generation) is destroyed"
-        await Terminal.shared.say([done, KeysSheet.cutOff(by: document)].compactMap(\.self).joined(separator: "; "))
+        await Terminal.shared.say([done, KeysText.cutOff(by: document)].compactMap(\.self).joined(separator: "; "))
         if let backups = document.generations.first(where: { $0.number == generation })?.backups, backups > 0 {
             await Terminal.shared.say("\(backups) backup files of the keyring hold it still: destroy them, too")
         }
-        await KeysSheet.tellRest(.retire, document)
-        try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : KeysSheet.text(document))
+        await KeysText.tellRest(.retire, document)
+        try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : KeysText.text(document))
     }
 }
 
@@ -196,7 +196,7 @@ struct LockCommand: AsyncParsableCommand {
 
     func run() async throws {
         do {
-            try await ServedVault(ControlClient(folder: try place.vault())).lock()
+            try await RemoteVault(ControlClient(folder: try place.vault())).lock()
             await Terminal.shared.say("locked: the service has no key any more; start it anew to play")
         } catch is ServiceGone {
             await Terminal.shared.say("no service has the vault open: there is nothing to lock")

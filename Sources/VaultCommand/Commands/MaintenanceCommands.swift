@@ -34,7 +34,7 @@ struct VerifyCommand: AsyncParsableCommand {
             repairs: `repair`, sample: sample?.percent, bytesPerSecond: limitRate?.bytesPerSecond)
         let act = try await act(options)
         let document = try await Interruption.cancelling("what was repaired stays so", act)
-        try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : VerifySheet.text(document))
+        try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : VerifyText.text(document))
         guard document.sound else { throw Reported(status: document.remaining > 0 ? .integrity : .failed) }
     }
 
@@ -56,7 +56,7 @@ struct VerifyCommand: AsyncParsableCommand {
     }
 
     /// Checks a vault, and shows how far it is.
-    private static func verify(_ vault: any VaultOperator, _ options: VerifyOptions) async throws -> VerifyDocument {
+    private static func verify(_ vault: any VaultClient, _ options: VerifyOptions) async throws -> VerifyDocument {
         var display = ProgressDisplay("verify")
         let document = try await vault.verify(options) { step in
             await display.show(TransferProgress(held: step.bytesOpened, total: step.bytesTotal))
@@ -113,7 +113,7 @@ struct IndexRebuildCommand: AsyncParsableCommand {
             facts.append(("not in backup", "\(report.unknownToBackup) segments that the old index had"))
         }
         if report.areSettingsLost { facts.append(("settings", "lost, and those of a new vault: set them again")) }
-        return FactSheet.text(facts)
+        return FactText.text(facts)
     }
 }
 
@@ -160,7 +160,7 @@ struct PruneCommand: AsyncParsableCommand {
     }
 
     private func text(_ document: PruneDocument) -> String {
-        FactSheet.text([
+        FactText.text([
             (
                 dryRun ? "would go" : "let go",
                 "\(ByteCount.text(document.bytes)), \(document.segments) segments, \(document.resources) titles whole"

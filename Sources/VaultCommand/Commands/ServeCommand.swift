@@ -70,7 +70,7 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.hostNames = hosts
         configuration.allowedOrigins = origins
         configuration.isInsecure = insecure
-        let place = Surroundings.current.workingDirectory
+        let place = ProcessEnvironment.current.workingDirectory
         if let tlsCertificate, let tlsKey {
             configuration.tls = TLSFiles(
                 certificate: AbsolutePath.of(tlsCertificate, from: place), key: AbsolutePath.of(tlsKey, from: place))

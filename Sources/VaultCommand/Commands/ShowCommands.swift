@@ -66,7 +66,7 @@ struct InfoCommand: AsyncParsableCommand {
 
     private static func text(_ document: ResourceDocument) -> String {
         let held = document.held.map { "\($0[0])-\($0[1] - 1)" }.joined(separator: ", ")
-        return FactSheet.text([
+        return FactText.text([
             ("url", document.url), ("size", document.size.value.map(String.init) ?? "unknown"),
             ("held", held.isEmpty ? "nothing" : held), ("bytes", String(document.bytes)),
             ("type", document.type.value ?? "unknown"), ("etag", document.etag.value ?? "none"),
@@ -95,7 +95,7 @@ struct StatusCommand: AsyncParsableCommand {
     /// The service knows what the index does not have yet, and needs no key; without one the index is read.
     private func status(in folder: String) async throws -> StatusDocument {
         do {
-            return try await ServedVault(ControlClient(folder: folder)).status()
+            return try await RemoteVault(ControlClient(folder: folder)).status()
         } catch is ServiceGone {
             return try await access.opener().reading { try await LocalVault($0).status() }
         }
@@ -113,7 +113,7 @@ struct StatusCommand: AsyncParsableCommand {
 
     private static func text(_ record: StatusRecord, _ folder: String) -> String {
         let status = record.status
-        return FactSheet.text([
+        return FactText.text([
             ("vault", "\(status.vault) in \(folder)"),
             ("holds", "\(ByteCount.text(status.bytes)) of \(status.resources) titles, in \(status.segments) segments"),
             ("fetched", ByteCount.text(status.bytesFetched)),
@@ -148,14 +148,14 @@ struct ExplainCommand: AsyncParsableCommand {
         let reference = try await naming.reference(try MediaURL(url), access.unlocking)
         let document = try await explanation(of: reference)
         try await StandardOutput.shared.write(
-            json ? try JSONText.of(document) + "\n" : ExplanationSheet.text(document))
+            json ? try JSONText.of(document) + "\n" : ExplanationText.text(document))
     }
 
     /// The service knows what it answered; without one the index is read.
     private func explanation(of reference: MediaReference) async throws -> ExplanationDocument {
         let client = ControlClient(folder: try access.place.vault())
         do {
-            return try await ServedVault(client).explanation(reference)
+            return try await RemoteVault(client).explanation(reference)
         } catch is ServiceGone {
             guard let summary = try await access.opener().reading({ try await $0.summary(of: reference) }) else {
                 throw VaultError(.notHeld, "the vault knows nothing of \(reference); fetch it first")

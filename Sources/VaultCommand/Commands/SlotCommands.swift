@@ -88,7 +88,7 @@ struct SlotRemoveCommand: AsyncParsableCommand {
         try await KeyringChanger.tell(of: "what opened it", stayed)
     }
 
-    private func order(_ changer: KeyringChanger, then root: NewRoot?) async throws -> KeyringOrder {
+    private func order(_ changer: KeyringChanger, then root: RootRotation?) async throws -> KeyringOrder {
         do {
             return try await changer.orders.removing(number, then: root, isForced: force)
         } catch let error as VaultError where error.code == .inUse {

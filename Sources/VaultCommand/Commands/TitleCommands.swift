@@ -92,7 +92,7 @@ struct TitleArguments: ParsableArguments {
     @Flag(help: "Print one JSON object for each title.")
     var json = false
 
-    typealias Act = @Sendable (any VaultOperator, MediaReference) async throws -> TitleRecord.Outcome
+    typealias Act = @Sendable (any VaultClient, MediaReference) async throws -> TitleRecord.Outcome
 
     /// Does it to every title: what fails is said, and the first failure's exit code counts.
     func act(_ act: @escaping Act) async throws {

@@ -35,7 +35,7 @@ struct ReferenceOptions: ParsableArguments {
         case "-": return try HeaderFile.fields(in: await StandardInput.read(atMost: HeaderFile.mostBytes))
         case let file?:
             return try await HeaderFile.read(
-                AbsolutePath.of(file, from: Surroundings.current.workingDirectory),
+                AbsolutePath.of(file, from: ProcessEnvironment.current.workingDirectory),
                 allowLoose: unlocking.allowLooseKeyFile)
         }
     }

@@ -27,9 +27,9 @@ struct RoomOptions: ParsableArguments {
     var evictDownloads = false
 
     /// The limits named; nil where none is.
-    func limits() throws -> RoomLimits? {
+    func limits() throws -> StorageLimits? {
         guard maxSize != nil || maxAge != nil || minFree != nil || evictDownloads else { return nil }
-        return RoomLimits(
+        return StorageLimits(
             maxSize: try maxSize.map { try SizeArgument.parse($0, "--max-size") },
             maxAge: try maxAge.map { try AgeArgument.parse($0, "--max-age") },
             minFree: try minFree.map { try SizeArgument.parse($0, "--min-free") },
@@ -103,7 +103,7 @@ extension ListenAddress {
     static let standard = ListenAddress(host: "127.0.0.1", port: 8300)
 
     /// The address meant: option, else environment; nil where neither names one.
-    static func named(_ option: String?, in surroundings: Surroundings = .current) throws -> ListenAddress? {
+    static func named(_ option: String?, in surroundings: ProcessEnvironment = .current) throws -> ListenAddress? {
         try (option ?? surroundings["MEDIAVAULT_LISTEN"]).map { try ListenAddress($0) }
     }
 

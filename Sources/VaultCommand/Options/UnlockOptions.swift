@@ -30,7 +30,7 @@ struct UnlockOptions: ParsableArguments {
     var allowLooseKeyFile = false
 
     /// The way meant: what the options name, else what the environment names, else a prompt.
-    func way(in surroundings: Surroundings = .current) throws -> UnlockWay {
+    func way(in surroundings: ProcessEnvironment = .current) throws -> UnlockSource {
         let options = try Self.ways(
             [
                 ("--key-file", keyFile), ("--passphrase-file", passphraseFile), ("--key-command", keyCommand),
@@ -47,7 +47,7 @@ struct UnlockOptions: ParsableArguments {
 
     /// The one way that is named among key file, passphrase file, key command and credential, in this order; nil where
     /// none is.
-    static func ways(_ named: [(name: String, value: String?)], _ surroundings: Surroundings) throws -> UnlockWay? {
+    static func ways(_ named: [(name: String, value: String?)], _ surroundings: ProcessEnvironment) throws -> UnlockSource? {
         let given = named.enumerated().compactMap { index, way in way.value.map { (index, way.name, $0) } }
         guard let (index, name, value) = given.first else { return nil }
         guard given.count == 1 else {
@@ -71,7 +71,7 @@ struct UnlockOptions: ParsableArguments {
 }
 
 /// A way to open the keyring, as options and environment name it.
-enum UnlockWay: Hashable, Sendable {
+enum UnlockSource: Hashable, Sendable {
     case keyFile(String)
     case passphraseFile(String)
     case keyCommand(String)
@@ -86,7 +86,7 @@ enum UnlockWay: Hashable, Sendable {
     ///   - question: which passphrase is asked for.
     /// - Throws: ``VaultError`` with code `invalidArgument` for a credential where this process was lent none.
     func unlock(
-        allowLoose: Bool, asking question: PassphrasePrompt.Question, in surroundings: Surroundings = .current
+        allowLoose: Bool, asking question: PassphrasePrompt.Question, in surroundings: ProcessEnvironment = .current
     ) async throws -> Unlock {
         switch self {
         case .keyFile(let path): .keyFile(path: path, allowLoose: allowLoose)
@@ -119,7 +119,7 @@ struct NewWayOptions: ParsableArguments {
     var sensitive = false
 
     /// The way that the options name; nil where they name none.
-    func named(in surroundings: Surroundings = .current) throws -> UnlockWay? {
+    func named(in surroundings: ProcessEnvironment = .current) throws -> UnlockSource? {
         try UnlockOptions.ways(
             [
                 ("--new-key-file", newKeyFile), ("--new-passphrase-file", newPassphraseFile),
@@ -128,8 +128,8 @@ struct NewWayOptions: ParsableArguments {
     }
 
     /// What the library takes, asked for at the terminal where no option names it.
-    func way(label: String? = nil, allowLoose: Bool) async throws -> SlotWay {
-        SlotWay(
+    func way(label: String? = nil, allowLoose: Bool) async throws -> NewSlot {
+        NewSlot(
             try await (named() ?? .prompt).unlock(allowLoose: allowLoose, asking: .new), label: label,
             strength: PassphraseStrength(isSensitive: sensitive))
     }

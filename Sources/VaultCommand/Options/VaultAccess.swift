@@ -20,9 +20,9 @@ struct VaultAccess: ParsableArguments {
     /// Looks for a service that owns the vault; only where there is none is settled what opens the vault here.
     ///
     /// - Parameter limits: for this run, where this process becomes the owner; a service keeps to its own.
-    func finder(_ wait: WaitOption = WaitOption(), limits: RoomLimits? = nil) async throws -> OperatorFinder {
+    func finder(_ wait: WaitOption = WaitOption(), limits: StorageLimits? = nil) async throws -> VaultConnector {
         let client = ControlClient(folder: try place.vault())
-        return OperatorFinder(
+        return VaultConnector(
             client: client, opener: await client.isAnswered() ? nil : try await opener(),
             laterOpener: { [self] in
                 guard try unlocking.way() != .prompt else {
@@ -45,7 +45,7 @@ struct VaultOpener: Sendable {
     ///   - limits: for this run, over those of the vault's settings.
     ///   - whenOwned: asked where another process owns it: whether to try again.
     func owning<Value>(
-        _ mode: VaultMode? = nil, limits: RoomLimits? = nil,
+        _ mode: VaultMode? = nil, limits: StorageLimits? = nil,
         whenOwned: (@Sendable (VaultError, Int) async throws -> Bool)? = nil, _ body: (Vault) async throws -> Value
     ) async throws -> Value {
         var options = VaultOptions(access: .owner, mode: mode, limits: limits)
@@ -86,25 +86,25 @@ struct PlaceOptions: ParsableArguments {
     var keyring: String?
 
     /// The places meant: option, else environment, else default.
-    func place(in surroundings: Surroundings = .current) throws -> VaultPlace {
+    func place(in surroundings: ProcessEnvironment = .current) throws -> VaultPlace {
         VaultPlace(folder: try vault(in: surroundings), keyring: try keyringFile(in: surroundings))
     }
 
     /// The vault's folder alone.
-    func vault(in surroundings: Surroundings = .current) throws -> String {
+    func vault(in surroundings: ProcessEnvironment = .current) throws -> String {
         try PathChoice(option: folder, name: "--vault", variable: "MEDIAVAULT_DIR").path(in: surroundings)
             ?? Self.home("XDG_DATA_HOME", ".local/share", "--vault", in: surroundings) + "/mediavault"
     }
 
     /// The keyring's file alone.
-    func keyringFile(in surroundings: Surroundings = .current) throws -> String {
+    func keyringFile(in surroundings: ProcessEnvironment = .current) throws -> String {
         try PathChoice(option: keyring, name: "--keyring", variable: "MEDIAVAULT_KEYRING").path(in: surroundings)
             ?? Self.home("XDG_CONFIG_HOME", ".config", "--keyring", in: surroundings) + "/mediavault/keyring.json"
     }
 
     /// A base folder of the XDG specification, which has relative values ignored.
     private static func home(
-        _ variable: String, _ fallback: String, _ option: String, in surroundings: Surroundings
+        _ variable: String, _ fallback: String, _ option: String, in surroundings: ProcessEnvironment
     ) throws -> String {
         if let folder = surroundings[variable], folder.hasPrefix("/") { return AbsolutePath.of(folder, from: "/") }
         if let home = surroundings["HOME"], home.hasPrefix("/") {
@@ -123,7 +123,7 @@ struct PathChoice: Hashable, Sendable {
     let variable: String
 
     /// The path named, absolute; nil where neither names one.
-    func path(in surroundings: Surroundings) throws -> String? {
+    func path(in surroundings: ProcessEnvironment) throws -> String? {
         guard option?.isEmpty != true else { throw UsageError("\(name) is empty; name a path") }
         return (option ?? surroundings[variable]).map { AbsolutePath.of($0, from: surroundings.workingDirectory) }
     }
@@ -141,7 +141,7 @@ enum AbsolutePath {
 }
 
 /// What a run finds around it: environment variables and the folder it was started in.
-struct Surroundings: Sendable {
+struct ProcessEnvironment: Sendable {
     private let variables: [String: String]
     /// The folder that relative paths start from.
     let workingDirectory: String
@@ -152,8 +152,8 @@ struct Surroundings: Sendable {
     }
 
     /// Those of this process.
-    static var current: Surroundings {
-        Surroundings(
+    static var current: ProcessEnvironment {
+        ProcessEnvironment(
             variables: ProcessInfo.processInfo.environment,
             workingDirectory: FileManager.default.currentDirectoryPath)
     }

@@ -4,7 +4,7 @@ import VaultModel
 import VaultService
 
 /// How the keys stand, for a person to read.
-enum KeysSheet {
+enum KeysText {
     static func text(_ document: KeysDocument) -> String {
         let rows = document.generations.map { generation in
             [
@@ -125,7 +125,7 @@ enum SlotTable {
 }
 
 /// What the command says of wrapping every key anew, and its exit code.
-struct RewrapVerdict: Hashable, Sendable {
+struct RewrapText: Hashable, Sendable {
     /// A sentence each.
     let remarks: [String]
     let status: ExitStatus
@@ -155,7 +155,7 @@ struct RewrapVerdict: Hashable, Sendable {
 }
 
 /// What the command says of a reseal as a whole, and its exit code.
-struct ResealVerdict: Hashable, Sendable {
+struct ResealText: Hashable, Sendable {
     /// A sentence each.
     let remarks: [String]
     let status: ExitStatus
@@ -179,7 +179,7 @@ struct ResealVerdict: Hashable, Sendable {
 }
 
 /// What the command says of a shred as a whole, and its exit code.
-struct ShredVerdict: Hashable, Sendable {
+struct ShredText: Hashable, Sendable {
     /// Nil where nothing was shredded: what failed has been said.
     let remark: String?
     let status: ExitStatus

@@ -3,7 +3,7 @@ import MediaVault
 import VaultService
 
 /// What `keys audit` prints for people.
-enum AuditSheet {
+enum AuditText {
     static func text(_ document: AuditDocument) -> String {
         var text = document.receipts.map(line).joined()
         text += document.faults.map(line).joined()
@@ -40,10 +40,10 @@ enum AuditSheet {
 }
 
 /// Where bytes came from, for a person to read: an answer a paragraph, a run a line.
-enum ExplanationSheet {
+enum ExplanationText {
     static func text(_ document: ExplanationDocument) -> String {
         let held = document.held.map { "\($0[0])-\($0[1] - 1)" }.joined(separator: ", ")
-        var text = FactSheet.text([
+        var text = FactText.text([
             ("url", document.url), ("size", document.size.value.map(String.init) ?? "unknown"),
             ("held", held.isEmpty ? "nothing" : held),
         ])
@@ -72,7 +72,7 @@ enum ExplanationSheet {
 }
 
 /// What `verify` prints for people.
-enum VerifySheet {
+enum VerifyText {
     static func text(_ report: VerifyDocument) -> String {
         var facts = [("opened", "\(ByteCount.text(report.bytesOpened)) in \(report.segments) segments")]
         facts.append(("damage", damage(report.damage)))
@@ -89,7 +89,7 @@ enum VerifySheet {
                 ))
         }
         let more = report.damagedResources - report.resources.count
-        return FactSheet.text(facts) + report.resources.map(line).joined() + (more > 0 ? "and \(more) more\n" : "")
+        return FactText.text(facts) + report.resources.map(line).joined() + (more > 0 ? "and \(more) more\n" : "")
     }
 
     private static func damage(_ damage: [String: Int]) -> String {
@@ -122,7 +122,7 @@ enum VerifySheet {
 }
 
 /// Facts for a person to read: a name and a value on each line.
-enum FactSheet {
+enum FactText {
     static func text(_ facts: [(name: String, value: String)]) -> String {
         let width = facts.map(\.name.count).max() ?? 0
         return facts.map { fact in

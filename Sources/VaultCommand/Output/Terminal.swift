@@ -24,7 +24,7 @@ final class Terminal: Sendable {
     private let isDrawn = Locked(false)
 
     private init() {
-        let kind = Surroundings.current["TERM"]
+        let kind = ProcessEnvironment.current["TERM"]
         canRedraw = isatty(STDERR_FILENO) == 1 && kind != nil && kind != "dumb"
     }
 

@@ -2,14 +2,14 @@ import MediaVault
 import VaultService
 
 /// Finds who changes a vault: the service that owns it, which needs no key of ours, else this process as its owner.
-struct OperatorFinder: Sendable {
+struct VaultConnector: Sendable {
     let client: ControlClient
     /// What opens the vault here; nil where a service was there, and nothing had to be asked for.
     let opener: VaultOpener?
     /// Makes the opener after all, once that service has gone; it never asks.
     let laterOpener: @Sendable () async throws -> VaultOpener
     /// Limits of room for this run.
-    let limits: RoomLimits?
+    let limits: StorageLimits?
     /// Whether to wait as long as another command owns the vault.
     let isPatient: Bool
 
@@ -18,10 +18,10 @@ struct OperatorFinder: Sendable {
     private static let interval: Duration = .milliseconds(100)
 
     /// Does some work through whoever may do it.
-    func act<Value>(_ body: (any VaultOperator) async throws -> Value) async throws -> Value {
+    func act<Value>(_ body: (any VaultClient) async throws -> Value) async throws -> Value {
         if let opener { return try await own(opener, body) }
         do {
-            return try await body(ServedVault(client))
+            return try await body(RemoteVault(client))
         } catch is ServiceGone {
             return try await own(try await laterOpener(), body)
         }
@@ -34,7 +34,7 @@ struct OperatorFinder: Sendable {
     }
 
     private func own<Value>(
-        _ opener: VaultOpener, _ body: (any VaultOperator) async throws -> Value
+        _ opener: VaultOpener, _ body: (any VaultClient) async throws -> Value
     ) async throws -> Value {
         do {
             return try await opener.owning(limits: limits, whenOwned: wait) { vault in
@@ -49,7 +49,7 @@ struct OperatorFinder: Sendable {
             }
         } catch is ServiceFound {
             do {
-                return try await body(ServedVault(client))
+                return try await body(RemoteVault(client))
             } catch is ServiceGone {
                 throw VaultError(.closed, "the service has ended before it answered; run the command again")
             }

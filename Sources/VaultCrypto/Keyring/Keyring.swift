@@ -216,7 +216,7 @@ struct KeyringKeys: Sendable {
     /// What is left of a keyring's keys once it was closed: none that opens or names anything. What still signs does so with
     /// a key that is nobody's.
     init(closing keys: KeyringKeys) throws {
-        let nobodys = SharedKey(try Fresh.key("closed keyring"))
+        let nobodys = SharedKey(try SecureRandom.key("closed keyring"))
         self = keys
         (rootKey, tokenKey, receiptSeed) = (nobodys, nobodys, nobodys)
         (locators, generations) = ([:], [:])

@@ -128,7 +128,7 @@ extension KeyringEdit {
     package mutating func renewRoot(
         openedBy secrets: [SharedSecret], droppingOthers dropsOthers: Bool, now: Int64, avoiding taken: Set<Int> = []
     ) throws -> Int {
-        let root = SharedKey(try Fresh.key("root key"))
+        let root = SharedKey(try SecureRandom.key("root key"))
         let slots = try OpenedSlots(of: document, by: secrets)
         try slots.check(droppingOthers: dropsOthers)
         document.slots = try reseal(slots, root.secret)
@@ -140,12 +140,12 @@ extension KeyringEdit {
         for (index, key) in locators.enumerated() {
             document.locators[index].key = try seal(key.secret, .locator, document.locators[index].number)
         }
-        document.receiptKey = try seal(Fresh.key("receipt seed"), .receipt)
+        document.receiptKey = try seal(SecureRandom.key("receipt seed"), .receipt)
         for (index, key) in generations.enumerated() {
             guard let key else { continue }
             document.generations[index].key = try seal(key.secret, .generation, document.generations[index].number)
         }
-        document.tokenKey = try seal(Fresh.key("token key"), .token)
+        document.tokenKey = try seal(SecureRandom.key("token key"), .token)
         return try addGeneration(now: now, avoiding: taken)
     }
 
@@ -182,7 +182,7 @@ extension KeyringEdit {
         }
         var number = document.highestGeneration + 1
         while taken.contains(Int(number)) { number += 1 }
-        let key = try seal(Fresh.key("generation key"), .generation, number)
+        let key = try seal(SecureRandom.key("generation key"), .generation, number)
         document.generations.append(.init(number: number, created: max(0, now), key: key, backups: 0))
         document.current = number
         return Int(number)
@@ -271,7 +271,7 @@ extension KeyringEdit {
     /// - Returns: its number: one more than the highest that there is.
     package mutating func addLocator() throws -> Int {
         let number = (document.locators.map(\.number).max() ?? 0) + 1
-        let key = try seal(Fresh.key("locator key"), .locator, number)
+        let key = try seal(SecureRandom.key("locator key"), .locator, number)
         document.locators.append(.init(number: number, key: key))
         return Int(number)
     }

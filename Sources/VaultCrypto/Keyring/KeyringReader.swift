@@ -92,8 +92,8 @@ package enum KeyringMaker {
     package static func make(
         with secret: borrowing UnlockSecret, method: UnlockMethod, label: String, cost: Argon2id.Cost? = nil, now: Int64
     ) throws -> [UInt8] {
-        let vaultID: VaultID = try Fresh.identifier("vault id")
-        let root = SharedKey(try Fresh.key("root key"))
+        let vaultID: VaultID = try SecureRandom.identifier("vault id")
+        let root = SharedKey(try SecureRandom.key("root key"))
         let slot = try KeyringDocument.Slot(
             number: 1, label: label, method: method, sealing: root.secret, of: vaultID, for: secret, cost: cost)
         func seal(_ key: borrowing SecretKey, _ role: KeyringDocument.Role, _ number: Int64 = 0) throws -> [UInt8] {
@@ -103,12 +103,12 @@ package enum KeyringMaker {
         }
         let document = KeyringDocument(
             vaultID: vaultID, revision: 1, slots: [slot],
-            locators: [.init(number: 1, key: try seal(Fresh.key("locator key"), .locator, 1))],
-            tokenKey: try seal(Fresh.key("token key"), .token), tokenEpoch: 1,
-            receiptKey: try seal(Fresh.key("receipt seed"), .receipt), receiptSequence: 0,
+            locators: [.init(number: 1, key: try seal(SecureRandom.key("locator key"), .locator, 1))],
+            tokenKey: try seal(SecureRandom.key("token key"), .token), tokenEpoch: 1,
+            receiptKey: try seal(SecureRandom.key("receipt seed"), .receipt), receiptSequence: 0,
             generations: [
                 .init(
-                    number: 1, created: max(0, now), key: try seal(Fresh.key("generation key"), .generation, 1),
+                    number: 1, created: max(0, now), key: try seal(SecureRandom.key("generation key"), .generation, 1),
                     backups: 0)
             ],
             current: 1)

@@ -28,7 +28,7 @@ package enum UnlockSecret: ~Copyable, Sendable {
             }
             var composed = Array(text.precomposedStringWithCanonicalMapping.utf8)
             // The strings themselves cannot be wiped.
-            defer { Remains.wipe(&composed) }
+            defer { SecureWipe.wipe(&composed) }
             return try unsafe SecretBytes(capacity: composed.count) { output in
                 unsafe output.copyBytes(from: composed)
                 return composed.count
@@ -106,12 +106,12 @@ package enum Argon2id {
 
         /// A fresh salt at libsodium's "moderate" cost: 3 passes over 256 MiB, most of a second.
         package static func moderate() throws -> Cost {
-            Cost(salt: try Fresh.bytes(saltByteCount, "salt"), opsLimit: 3, memLimit: 256 << 20)
+            Cost(salt: try SecureRandom.bytes(saltByteCount, "salt"), opsLimit: 3, memLimit: 256 << 20)
         }
 
         /// A fresh salt at libsodium's "sensitive" cost: 4 passes over 1 GiB, some seconds.
         package static func sensitive() throws -> Cost {
-            Cost(salt: try Fresh.bytes(saltByteCount, "salt"), opsLimit: 4, memLimit: 1 << 30)
+            Cost(salt: try SecureRandom.bytes(saltByteCount, "salt"), opsLimit: 4, memLimit: 1 << 30)
         }
     }
 
@@ -120,7 +120,7 @@ package enum Argon2id {
 
     static func key(from passphrase: borrowing SecretBytes, _ cost: Cost) throws -> SecretKey {
         try Sodium.start()
-        defer { Remains.wipeStack(stackByteCount) }
+        defer { SecureWipe.wipeStack(stackByteCount) }
         return try unsafe passphrase.withBytes { bytes in
             try unsafe SecretKey { output in
                 guard let address = output.baseAddress, let characters = bytes.baseAddress else { return }

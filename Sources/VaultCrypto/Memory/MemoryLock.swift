@@ -88,7 +88,7 @@ package struct MemoryLockRefusal: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// Whether what a process has in memory may be written to a swap device.
-package enum SwapReach {
+package enum SwapStatus {
     /// Whether this process's memory may be.
     package static var isOpen: Bool {
         isOpen(

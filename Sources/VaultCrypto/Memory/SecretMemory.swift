@@ -167,7 +167,7 @@ enum Sodium {
 }
 
 /// What computing leaves behind, wiped.
-package enum Remains {
+package enum SecureWipe {
     /// Wipes bytes that held a secret or media, in a way that no optimiser drops (`sodium_memzero`).
     package static func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
         guard let address = buffer.baseAddress else { return }

@@ -19,7 +19,7 @@ package enum AEAD {
         precondition(output.count >= plaintext.count + tagByteCount)
         guard let address = output.baseAddress else { return }
         // Registers that hold parts of the key are spilled to the stack.
-        defer { Remains.wipeStack() }
+        defer { SecureWipe.wipeStack() }
         unsafe key.withBytes { keyBytes in
             // The buffers are lent for this call with their lengths; libsodium writes plaintext + tag bytes.
             unsafe nonce.span.withUnsafeBufferPointer { nonceBytes in
@@ -43,7 +43,7 @@ package enum AEAD {
     ) -> Bool {
         guard sealed.count >= tagByteCount, let address = sealed.baseAddress else { return false }
         precondition(output.count >= sealed.count - tagByteCount)
-        defer { Remains.wipeStack() }
+        defer { SecureWipe.wipeStack() }
         return unsafe key.withBytes { keyBytes in
             // The buffers are lent for this call with their lengths; libsodium writes sealed - tag bytes.
             unsafe nonce.span.withUnsafeBufferPointer { nonceBytes in
@@ -73,7 +73,7 @@ extension AEAD {
     ) -> Bool {
         guard sealed.count >= tagByteCount, let address = sealed.baseAddress else { return false }
         precondition(part.upperBound <= sealed.count - tagByteCount && output.count == part.count)
-        defer { Remains.wipeStack() }
+        defer { SecureWipe.wipeStack() }
         return unsafe key.withBytes { keyBytes in
             // The buffers are lent for this call with their lengths.
             unsafe nonce.span.withUnsafeBufferPointer { nonceBytes in
@@ -110,7 +110,7 @@ extension AEAD {
                 unsafe xor(
                     UnsafeRawBufferPointer(rebasing: sealed[first..<(first + used.count)]), step: step, into: used)
                 unsafe output.copyMemory(from: UnsafeRawBufferPointer(rebasing: used[skipped...]))
-                unsafe Remains.wipe(bytes)
+                unsafe SecureWipe.wipe(bytes)
             }
         }
         let rest = (part.lowerBound + lead)..<part.upperBound

@@ -70,7 +70,7 @@ package enum KeyDerivation {
             output, SecretKey.byteCount, message, UInt64(message.count),
             key, key == nil ? 0 : SecretKey.byteCount, nil, purpose.personalisation)
         // libsodium leaves the output on the stack, and that may be a key.
-        Remains.wipeStack()
+        SecureWipe.wipeStack()
         // It fails only for lengths out of its bounds, and ours are constants within them.
         precondition(result == 0, "BLAKE2b refused constant lengths")
     }

@@ -62,7 +62,7 @@ package enum SealedValue {
     private static func seal(
         _ plaintext: UnsafeRawBufferPointer, key: borrowing SecretKey, associatedData: [UInt8]
     ) throws -> [UInt8] {
-        let drawn = try Fresh.bytes(AEAD.nonceByteCount, "nonce")
+        let drawn = try SecureRandom.bytes(AEAD.nonceByteCount, "nonce")
         let nonce = self.nonce(of: drawn)
         let size = overhead + plaintext.count
         return unsafe [UInt8](unsafeUninitializedCapacity: size) { output, count in

@@ -6,7 +6,7 @@ package import VaultModel
 ///
 /// What libsodium draws is mixed with both clocks, so that two copies of one running machine image, which share the
 /// state of the random generator, do not draw the same.
-package enum Fresh {
+package enum SecureRandom {
     /// A fresh key.
     package static func key(_ context: StaticString) throws -> SecretKey { try key(context, from: seed()) }
 

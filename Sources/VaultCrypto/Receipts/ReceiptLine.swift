@@ -150,7 +150,7 @@ package enum ReceiptSignature {
         of seed: borrowing SecretKey, _ body: ([UInt8], borrowing SecretBytes) -> [UInt8]
     ) throws -> [UInt8] {
         try Sodium.start()
-        defer { Remains.wipeStack() }
+        defer { SecureWipe.wipeStack() }
         var publicKey = [UInt8](repeating: 0, count: publicKeyByteCount)
         let pair = try unsafe SecretBytes(capacity: pairByteCount) { output in
             guard let address = output.baseAddress else { return 0 }

@@ -33,7 +33,7 @@ extension APIResponder {
     /// Downloads on behalf of nobody who waits; it ends with the vault at the latest.
     private func fetchOn(
         _ reference: MediaReference, _ options: DownloadOptions, _ context: ServiceContext
-    ) -> DownloadBoard.ID {
+    ) -> DownloadRegistry.ID {
         let (logger, id) = (context.logger, downloads.begin(reference.url.absoluteString))
         Task {
             do {
@@ -47,7 +47,7 @@ extension APIResponder {
     }
 
     private func run(
-        _ id: DownloadBoard.ID, _ reference: MediaReference, _ options: DownloadOptions,
+        _ id: DownloadRegistry.ID, _ reference: MediaReference, _ options: DownloadOptions,
         _ tell: @escaping @Sendable (ProgressDocument) -> Void
     ) async throws {
         try await downloads.run(id) { [vault] note in

@@ -8,7 +8,7 @@ import VaultModel
 /// Answers requests to the API, whichever way they came: who may ask was settled before.
 struct APIResponder: Sendable {
     let vault: LocalVault
-    let downloads = DownloadBoard()
+    let downloads = DownloadRegistry()
     let metrics: ServiceMetrics
 
     init(vault: Vault, metrics: ServiceMetrics) {
@@ -142,7 +142,7 @@ struct APIResponder: Sendable {
     func events<Progress: Codable & Sendable, Outcome: Codable & Sendable>(
         _ context: ServiceContext, _ act: @escaping EventStream<Progress, Outcome>.Act
     ) -> Response {
-        let stream = EventStream(watch: ClientWatch(context.channel), act: act)
+        let stream = EventStream(watch: DisconnectWatch(context.channel), act: act)
         return Response(stream, context: context)
     }
 }

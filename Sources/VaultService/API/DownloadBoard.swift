@@ -2,7 +2,7 @@ import MediaVault
 import VaultModel
 
 /// The downloads that a service runs, whoever asked for them, and those that ended last.
-final class DownloadBoard: Sendable {
+final class DownloadRegistry: Sendable {
     typealias ID = Int
 
     fileprivate struct Entry {
@@ -145,9 +145,9 @@ final class DownloadBoard: Sendable {
     }
 }
 
-extension DownloadBoard.State {
+extension DownloadRegistry.State {
     fileprivate mutating func forgetOldest() {
         let ended = entries.values.filter { $0.document.state != .running }.map(\.document.id).sorted()
-        for id in ended.dropLast(DownloadBoard.mostEnded) { entries[id] = nil }
+        for id in ended.dropLast(DownloadRegistry.mostEnded) { entries[id] = nil }
     }
 }

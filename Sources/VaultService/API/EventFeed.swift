@@ -10,7 +10,7 @@ import VaultModel
 /// A client that reads slowly is told less often what has changed since.
 struct EventFeed: StreamedBody {
     let vault: Vault
-    let downloads: DownloadBoard
+    let downloads: DownloadRegistry
     /// The one resource whose changes are told; nil tells those of all.
     let only: ResourceID?
     let channel: any Channel
@@ -22,8 +22,8 @@ struct EventFeed: StreamedBody {
 
     @concurrent
     func write(to writer: inout any ResponseBodyWriter, counting sent: inout Int64) async throws {
-        let news = FeedNews(vault, downloads)
-        let watching = ClientWatch(channel).begin(while: { true }, whenGone: { news.finish() })
+        let news = EventAccumulator(vault, downloads)
+        let watching = DisconnectWatch(channel).begin(while: { true }, whenGone: { news.finish() })
         defer { watching.end() }
         try await withTaskCancellationOrGracefulShutdownHandler {
             var text = Self.comment
@@ -43,7 +43,7 @@ struct EventFeed: StreamedBody {
         try Task.checkCancellation()
     }
 
-    private func events(of batch: FeedNews.Batch) async throws -> String {
+    private func events(of batch: EventAccumulator.Batch) async throws -> String {
         var text = batch.isBeatDue ? Self.comment : ""
         for event in batch.store { text += try Self.event("store", StoreDocument(event)) }
         for download in batch.downloads { text += try Self.event("download", download) }
@@ -85,7 +85,7 @@ struct EventFeed: StreamedBody {
 }
 
 /// What a feed of events has to tell: put together until it is told, so that a slow client costs no memory.
-final class FeedNews: Sendable {
+final class EventAccumulator: Sendable {
     /// Something to tell.
     struct Batch: Sendable {
         var store: [StoreEvent] = []
@@ -105,7 +105,7 @@ final class FeedNews: Sendable {
     }
 
     private let vault: Vault
-    private let downloads: DownloadBoard
+    private let downloads: DownloadRegistry
     private let state: Locked<State>
     private let wakes: AsyncStream<Void>
     private let waking: AsyncStream<Void>.Continuation
@@ -117,7 +117,7 @@ final class FeedNews: Sendable {
     private static let mostStoreEvents = 16
 
     /// Begins to listen.
-    init(_ vault: Vault, _ downloads: DownloadBoard) {
+    init(_ vault: Vault, _ downloads: DownloadRegistry) {
         self.vault = vault
         self.downloads = downloads
         let (wakes, waking) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

@@ -14,7 +14,7 @@ struct EventStream<Progress: Codable & Sendable, Outcome: Codable & Sendable>: S
     /// Progress that a slow client has not taken is dropped for newer.
     private static var mostWaiting: Int { 16 }
 
-    let watch: ClientWatch
+    let watch: DisconnectWatch
     let act: Act
 
     /// Does the act, and writes what it tells.

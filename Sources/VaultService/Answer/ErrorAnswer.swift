@@ -103,7 +103,7 @@ enum ErrorAnswer {
         case .unsatisfiableRange: (416, "Range Not Satisfiable")
         case .notHeld, .unreachable, .integrity: (504, "Gateway Timeout")
         case .refused: refusal(error.originStatus)
-        case .lied, .changed: (502, "Bad Gateway")
+        case .invalidResponse, .changed: (502, "Bad Gateway")
         case .closed, .removed, .busy: (503, "Service Unavailable")
         default: (500, "Internal Server Error")
         }

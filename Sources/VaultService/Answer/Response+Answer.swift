@@ -84,7 +84,7 @@ extension ResponseBody {
         ResponseBody { _ in
             // The head goes out first.
             try await channel.eventLoop.submit {}.get()
-            throw ClientWatch.ClientGone()
+            throw DisconnectWatch.ClientGone()
         }
     }
 }

@@ -74,14 +74,14 @@ final class OpenConnections: Service {
     /// - Parameters:
     ///   - held: answers what need not be waited for; nil where nothing is answered so.
     ///   - identity: what TLS is spoken with; nil is none.
-    func server(_ held: HeldResponder?, _ identity: TLSIdentity? = nil) -> HTTPServerBuilder {
+    func server(_ held: CacheHitResponder?, _ identity: TLSIdentity? = nil) -> HTTPServerBuilder {
         HTTPServerBuilder { [self] responder in
-            let plain = LoopChannel(
+            let plain = EventLoopChannel(
                 base: HTTP1Channel(
                     responder: responder,
                     configuration: .init(
                         additionalChannelHandlers: [ConnectionObserver(self)]
-                            + (held.map { [HeldAnswers($0)] } ?? []) + [ConnectionOptionsInstaller()])))
+                            + (held.map { [CacheHitHandler($0)] } ?? []) + [ConnectionOptionsInstaller()])))
             guard let identity else { return plain }
             return SecureChannel(base: plain, identity: identity)
         }

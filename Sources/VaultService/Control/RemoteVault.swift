@@ -4,7 +4,7 @@ import NIOHTTP1
 import VaultModel
 
 /// A vault that a service owns, reached by its control socket. It takes no key.
-package final class ServedVault: VaultOperator {
+package final class RemoteVault: VaultClient {
     private let client: ControlClient
     /// Whether the service has answered already.
     private let isKnown = Locked(false)
@@ -93,7 +93,7 @@ package final class ServedVault: VaultOperator {
 }
 
 // What stays, what goes, and what is checked.
-extension ServedVault {
+extension RemoteVault {
     package func remove(_ reference: MediaReference) async throws -> RemovalDocument {
         try await document(ControlQuestion(.POST, .removals, body: ReferenceDocument(reference)))
     }
@@ -149,7 +149,7 @@ extension ServedVault {
 }
 
 // The life of the keys.
-extension ServedVault {
+extension RemoteVault {
     package func keys() async throws -> KeysDocument { try await document(ControlQuestion(.GET, .keys)) }
 
     package func rotate() async throws -> KeysDocument { try await rotate(RotationOrder()) }
@@ -174,7 +174,7 @@ extension ServedVault {
     }
 }
 
-extension ServedVault {
+extension RemoteVault {
     package func read(
         _ reference: MediaReference, _ range: RequestedRange, to take: (ArraySlice<UInt8>) async throws -> Void
     ) async throws {
@@ -197,7 +197,7 @@ extension ServedVault {
 }
 
 // What is sealed anew, what is forgotten, and what was done.
-extension ServedVault {
+extension RemoteVault {
     package func reseal(
         _ references: [MediaReference], bytesPerSecond: Int64?, progress: (ResealStep) async throws -> Void
     ) async throws -> ResealReport {
@@ -216,7 +216,7 @@ extension ServedVault {
     }
 }
 
-extension ServedVault {
+extension RemoteVault {
     /// Where the bytes of the service's last answers came from.
     package func explanation(_ reference: MediaReference) async throws -> ExplanationDocument {
         try await document(ControlQuestion(.explanation, reference: reference))

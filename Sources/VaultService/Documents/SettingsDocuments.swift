@@ -26,7 +26,7 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
     /// What stands for every host in ``ignoreQuery``.
     package static let everyHost = "*"
 
-    package init(_ limits: RoomLimits, _ policy: KeyPolicy, _ mode: VaultMode?) {
+    package init(_ limits: StorageLimits, _ policy: KeyPolicy, _ mode: VaultMode?) {
         maxSize = limits.maxSize ?? 0
         maxAge = limits.maxAge ?? 0
         minFree = OrNull(limits.minFree)

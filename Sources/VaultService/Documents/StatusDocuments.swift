@@ -118,8 +118,8 @@ package struct LimitsDocument: Codable, Hashable, Sendable {
     }
 
     /// The limits it names in place of those it is laid over.
-    func laid(over limits: RoomLimits = RoomLimits()) -> RoomLimits {
-        RoomLimits(
+    func laid(over limits: StorageLimits = StorageLimits()) -> StorageLimits {
+        StorageLimits(
             maxSize: maxSize?.bytes ?? limits.maxSize, maxAge: maxAge ?? limits.maxAge,
             minFree: minFree.map(\.bytes) ?? limits.minFree, evictsDownloads: evictDownloads ?? limits.evictsDownloads)
     }

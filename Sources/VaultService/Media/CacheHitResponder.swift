@@ -10,7 +10,7 @@ import VaultModel
 /// Answers what need not be waited for: a few bytes of media that is held, fresh, and in memory.
 ///
 /// Most of what players ask for again is that. Whatever is anything else, ``ServiceResponder`` answers, errors too.
-struct HeldResponder: Sendable {
+struct CacheHitResponder: Sendable {
     private let responder: ServiceResponder
     private let logger: Logger
 
@@ -73,19 +73,19 @@ struct HeldResponder: Sendable {
         return count == held.count ? buffer : nil
     }
 
-    private func head(of held: HeldMedia, _ now: Int64, _ known: inout HeldHead?) -> HeldHead {
+    private func head(of held: HeldMedia, _ now: Int64, _ known: inout CacheHitHead?) -> CacheHitHead {
         if let known, known.isGood(for: held, now: now) { return known }
-        let made = HeldHead(held, now: now)
+        let made = CacheHitHead(held, now: now)
         known = made
         return made
     }
 }
 
-extension HeldResponder {
+extension CacheHitResponder {
     /// What a connection's last request came to, kept for the next.
     struct Memory {
         fileprivate var admission: Admission?
-        fileprivate var head: HeldHead?
+        fileprivate var head: CacheHitHead?
     }
 
     /// A target, and what its capability opens.
@@ -114,7 +114,7 @@ extension MediaRequest {
 
 /// What the heads of answers with held bytes of one representation have in common, for a second: made once for many
 /// answers, as its dates alone take longer than all that differs.
-struct HeldHead {
+struct CacheHitHead {
     /// Of the representation; range and timing are each answer's own.
     let facts: MediaFacts
     /// The fields that all of them have, `Date` among them.
@@ -136,19 +136,19 @@ struct HeldHead {
     }
 }
 
-/// Gives the answers of a ``HeldResponder`` on the connection's event loop: the request goes no further, and no task is
+/// Gives the answers of a ``CacheHitResponder`` on the connection's event loop: the request goes no further, and no task is
 /// woken for it. Belongs to its channel's event loop.
 ///
 /// Order is kept: while another request of the connection is being answered, or the client does not take what was
 /// written, the next goes the long way.
-final class HeldAnswers: ChannelDuplexHandler, RemovableChannelHandler {
+final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    private let responder: HeldResponder
-    private var memory = HeldResponder.Memory()
+    private let responder: CacheHitResponder
+    private var memory = CacheHitResponder.Memory()
     /// A request whose end has not come.
     private var head: HTTPRequest?
     /// How many requests were handed on that are not answered.
@@ -158,7 +158,7 @@ final class HeldAnswers: ChannelDuplexHandler, RemovableChannelHandler {
     /// Told while one was on its way: the connection shall end after it.
     private var mustEnd = false
 
-    init(_ responder: HeldResponder) { self.responder = responder }
+    init(_ responder: CacheHitResponder) { self.responder = responder }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
@@ -222,4 +222,4 @@ final class HeldAnswers: ChannelDuplexHandler, RemovableChannelHandler {
 }
 
 @available(*, unavailable)
-extension HeldAnswers: Sendable {}
+extension CacheHitHandler: Sendable {}

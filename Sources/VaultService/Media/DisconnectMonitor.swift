@@ -9,9 +9,9 @@ import Musl
 
 /// Notices that a client has gone away while nothing is written to it.
 ///
-/// The kernel is asked, in ``ClientRound`` and only while an answer waits: to watch what arrives on the connection
+/// The kernel is asked, in ``DisconnectMonitor`` and only while an answer waits: to watch what arrives on the connection
 /// instead would cost its keep-alive. A client that has closed its sending side alone counts as gone too.
-struct ClientWatch: Sendable {
+struct DisconnectWatch: Sendable {
     /// The client closed or reset its connection.
     struct ClientGone: Error {}
 
@@ -20,7 +20,7 @@ struct ClientWatch: Sendable {
         fileprivate let id: Int
 
         /// Watches no more.
-        func end() { ClientRound.shared.remove(id) }
+        func end() { DisconnectMonitor.shared.remove(id) }
     }
 
     private let channel: any Channel
@@ -31,7 +31,7 @@ struct ClientWatch: Sendable {
     ///
     /// - Throws: what the work throws, which is `CancellationError` where it was cancelled.
     func during<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
-        let task = Task(executorPreference: LoopExecutor(channel.eventLoop)) { try await work() }
+        let task = Task(executorPreference: EventLoopExecutor(channel.eventLoop)) { try await work() }
         let watching = begin(while: { true }, whenGone: { task.cancel() })
         defer { watching.end() }
         return try await withTaskCancellationHandler {
@@ -48,8 +48,8 @@ struct ClientWatch: Sendable {
     ///   - whenGone: called once when it has gone.
     func begin(while isWaiting: @escaping @Sendable () -> Bool, whenGone: @escaping @Sendable () -> Void) -> Watching {
         Watching(
-            id: ClientRound.shared.add(
-                ClientRound.Client(isWaiting: isWaiting, isThere: { await isThere() }, whenGone: whenGone)))
+            id: DisconnectMonitor.shared.add(
+                DisconnectMonitor.Client(isWaiting: isWaiting, isThere: { await isThere() }, whenGone: whenGone)))
     }
 
     private func isThere() async -> Bool {
@@ -68,7 +68,7 @@ struct ClientWatch: Sendable {
 
 /// Looks after connections that wait, all in one round a few times a second: a timer for each answer would cost more than
 /// a short answer does.
-final class ClientRound: Sendable {
+final class DisconnectMonitor: Sendable {
     /// A connection, what is asked about it, and what is done once its client has gone.
     struct Client: Sendable {
         let isWaiting: @Sendable () -> Bool
@@ -85,7 +85,7 @@ final class ClientRound: Sendable {
     private let round = Locked(Round())
 
     /// The round of the process.
-    static let shared = ClientRound()
+    static let shared = DisconnectMonitor()
 
     /// How long until the next round: a client that leaves is noticed soon, and many cost no more than few.
     static func interval(of count: Int) -> Duration { min(.milliseconds(250), .milliseconds(50) * (1 + count / 64)) }

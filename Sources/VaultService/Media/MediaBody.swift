@@ -12,7 +12,7 @@ struct MediaBody: StreamedBody {
     /// The bytes that the head has promised; nil where it could not.
     let length: Int64?
     let channel: any Channel
-    let watch: ClientWatch
+    let watch: DisconnectWatch
 
     /// The most bytes given to a connection that keeps up at a time.
     private static let pieceBytes = 128 << 10
@@ -55,7 +55,7 @@ struct MultipartBody: StreamedBody {
     /// The reader of the first part.
     let first: MediaReader
     let channel: any Channel
-    let watch: ClientWatch
+    let watch: DisconnectWatch
     /// Opens one of the other parts.
     ///
     /// - Throws: ``VaultError``, also where it is no longer one of the same representation.

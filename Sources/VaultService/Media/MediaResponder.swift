@@ -10,7 +10,7 @@ struct MediaResponder: Sendable {
     private let vault: Vault
     private let reference: MediaReference
     private let context: ServiceContext
-    private let watch: ClientWatch
+    private let watch: DisconnectWatch
     private let arrival = ContinuousClock.now
     /// Seconds since 1970.
     private let now: Int64
@@ -20,7 +20,7 @@ struct MediaResponder: Sendable {
         self.reference = reference
         self.context = context
         now = Int64(Date().timeIntervalSince1970)
-        watch = ClientWatch(context.channel)
+        watch = DisconnectWatch(context.channel)
     }
 
     /// Answers a request by GET or HEAD.

@@ -2,7 +2,7 @@ package import MediaVault
 import VaultModel
 
 /// A vault that this process has open: as its owner, where something is to change.
-package struct LocalVault: VaultOperator {
+package struct LocalVault: VaultClient {
     package let vault: Vault
 
     private static let pageSize = 128
@@ -131,7 +131,7 @@ extension LocalVault {
         try change.limits.check()
         let mode = try change.mode.map { try NamedMode($0) }
         // All of it, or nothing.
-        let limits: @Sendable (inout RoomLimits) throws -> Void = { $0 = change.limits.laid(over: $0) }
+        let limits: @Sendable (inout StorageLimits) throws -> Void = { $0 = change.limits.laid(over: $0) }
         let policy: @Sendable (() throws -> KeyPolicy) throws -> KeyPolicy = { try change.applied(to: try $0()) }
         try await vault.changeSettings(
             limits: change.limits.namesAny ? limits : nil, policy: change.changesPolicy ? policy : nil,

@@ -1,7 +1,7 @@
 package import MediaVault
 
 /// What can be done to a vault, by its owner: in this process, or in the service that owns it.
-package protocol VaultOperator: Sendable {
+package protocol VaultClient: Sendable {
     /// Counts and state of the vault.
     func status() async throws -> StatusDocument
 

@@ -9,20 +9,20 @@ struct RequestGate: Sendable {
         /// It is answered with this and nothing else.
         case refused(Answer)
         /// A page asks what it may send.
-        case preflight(PageGrant)
+        case preflight(CORSGrant)
         /// It goes on; what is answered may be had by the page that is named, where one is.
-        case admitted(PageGrant?)
+        case admitted(CORSGrant?)
     }
 
     private let hosts: HostCheck
-    private let pages: PageCheck
+    private let pages: CrossSiteCheck
     private let isSecure: Bool
 
     /// - Throws: ``VaultError`` where a host name or an origin is none.
     init(_ configuration: ServiceConfiguration) throws {
         isSecure = configuration.tls != nil
         hosts = try HostCheck(hostNames: configuration.hostNames, isSecure: isSecure)
-        pages = try PageCheck(allowing: configuration.allowedOrigins)
+        pages = try CrossSiteCheck(allowing: configuration.allowedOrigins)
     }
 
     func verdict(on request: HTTPRequest, about route: Route, at listener: SocketAddress?) -> Verdict {
@@ -40,7 +40,7 @@ struct RequestGate: Sendable {
         {
         case .own: break
         case .allowed(let origin) where route.isForPages:
-            let grant = PageGrant(origin: origin)
+            let grant = CORSGrant(origin: origin)
             let asksFirst = request.method == .options && fields[.accessControlRequestMethod] != nil
             return asksFirst ? .preflight(grant) : .admitted(grant)
         case .allowed, .foreign: return .refused(ErrorAnswer.foreignPage)
@@ -120,7 +120,7 @@ struct HostCheck: Sendable {
 ///
 /// Pages can send a great deal without being allowed to read the answer; what a browser says of who asks is all there is
 /// to tell them by. Programs that are no browsers say nothing of it, and are told by their capability alone.
-struct PageCheck: Sendable {
+struct CrossSiteCheck: Sendable {
     enum Verdict: Hashable {
         /// No page has made it, or one of the service's own.
         case own
@@ -175,7 +175,7 @@ struct PageCheck: Sendable {
 }
 
 /// What an answer says so that a page of an allowed origin may have it (Fetch §3.2).
-struct PageGrant: Hashable, Sendable {
+struct CORSGrant: Hashable, Sendable {
     /// The page's.
     let origin: String
 

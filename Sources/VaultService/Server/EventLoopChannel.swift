@@ -3,7 +3,7 @@ import Logging
 import NIOCore
 
 /// A connection whose requests are answered on its own event loop.
-struct LoopChannel<Base: ServerChildChannel>: ServerChildChannel where Base.Value == HTTP1Channel.Value {
+struct EventLoopChannel<Base: ServerChildChannel>: ServerChildChannel where Base.Value == HTTP1Channel.Value {
     typealias Value = Base.Value
 
     let base: Base
@@ -13,7 +13,7 @@ struct LoopChannel<Base: ServerChildChannel>: ServerChildChannel where Base.Valu
     }
 
     func handle(value: Value, logger: Logger) async {
-        await withTaskExecutorPreference(LoopExecutor(value.channel.eventLoop)) {
+        await withTaskExecutorPreference(EventLoopExecutor(value.channel.eventLoop)) {
             await base.handle(value: value, logger: logger)
         }
     }
@@ -22,7 +22,7 @@ struct LoopChannel<Base: ServerChildChannel>: ServerChildChannel where Base.Valu
 /// Runs tasks on an event loop, so that what a connection's bytes set going begins without a change of thread.
 ///
 /// Nothing that blocks may run here: files, the index and keys from passphrases are the vault's pool's.
-final class LoopExecutor: TaskExecutor, Sendable {
+final class EventLoopExecutor: TaskExecutor, Sendable {
     private let eventLoop: any EventLoop
 
     init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }

@@ -71,7 +71,7 @@ struct SocketListener<Responder: HTTPResponder>: Service where Responder.Context
     let path: String
     let responder: Responder
     /// Answers what need not be waited for, where anything is.
-    var held: HeldResponder?
+    var held: CacheHitResponder?
     let configuration: ServiceConfiguration
     let logger: Logger
     /// Called once it listens.
@@ -147,7 +147,7 @@ struct MediaSocket: Service {
     func run() async throws {
         defer { onSettled() }
         let listener = SocketListener(
-            path: path, responder: responder, held: HeldResponder(responder, logger: logger),
+            path: path, responder: responder, held: CacheHitResponder(responder, logger: logger),
             configuration: configuration, logger: logger, onListening: onSettled)
         do {
             try await listener.run()

@@ -51,7 +51,7 @@ package final class VaultServer: Sendable {
         }
         let application = Application(
             responder: responder,
-            server: connections.server(HeldResponder(responder, logger: logger), identity),
+            server: connections.server(CacheHitResponder(responder, logger: logger), identity),
             configuration: ApplicationConfiguration(
                 address: .hostname(address.host, port: address.port),
                 availableConnectionsDelegate: OpenConnections.Admission(connections: connections)),

@@ -144,7 +144,7 @@ extension VaultIndex {
         self.methods = methods
         pageSize = try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0
         pageCount = try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-        guard pageSize >= 512, pageCount < PageRemains.mostPages else { throw IndexError.damaged }
+        guard pageSize >= 512, pageCount < PageWipe.mostPages else { throw IndexError.damaged }
     }
 
     /// - Returns: the page to go on with; nil where there is none.
@@ -160,7 +160,7 @@ extension VaultIndex {
         for number in first..<end {
             let place = Int(number - first) * pageSize
             let page = bytes[place..<(place + pageSize)]
-            let remains = PageRemains.ranges(in: page, isFirst: number == 1, usable: pageSize)
+            let remains = PageWipe.ranges(in: page, isFirst: number == 1, usable: pageSize)
             for range in remains.map({ place + $0.lowerBound..<place + $0.upperBound })
             where bytes[range].contains(where: { $0 != 0 }) {
                 try write(zeros: range.count, at: start + Int64(range.lowerBound))
@@ -186,7 +186,7 @@ extension VaultIndex {
 /// The parts of a page of an SQLite file in which nothing stands: what is left there is what once did.
 ///
 /// SQLite leaves copies of rows there when it moves them to another page; `secure_delete` wipes only rows that are deleted.
-enum PageRemains {
+enum PageWipe {
     /// A file with more pages could have others that begin as those of a tree do.
     static let mostPages: Int64 = 0x0200_0000
 

@@ -124,7 +124,7 @@ package final class VaultIndex: Sendable {
             throw VaultError(.integrity, "the index has another vault's row, too; make it anew with index rebuild")
         }
         let revision: Int64 = try row.column("keyringRevision", in: PlainColumn.revisions)
-        guard revision <= keyring.revision + IndexNeeds.farthestRevision else {
+        guard revision <= keyring.revision + KeyringRequirements.farthestRevision else {
             throw VaultError(
                 .integrity,
                 "the index states a revision of the keyring that none can have; make it anew with index rebuild")

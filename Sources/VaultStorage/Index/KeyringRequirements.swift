@@ -4,7 +4,7 @@ package import VaultCrypto
 package import VaultModel
 
 /// What a vault's index says of the keyring that it needs, read without one.
-package struct IndexNeeds: Sendable {
+package struct KeyringRequirements: Sendable {
     package let vaultID: VaultID
     /// The highest revision of the keyring that the vault has seen.
     package let keyringRevision: Int64
@@ -33,16 +33,16 @@ package struct IndexNeeds: Sendable {
     /// Reads the index of a vault, or `catalog.backup` where that is lost. Blocks.
     ///
     /// - Throws: ``VaultError`` with code `noVault` or `integrity` where neither can be read.
-    package static func read(vault folder: String) throws -> IndexNeeds {
+    package static func read(vault folder: String) throws -> KeyringRequirements {
         guard VaultStore.exists(at: folder) || VaultStore.hasLostIndex(at: folder) else {
             throw VaultStore.absence(at: folder)
         }
         do {
-            return try IndexNeeds(
+            return try KeyringRequirements(
                 file: folder + "/index.sqlite", IndexSchema.first, optional: IndexSchema.later)
         } catch let failure {
             do {
-                return try IndexNeeds(
+                return try KeyringRequirements(
                     file: folder + "/catalog.backup", IndexSchema.catalog)
             } catch {
                 throw VaultStore.exists(at: folder) ? failure : error
@@ -57,7 +57,7 @@ package struct IndexNeeds: Sendable {
             defer { try? database.close() }
             return try database.read { db in
                 try SchemaCheck.require(statements, optional: optional, db)
-                return try IndexNeeds(db)
+                return try KeyringRequirements(db)
             }
         }
     }

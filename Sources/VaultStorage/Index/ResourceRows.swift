@@ -162,7 +162,7 @@ extension VaultIndex {
     package func addResource(
         _ id: ResourceID, metadata: ResourceMetadata, resourceClass: ResourceClass, now: Int64
     ) throws -> StoredResource {
-        let key = SharedKey(try Fresh.key("resource key"))
+        let key = SharedKey(try SecureRandom.key("resource key"))
         let number = 1
         let metadataKey = try KeyDerivation.key(from: key.secret, .metadata)
         let sealed = try SealedDocument.seal(

@@ -6,7 +6,7 @@ package struct VaultSettings: Sendable {
     /// Bytes of media that origins have sent since the vault was made.
     package var bytesFetched: Int64
     /// How much room the vault may take.
-    package var limits: RoomLimits
+    package var limits: StorageLimits
     /// The mode of the vault, by name; nil where none was set.
     package var mode: String?
     /// All members, those this version does not know included.
@@ -14,14 +14,14 @@ package struct VaultSettings: Sendable {
 
     package init() {
         bytesFetched = 0
-        limits = RoomLimits()
+        limits = StorageLimits()
         members = JSONObject()
     }
 
     init?(_ object: JSONObject) {
         do {
             bytesFetched = try object.optionalInteger("bytesFetched") ?? 0
-            limits = RoomLimits(
+            limits = StorageLimits(
                 maxSize: try object.optionalInteger("maxSize"), maxAge: try object.optionalInteger("maxAge"),
                 minFree: try object.optionalInteger("minFree"),
                 evictsDownloads: object["evictDownloads"] == nil ? nil : try object.bool("evictDownloads"))

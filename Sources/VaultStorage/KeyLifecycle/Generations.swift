@@ -214,8 +214,8 @@ extension VaultIndex {
 
 extension VaultIndex {
     /// Counts what needs each generation, a page of resources at a time; generations that nothing needs are left out.
-    package func generationUse() throws -> [Int: GenerationUse] {
-        var counts: [Int: GenerationUse] = [:]
+    package func generationUse() throws -> [Int: GenerationUsage] {
+        var counts: [Int: GenerationUsage] = [:]
         try forEachPage { db, before, last in
             let rows = try Row.fetchAll(
                 db.cachedStatement(
@@ -230,10 +230,10 @@ extension VaultIndex {
                         """), arguments: [before, last])
             for row in rows {
                 let generation: Int = try row.column("generation")
-                counts[generation, default: GenerationUse()].resources += try row.column("resources") as Int
+                counts[generation, default: GenerationUsage()].resources += try row.column("resources") as Int
                 // Exact up to 2^53; a damaged row counts as nothing.
                 let bytes: Double = try row.column("bytes")
-                counts[generation, default: GenerationUse()].bytes += Int64(exactly: bytes) ?? 0
+                counts[generation, default: GenerationUsage()].bytes += Int64(exactly: bytes) ?? 0
             }
         }
         return counts
@@ -241,7 +241,7 @@ extension VaultIndex {
 }
 
 /// What needs a generation: the keys that it wraps.
-package struct GenerationUse: Hashable, Sendable {
+package struct GenerationUsage: Hashable, Sendable {
     /// Resources that have a key wrapped by it.
     package var resources = 0
     /// Plaintext bytes that lie sealed under those keys.

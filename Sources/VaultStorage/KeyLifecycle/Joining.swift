@@ -15,7 +15,7 @@ extension VaultStore {
         var joined = first
         joined.length = last.range.upperBound - first.start
         // Nothing is evicted for it.
-        let needed = joined.diskSize + Room.step + room.limits.free
+        let needed = joined.diskSize + StorageQuota.step + room.limits.free
         guard room.freeBytes().map({ $0 >= needed }) ?? true, room.shortage(of: joined.diskSize) == nil else { return nil }
         return try sealAnew(old, as: [joined.range], of: resource, keepsLimits: true)?.first
     }

@@ -73,7 +73,7 @@ extension VaultStore {
         at start: Int64, like old: SegmentDescription, of resource: StoredResource
     ) throws -> SegmentDescription {
         SegmentDescription(
-            id: try Fresh.identifier("segment id"), representation: old.representation,
+            id: try SecureRandom.identifier("segment id"), representation: old.representation,
             keyNumber: resource.keyNumber, blockSize: Self.blockSize, start: start, length: 0)
     }
 
@@ -92,7 +92,7 @@ extension VaultStore {
             while position < part.upperBound {
                 let end = min(position + Self.resealChunk, part.upperBound)
                 var plain = try reader.bytes(position..<end, of: segment)
-                defer { Remains.wipe(&plain) }
+                defer { SecureWipe.wipe(&plain) }
                 try writer.append(plain[...])
                 position = end
             }

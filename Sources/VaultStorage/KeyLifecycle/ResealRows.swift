@@ -47,7 +47,7 @@ extension VaultIndex {
             // Above those of all runs before, so that the number in use tells whether this one has begun.
             let number = max(resource.keys.keys.max() ?? 0, Int(run)) + 1
             guard PlainColumn.numbers.contains(number) else { throw IndexError.damaged }
-            let key = try Fresh.key("resource key")
+            let key = try SecureRandom.key("resource key")
             let generation = keyring.currentGeneration
             guard let wrapped = try keyring.wrap(key, resource: id, number: number, generation: generation) else {
                 throw IndexError.damaged

@@ -59,8 +59,8 @@ package enum KeyFile {
     /// Makes a key file with a fresh key, 0600; never over one that is there. It gets its name when it is whole: what a
     /// kill cuts off is no key file.
     package static func make(_ path: String, fileSystem: any FileSystem = PosixFileSystem()) throws {
-        let key = try Fresh.key("key file")
-        let temporary = path + "." + Hex.encode(try Fresh.bytes(8, "file name")) + ".part"
+        let key = try SecureRandom.key("key file")
+        let temporary = path + "." + Hex.encode(try SecureRandom.bytes(8, "file name")) + ".part"
         do throws(FileFailure) {
             try fill(try fileSystem.create(temporary), with: key, temporary, fileSystem)
             do throws(FileFailure) {

@@ -101,7 +101,7 @@ package enum KeyringFile {
     ) throws {
         do {
             // A name of its own while it is written: another's half file must not become this one's keyring.
-            let name = path + "." + Hex.encode(try Fresh.bytes(8, "file name")) + unfinished
+            let name = path + "." + Hex.encode(try SecureRandom.bytes(8, "file name")) + unfinished
             try writeNew(bytes, to: path, as: name, fileSystem: fileSystem)
         } catch let error as VaultError where error.code == .invalidArgument {
             throw VaultError(.busy, "another program has just made a keyring at \(path); run it again to use that one")

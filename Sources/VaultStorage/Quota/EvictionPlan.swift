@@ -109,7 +109,7 @@ extension ResourceClass {
 }
 
 /// What went.
-package struct EvictionTally: Hashable, Sendable {
+package struct EvictionCounters: Hashable, Sendable {
     package var resources = 0
     package var segments = 0
     /// Of files that are gone.
@@ -122,7 +122,7 @@ package struct EvictionTally: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    static func += (tally: inout EvictionTally, other: EvictionTally) {
+    static func += (tally: inout EvictionCounters, other: EvictionCounters) {
         tally.resources += other.resources
         tally.segments += other.segments
         tally.bytes += other.bytes

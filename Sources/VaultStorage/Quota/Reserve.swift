@@ -68,6 +68,6 @@ struct Reserve: Sendable {
     /// A file that cannot be made for lack of room is to SQLite one that cannot be opened.
     private func isLackOfRoom(_ error: VaultError) -> Bool {
         error.code == .diskFull
-            || error.code == .storage && ((try? fileSystem.freeBytes(at: folder)) ?? .max) < Room.step
+            || error.code == .storage && ((try? fileSystem.freeBytes(at: folder)) ?? .max) < StorageQuota.step
     }
 }

@@ -1,8 +1,8 @@
 package import VaultModel
 
 /// The room that a vault takes and may take: admits bytes before they are written.
-package final class Room: Sendable {
-    private let ledger = Locked(RoomLedger())
+package final class StorageQuota: Sendable {
+    private let ledger = Locked(QuotaLedger())
     private let folder: String
     private let fileSystem: any FileSystem
 
@@ -19,7 +19,7 @@ package final class Room: Sendable {
     package var used: Int64 { ledger.withLock { $0.used } }
 
     /// The limits in force.
-    package var limits: RoomLimits {
+    package var limits: StorageLimits {
         get { ledger.withLock { $0.limits } }
         set {
             ledger.withLock { ledger in
@@ -36,7 +36,7 @@ package final class Room: Sendable {
     /// Counts a growing segment's file as `size` bytes before they are written.
     ///
     /// - Returns: what is short for that; then nothing was counted.
-    func reserve(_ size: Int64, for id: SegmentID) -> RoomLedger.Shortage? {
+    func reserve(_ size: Int64, for id: SegmentID) -> QuotaLedger.Shortage? {
         if ledger.withLock({ $0.mustMeasure }) { measure() }
         guard let shortage = ledger.withLock({ $0.reserve(size, for: id) }) else { return nil }
         guard shortage.free > 0 else { return shortage }
@@ -46,13 +46,13 @@ package final class Room: Sendable {
     }
 
     /// What is short of `bytes` more, as things stand now.
-    func shortage(of bytes: Int64) -> RoomLedger.Shortage? {
+    func shortage(of bytes: Int64) -> QuotaLedger.Shortage? {
         if limits.free > 0 { measure() }
         return ledger.withLock { $0.shortage(of: bytes) }
     }
 
     /// Bytes that lie beyond the limits as things stand: the vault's limit was lowered, or others filled the disk.
-    var excess: RoomLedger.Shortage? { shortage(of: 0) }
+    var excess: QuotaLedger.Shortage? { shortage(of: 0) }
 
     /// A file is written that counts once it is settled.
     func leaveUncounted(_ id: SegmentID) { ledger.withLock { $0.track(id, size: 0) } }
@@ -82,10 +82,10 @@ package final class Room: Sendable {
     func freeBytes() -> Int64? { try? fileSystem.freeBytes(at: folder) }
 
     /// Limits that say how many bytes to leave free: the usual part of the disk where they said nothing.
-    func settled(_ limits: RoomLimits) -> RoomLimits {
+    func settled(_ limits: StorageLimits) -> StorageLimits {
         var limits = limits
         if limits.minFree == nil, let disk = try? fileSystem.totalBytes(at: folder) {
-            limits.minFree = RoomLimits.standardFree(ofDisk: disk)
+            limits.minFree = StorageLimits.standardFree(ofDisk: disk)
         }
         return limits
     }
@@ -97,7 +97,7 @@ package final class Room: Sendable {
     }
 }
 
-extension RoomLimits {
+extension StorageLimits {
     /// The classes that may go for the size: what was fetched by name only where that is allowed.
     var sizeClasses: Set<ResourceClass> { evictsDownloads == true ? [.cache, .download] : [.cache] }
 }
@@ -105,9 +105,9 @@ extension RoomLimits {
 /// Somebody has a segment's file open.
 package final class SegmentPin: Sendable {
     private let id: SegmentID
-    private let room: Room
+    private let room: StorageQuota
 
-    init(_ id: SegmentID, in room: Room) {
+    init(_ id: SegmentID, in room: StorageQuota) {
         self.id = id
         self.room = room
     }
@@ -119,14 +119,14 @@ package final class SegmentPin: Sendable {
 ///
 /// A growing segment counts with the size that its file would have were it closed now, from before its bytes are
 /// written. A file that is being deleted counts until it is gone, and until nobody has it open.
-struct RoomLedger {
+struct QuotaLedger {
     /// What keeps a file from growing: the bytes that must go, of the vault's own limit, and of the file system.
     struct Shortage: Hashable {
         var size: Int64 = 0
         var free: Int64 = 0
     }
 
-    var limits = RoomLimits()
+    var limits = StorageLimits()
     /// The bytes of files that count.
     private(set) var used: Int64 = 0
     /// The bytes that may still be written before the file system must be asked again; nil where it was never asked.
@@ -211,7 +211,7 @@ struct RoomLedger {
 }
 
 /// What is known of the bytes that are to come: room is made with an eye on it.
-package struct Outlook: Sendable {
+package struct WriteEstimate: Sendable {
     /// The length of the whole title; nil where nobody knows.
     package var length: Int64?
     /// How many bytes are to follow, `Int64.max` where nobody knows.
@@ -223,7 +223,7 @@ package struct Outlook: Sendable {
     }
 
     /// How much room is made beyond what is needed now, where somebody must go anyway.
-    var ahead: Int64 { min(max(0, expected), Room.step) }
+    var ahead: Int64 { min(max(0, expected), StorageQuota.step) }
 }
 
 /// Who uses which resources: what is open, read or filled now is not evicted.

@@ -35,12 +35,12 @@ extension VaultStore {
     }
 
     /// What was evicted since the vault was opened.
-    package var evictions: EvictionTally { counters.withLock { $0.evicted } }
+    package var evictions: EvictionCounters { counters.withLock { $0.evicted } }
 
     /// Lets a segment's file grow to `size` bytes, evicting what must go for that.
     ///
     /// - Throws: ``VaultError`` with code `noRoom`.
-    func admit(_ size: Int64, for id: SegmentID, _ outlook: Outlook) throws {
+    func admit(_ size: Int64, for id: SegmentID, _ outlook: WriteEstimate) throws {
         guard let shortage = room.reserve(size, for: id) else { return }
         guard shortage.size == 0 || mayEvict(for: outlook.length) else {
             throw Self.noRoom("the title is larger than the vault may become; raise the limit")
@@ -91,7 +91,7 @@ extension VaultStore {
         switch error.code {
         case .diskFull: return hasDiskRoom
         case .noRoom:
-            guard let shortage = room.shortage(of: Room.step) else { return true }
+            guard let shortage = room.shortage(of: StorageQuota.step) else { return true }
             guard shortage.size == 0 || mayEvict(for: length) else { return false }
             return eviction.withLock { queue in
                 queue.begin(inUse: use.withLock { $0 }.all())
@@ -102,7 +102,7 @@ extension VaultStore {
     }
 
     /// Whether the disk has room to begin storing again. What a file system does not say, the next write will.
-    package var hasDiskRoom: Bool { room.freeBytes().map { $0 >= Room.step + room.limits.free } ?? true }
+    package var hasDiskRoom: Bool { room.freeBytes().map { $0 >= StorageQuota.step + room.limits.free } ?? true }
 
     /// Does something with the index; where the disk is full, evicts something and tries once more.
     ///
@@ -123,7 +123,7 @@ extension VaultStore {
         guard isOwner else { return false }
         return eviction.withLock { queue in
             // Rows go before files, always: where the index takes no write even so, nothing goes.
-            ((try? evict(Room.step, [.cache], &queue).bytes) ?? 0) > 0
+            ((try? evict(StorageQuota.step, [.cache], &queue).bytes) ?? 0) > 0
         }
     }
 }
@@ -132,7 +132,7 @@ extension SegmentWriter {
     /// Takes bytes once there is room for them, as ``append(_:)`` does.
     ///
     /// - Throws: ``VaultError``: `noRoom`; `diskFull` or `storage` where they cannot be written.
-    package mutating func append(_ bytes: ArraySlice<UInt8>, in store: VaultStore, _ outlook: Outlook) throws {
+    package mutating func append(_ bytes: ArraySlice<UInt8>, in store: VaultStore, _ outlook: WriteEstimate) throws {
         try store.admit(SegmentDescription.diskSize(ofFile: fileSize(after: bytes.count)), for: segment.id, outlook)
         do throws(FileFailure) {
             try append(bytes)
@@ -148,8 +148,8 @@ extension VaultStore {
     /// Evicts until so many bytes of files are gone, or nothing may go any more. The caller holds ``eviction``.
     func evict(
         _ needed: Int64, _ classes: Set<ResourceClass>, _ queue: inout EvictionQueue
-    ) throws -> EvictionTally {
-        var gone = EvictionTally()
+    ) throws -> EvictionCounters {
+        var gone = EvictionCounters()
         let inUse = use.withLock { $0 }.all()
         queue.begin(inUse: inUse)
         while gone.bytes < needed {
@@ -203,7 +203,7 @@ extension VaultStore {
     /// Deletes what a plan names: one transaction, then the files.
     ///
     /// - Returns: what went, and the resources that somebody has begun to use, or pinned, meanwhile.
-    private func carryOut(_ plan: EvictionPlan) throws -> (EvictionTally, refused: [ResourceID]) {
+    private func carryOut(_ plan: EvictionPlan) throws -> (EvictionCounters, refused: [ResourceID]) {
         room.track(plan.victims.flatMap(\.segments))
         let letGo = use.withLock { $0 }.letGo
         let (evicted, resources) = try makingRoom { try index.evict(plan.victims, letGo: letGo) }
@@ -211,7 +211,7 @@ extension VaultStore {
         for victim in evicted { changes.note(victim.resource) }
         let condemned = evicted.flatMap(\.segments)
         let bytes = try removeFiles(of: condemned.map(\.id)).bytes
-        let gone = EvictionTally(resources: resources, segments: condemned.count, bytes: bytes)
+        let gone = EvictionCounters(resources: resources, segments: condemned.count, bytes: bytes)
         counters.withLock { $0.evicted += gone }
         let refused = Set(plan.victims.map(\.resource)).subtracting(evicted.map(\.resource))
         return (gone, Array(refused))
@@ -231,10 +231,10 @@ extension VaultStore {
     // MARK: Limits
 
     /// Lets go of what lies beyond limits: first what is too old, then what is too much.
-    package func prune(_ limits: RoomLimits) throws -> EvictionTally {
+    package func prune(_ limits: StorageLimits) throws -> EvictionCounters {
         try eviction.withLock { queue in
             queue.clear()
-            var gone = EvictionTally()
+            var gone = EvictionCounters()
             if let age = limits.age { gone += try evictUnread(for: age) }
             let excess = limits.size.map { room.used - $0 } ?? 0
             if excess > 0 { gone += try evict(excess, limits.sizeClasses, &queue) }
@@ -245,8 +245,8 @@ extension VaultStore {
     }
 
     /// What ``prune(_:)`` would let go of now; nothing goes.
-    package func pruneRehearsal(_ limits: RoomLimits) throws -> EvictionTally {
-        var gone = EvictionTally()
+    package func pruneRehearsal(_ limits: StorageLimits) throws -> EvictionCounters {
+        var gone = EvictionCounters()
         var chosen = use.withLock { $0 }.all()
         func choose(_ plan: EvictionPlan) throws {
             for victim in plan.victims {
@@ -297,7 +297,7 @@ extension VaultStore {
     /// Refuses a limit of size that could be kept to only with what no limit takes away.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
-    package func requireReachable(_ limits: RoomLimits) throws {
+    package func requireReachable(_ limits: StorageLimits) throws {
         guard let size = limits.size else { return }
         let kept = try index.keptFileBytes(evicting: limits.sizeClasses)
         guard kept > size else { return }
@@ -314,8 +314,8 @@ extension VaultStore {
     /// Whether something lies beyond the limits in force, as far as that shows without asking the index.
     package var isOverfull: Bool { room.excess != nil }
 
-    private func evictUnread(for age: Int64) throws -> EvictionTally {
-        var gone = EvictionTally()
+    private func evictUnread(for age: Int64) throws -> EvictionCounters {
+        var gone = EvictionCounters()
         let inUse = use.withLock { $0 }.all()
         // Each is met once, though it keep its row because it has a mode.
         try walk(readBefore: now() - age) { candidates in
@@ -327,7 +327,7 @@ extension VaultStore {
     }
 
     /// Sets the limits in force: where they do not say what to leave free, the usual part of the disk.
-    package func enforce(_ limits: RoomLimits) { room.limits = room.settled(limits) }
+    package func enforce(_ limits: StorageLimits) { room.limits = room.settled(limits) }
 
     /// Notes that the wall clock was wrong: what was read by it then was read now.
     package func correctAccesses(from first: Int64, through last: Int64, to time: Int64) throws {

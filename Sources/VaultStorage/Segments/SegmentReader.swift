@@ -10,7 +10,7 @@ package final class SegmentReader: Sendable {
     private let key: SegmentKey
     let file: any StoredFile
     private let pin: SegmentPin?
-    private let work: WorkTally?
+    private let work: WorkCounters?
 
     /// The most blocks read from the file at a time.
     private static let blocksInRun = 8
@@ -22,7 +22,7 @@ package final class SegmentReader: Sendable {
     ///   - work: counts what is opened.
     package init(
         _ segment: SegmentDescription, resourceKey: borrowing SecretKey, in store: any SegmentStore,
-        pin: SegmentPin? = nil, work: WorkTally? = nil
+        pin: SegmentPin? = nil, work: WorkCounters? = nil
     ) throws {
         self.pin = pin
         self.work = work
@@ -100,7 +100,7 @@ package final class SegmentReader: Sendable {
                 count = isThere ? Int(range.length) : 0
             } catch {
                 // What was opened before the block that fails is let go of with the array.
-                unsafe Remains.wipe(UnsafeMutableRawBufferPointer(buffer))
+                unsafe SecureWipe.wipe(UnsafeMutableRawBufferPointer(buffer))
                 failure = error
             }
         }
@@ -191,7 +191,7 @@ extension SegmentReader {
         let size = Int(end - segment.range(ofBlock: blocks.lowerBound).lowerBound)
         return try unsafe withUnsafeTemporaryAllocation(byteCount: size, alignment: 16) {
             plain throws(SegmentFailure) -> [Int] in
-            defer { unsafe Remains.wipe(plain) }
+            defer { unsafe SecureWipe.wipe(plain) }
             var bad: [Int] = []
             var next = blocks.lowerBound
             while next < blocks.upperBound {

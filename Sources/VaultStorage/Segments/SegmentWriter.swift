@@ -97,7 +97,7 @@ package struct SegmentWriter: ~Copyable {
         var block: [UInt8] = []
         swap(&block, &filling)
         defer {
-            Remains.wipe(&block)
+            SecureWipe.wipe(&block)
             block.removeAll(keepingCapacity: true)
             swap(&block, &filling)
         }

@@ -8,7 +8,7 @@ import Darwin
 #endif
 
 /// Tells those who ask which resources have changed. Nobody waits for a listener: what it has not taken is put together.
-package final class ChangeBoard: Sendable {
+package final class ChangeNotifier: Sendable {
     /// What has changed since it was last asked.
     package struct Changes: Hashable, Sendable {
         package fileprivate(set) var resources: Set<ResourceID> = []
@@ -67,9 +67,9 @@ package final class ChangeBoard: Sendable {
     }
 }
 
-extension ChangeBoard.Changes {
+extension ChangeNotifier.Changes {
     fileprivate mutating func note(_ resource: ResourceID) {
-        guard resources.count < ChangeBoard.mostWaiting || resources.contains(resource) else {
+        guard resources.count < ChangeNotifier.mostWaiting || resources.contains(resource) else {
             isIncomplete = true
             return
         }
@@ -78,7 +78,7 @@ extension ChangeBoard.Changes {
 }
 
 /// What a store has done since it was opened, counted where it is done.
-package final class WorkTally: Sendable {
+package final class WorkCounters: Sendable {
     /// Plaintext bytes that were opened, whole blocks of them.
     package let opened = Atomic<Int64>(0)
     /// Plaintext bytes that were taken for sealing.

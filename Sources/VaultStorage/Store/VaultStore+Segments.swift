@@ -6,13 +6,13 @@ extension VaultStore {
     ///
     /// - Throws: ``VaultError``: `noRoom` where the limits allow no file, `diskFull`, `storage`.
     package func beginSegment(
-        at start: Int64, of resource: StoredResource, _ outlook: Outlook = Outlook()
+        at start: Int64, of resource: StoredResource, _ outlook: WriteEstimate = WriteEstimate()
     ) throws -> SegmentWriter {
         guard let representation = resource.serving, let key = resource.keys[resource.keyNumber] else {
             throw VaultError(.storage, "a segment needs a representation; open the resource again")
         }
         let segment = SegmentDescription(
-            id: try Fresh.identifier("segment id"), representation: representation.id, keyNumber: resource.keyNumber,
+            id: try SecureRandom.identifier("segment id"), representation: representation.id, keyNumber: resource.keyNumber,
             blockSize: Self.blockSize, start: start, length: 0)
         try admit(segment.diskSize, for: segment.id, outlook)
         do {

@@ -20,7 +20,7 @@ package final class VaultStore: Sendable {
     package let now: @Sendable () -> Int64
     let counters = Locked(Counters())
     /// The room that the segment files take, and may take.
-    package let room: Room
+    package let room: StorageQuota
     /// Held while something is evicted: one at a time, and none evicts for what another has made room for.
     let eviction = Locked(EvictionQueue())
     /// Held while condemned files are removed, so that each is counted off once.
@@ -33,9 +33,9 @@ package final class VaultStore: Sendable {
     let backup = Locked(())
     let use = Locked(ResourceUse.none)
     /// What was done since it was opened.
-    package let work = WorkTally()
+    package let work = WorkCounters()
     /// Which resources change.
-    package let changes = ChangeBoard()
+    package let changes = ChangeNotifier()
 
     struct Counters {
         /// Bytes that origins have sent since the vault was made.
@@ -49,7 +49,7 @@ package final class VaultStore: Sendable {
         /// Bytes that were handed on and not stored, since the vault was opened.
         var passedThrough: Int64 = 0
         /// What was evicted since then.
-        var evicted = EvictionTally()
+        var evicted = EvictionCounters()
         /// When copies of keys were last erased.
         var lastErasure: ContinuousClock.Instant?
         /// Segments that were given up while the index took no write: they serve nothing, and their rows are to go.
@@ -72,7 +72,7 @@ package final class VaultStore: Sendable {
         self.lock = Locked(lock)
         self.now = now
         segments = FolderSegmentStore(vault: folder, fileSystem: fileSystem)
-        room = Room(folder: folder, fileSystem: fileSystem)
+        room = StorageQuota(folder: folder, fileSystem: fileSystem)
         reserve = Reserve(in: folder, fileSystem: fileSystem)
     }
 
@@ -253,7 +253,7 @@ package final class VaultStore: Sendable {
         let info = RepresentationInfo(
             sequence: sequence, information: information, retrieved: now(), freshness: freshness)
         let representation = StoredRepresentation(
-            id: try id ?? Fresh.identifier("representation id"), info: info, segments: [], badBlocks: [:])
+            id: try id ?? SecureRandom.identifier("representation id"), info: info, segments: [], badBlocks: [:])
         noteChange()
         try withDiskRoom { try index.add(representation, to: resource) }
         let isFirst = resource.serving == nil

@@ -30,14 +30,14 @@ struct ImpossibleValuesTests {
 
     private static let changing: [Act] = [
         Act("fetch") { planted, vault in for try await _ in vault.download(planted.film) {} },
-        Act("prune --max-age") { _, vault in _ = try await vault.prune(RoomLimits(maxAge: 1)) },
-        Act("prune --max-age, none") { _, vault in _ = try await vault.prune(RoomLimits(maxAge: .max)) },
-        Act("prune --max-size") { _, vault in _ = try await vault.prune(RoomLimits(maxSize: 350_000)) },
+        Act("prune --max-age") { _, vault in _ = try await vault.prune(StorageLimits(maxAge: 1)) },
+        Act("prune --max-age, none") { _, vault in _ = try await vault.prune(StorageLimits(maxAge: .max)) },
+        Act("prune --max-size") { _, vault in _ = try await vault.prune(StorageLimits(maxSize: 350_000)) },
         Act("upkeep") { _, vault in await vault.keepUp(now: .now + .seconds(600)) },
         Act("verify --repair") { _, vault in for try await _ in vault.verify(VerifyOptions(repairs: true)) {} },
         Act("catalog backup") { _, vault in try vault.store.backUpCatalog() },
         Act("keys backup") { planted, vault in
-            try await vault.backUpKeyring(to: planted.backup + ".again", for: SlotWay(PlantedVault.passphrase))
+            try await vault.backUpKeyring(to: planted.backup + ".again", for: NewSlot(PlantedVault.passphrase))
         },
         Act("keys rotate") { _, vault in _ = try await vault.rotateKeys() },
         Act("keys rewrap") { _, vault in for try await _ in vault.rewrapKeys() {} },
@@ -203,7 +203,7 @@ struct ImpossibleValuesTests {
             _ = try await Vault.rebuildIndex(planted.place, unlock: planted.unlock, evenIfSound: true)
             let rebuilt = try await planted.open()
             await planted.expect(planted.other, in: rebuilt, what)
-            try await rebuilt.setLimits(RoomLimits(maxSize: 1 << 30))
+            try await rebuilt.setLimits(StorageLimits(maxSize: 1 << 30))
             try await rebuilt.remove(planted.removed)
             let report = try await VaultFixture.report(of: rebuilt.verify())
             #expect(report.isSound, what)
@@ -220,8 +220,8 @@ struct ImpossibleValuesTests {
         try await vault.pin(planted.film)
         let column = PlantedVault.Column(table: "segment", name: "length")
         #expect(try await planted.plant(column, length, in: vault))
-        try await vault.setLimits(RoomLimits(maxSize: 1 << 30))
-        #expect(try await vault.prune(RoomLimits(maxSize: 1 << 30)).bytes == 0)
+        try await vault.setLimits(StorageLimits(maxSize: 1 << 30))
+        #expect(try await vault.prune(StorageLimits(maxSize: 1 << 30)).bytes == 0)
         await vault.close()
     }
 
@@ -238,7 +238,7 @@ struct ImpossibleValuesTests {
             guard isTaken else { continue }
             do {
                 _ = try await Vault.restoreKeyring(
-                    planted.place, from: planted.backup, unlock: PlantedVault.passphrase, adding: SlotWay(planted.unlock),
+                    planted.place, from: planted.backup, unlock: PlantedVault.passphrase, adding: NewSlot(planted.unlock),
                     force: true)
                 guard !column.isOfVault else { continue }
                 let again = try await planted.open()

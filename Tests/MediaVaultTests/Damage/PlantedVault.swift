@@ -84,7 +84,7 @@ final class PlantedVault: Sendable {
             let reader = try await vault.read(film, range: range)
             while try await reader.next() != nil {}
         }
-        try await vault.backUpKeyring(to: backup, for: SlotWay(Self.passphrase))
+        try await vault.backUpKeyring(to: backup, for: NewSlot(Self.passphrase))
         await vault.close()
     }
 

@@ -28,12 +28,12 @@ struct KeyringRestoreTests {
     private func backedUp(_ body: (Vault) async throws -> Void = { _ in }) async throws {
         let vault = try await fixture.open()
         _ = try await fixture.read(vault)
-        try await vault.backUpKeyring(to: backup, for: SlotWay(drawer))
+        try await vault.backUpKeyring(to: backup, for: NewSlot(drawer))
         try await body(vault)
         await vault.close()
     }
 
-    private func restore(force: Bool = false, adding way: SlotWay? = nil) async throws -> RestoreReport {
+    private func restore(force: Bool = false, adding way: NewSlot? = nil) async throws -> RestoreReport {
         try await Vault.restoreKeyring(fixture.place, from: backup, unlock: drawer, adding: way, force: force)
     }
 
@@ -54,7 +54,7 @@ struct KeyringRestoreTests {
     func rotatedBehindCount() async throws {
         let vault = try await fixture.open()
         var counts = 0
-        try await vault.keyringOrders.backUp(to: backup, for: SlotWay(drawer)) { order in
+        try await vault.keyringOrders.backUp(to: backup, for: NewSlot(drawer)) { order in
             try await vault.carryOut(order)
             counts += 1
             if counts == 1 { _ = try await vault.rotateKeys() }
@@ -70,13 +70,13 @@ struct KeyringRestoreTests {
     func made() async throws {
         try await backedUp { vault in
             let taken = await #expect(throws: VaultError.self) {
-                try await vault.backUpKeyring(to: backup, for: SlotWay(drawer))
+                try await vault.backUpKeyring(to: backup, for: NewSlot(drawer))
             }
             #expect(taken?.code == .invalidArgument)
             let revision = try await vault.keyringSummary().revision
             #expect(revision == 2, "what is not written is not counted")
             let keyed = await #expect(throws: VaultError.self) {
-                try await vault.backUpKeyring(to: folder.path + "/keyed", for: SlotWay(fixture.unlock))
+                try await vault.backUpKeyring(to: folder.path + "/keyed", for: NewSlot(fixture.unlock))
             }
             #expect(keyed?.code == .invalidArgument)
         }
@@ -97,7 +97,7 @@ struct KeyringRestoreTests {
         for (number, content) in [nil, healthy.prefix(100), healthy].enumerated() {
             try? FileManager.default.removeItem(atPath: keyring)
             if let content { try content.write(to: URL(filePath: keyring)) }
-            let report = try await restore(adding: SlotWay(fixture.unlock))
+            let report = try await restore(adding: NewSlot(fixture.unlock))
             #expect(report.warnings.isEmpty && report.generations == [1] && report.revision == Int64(3 + number))
             #expect(report.kept.flatMap { FileManager.default.contents(atPath: $0) } == content)
             try await expectHeld(fixture.unlock)
@@ -134,7 +134,7 @@ struct KeyringRestoreTests {
         let other = try await VaultFixture(ScriptedResource(length: 1))
         let theirs = try await other.open()
         try FileManager.default.removeItem(atPath: backup)
-        try await theirs.backUpKeyring(to: backup, for: SlotWay(drawer))
+        try await theirs.backUpKeyring(to: backup, for: NewSlot(drawer))
         await theirs.close()
         #expect(try await refusal(force: true).code == .foreignKeyring)
         try Data("{}".utf8).write(to: URL(filePath: backup))
@@ -161,7 +161,7 @@ struct KeyringRestoreTests {
         let vault = try await fixture.open()
         _ = try await vault.rotateKeys()
         _ = try await fixture.read(vault)
-        try await vault.backUpKeyring(to: backup, for: SlotWay(drawer))
+        try await vault.backUpKeyring(to: backup, for: NewSlot(drawer))
         _ = try await vault.retireGeneration(1)
         await vault.close()
         let error = try await refusal()
@@ -202,7 +202,7 @@ struct KeyringRestoreTests {
     @Test("A backup all of whose keys were replaced is refused, with force too")
     func useless() async throws {
         let vault = try await fixture.open()
-        try await vault.backUpKeyring(to: backup, for: SlotWay(drawer))
+        try await vault.backUpKeyring(to: backup, for: NewSlot(drawer))
         _ = try await vault.rotateKeys()
         _ = try await vault.retireGeneration(1)
         _ = try await fixture.read(vault)
@@ -227,7 +227,7 @@ struct KeyringRestoreTests {
     @Test("Ways in that there were stay beside the backup's, and one that was removed does not come back")
     func slotsStay() async throws {
         try await backedUp { vault in
-            for name in ["second", "third"] { try await vault.addSlot(SlotWay(keyFile(name), label: name)) }
+            for name in ["second", "third"] { try await vault.addSlot(NewSlot(keyFile(name), label: name)) }
             try await vault.removeSlot(2)
         }
         let report = try await restore()
@@ -238,7 +238,7 @@ struct KeyringRestoreTests {
         // The backup's is there already, and is not added once more.
         #expect(try await restore().slots.map(\.number) == [1, 3, 4])
         let dropped = try await Vault.restoreKeyring(
-            fixture.place, from: backup, unlock: drawer, adding: SlotWay(keyFile("fourth")), keepingSlots: false)
+            fixture.place, from: backup, unlock: drawer, adding: NewSlot(keyFile("fourth")), keepingSlots: false)
         #expect(dropped.slots.map(\.label) == ["backup", "key-file"])
         #expect(dropped.lostSlots.map(\.number) == [1, 3, 4])
         #expect(try await !opens(fixture.unlock))
@@ -249,8 +249,8 @@ struct KeyringRestoreTests {
     func fullSlots() async throws {
         let names = (2...16).map { "slot-\($0)" }
         try await backedUp { vault in
-            for name in names { try await vault.addSlot(SlotWay(keyFile(name), label: name)) }
-            let full = await #expect(throws: VaultError.self) { try await vault.addSlot(SlotWay(keyFile("more"))) }
+            for name in names { try await vault.addSlot(NewSlot(keyFile(name), label: name)) }
+            let full = await #expect(throws: VaultError.self) { try await vault.addSlot(NewSlot(keyFile("more"))) }
             #expect(full?.code == .inUse && !FileManager.default.fileExists(atPath: folder.path + "/more"))
         }
         #expect(try await refusal().code == .inUse)
@@ -265,7 +265,7 @@ struct KeyringRestoreTests {
         try await backedUp()
         let older = try Data(contentsOf: URL(filePath: keyring))
         var vault = try await fixture.open()
-        try await vault.addSlot(SlotWay(keyFile("second")))
+        try await vault.addSlot(NewSlot(keyFile("second")))
         await vault.close()
         try older.write(to: URL(filePath: keyring))
         let report = try await restore()
@@ -273,7 +273,7 @@ struct KeyringRestoreTests {
         #expect(try await !opens(fixture.unlock))
         vault = try await Vault.open(fixture.place, unlock: drawer)
         _ = try await vault.rotateRoot(unlockedBy: [drawer])
-        try await vault.addSlot(SlotWay(keyFile("third"), label: "third"))
+        try await vault.addSlot(NewSlot(keyFile("third"), label: "third"))
         await vault.close()
         let other = try await restore()
         #expect(other.slots.map(\.label) == ["backup"] && other.lostSlots.map(\.label) == ["backup", "third"])
@@ -339,8 +339,8 @@ struct KeyringRestoreTests {
         var options = VaultOptions()
         options.fileSystem = disk
         let vault = try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)
-        try await vault.replaceSlot(with: SlotWay(.keyFile(path: folder.path + "/new")))
-        try await vault.backUpKeyring(to: second, for: SlotWay(drawer))
+        try await vault.replaceSlot(with: NewSlot(.keyFile(path: folder.path + "/new")))
+        try await vault.backUpKeyring(to: second, for: NewSlot(drawer))
         await vault.close()
         _ = try Vault.restore(fixture.place, from: backup, drawer, nil, false, disk)
         let last = try #require(FileManager.default.contents(atPath: keyring))

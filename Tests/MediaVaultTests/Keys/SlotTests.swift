@@ -38,12 +38,12 @@ struct SlotTests {
     @Test("Ways are added, changed and removed while the vault is open and read")
     func life() async throws {
         let vault = try await filled()
-        try await vault.addSlot(SlotWay(keyFile("second"), label: "anna"))
-        try await vault.addSlot(SlotWay(.keyCommand("printf %064d 1")))
+        try await vault.addSlot(NewSlot(keyFile("second"), label: "anna"))
+        try await vault.addSlot(NewSlot(.keyCommand("printf %064d 1")))
         let summary = try await vault.keyringSummary()
         #expect(summary.slots.map(\.label) == ["first", "anna", "command"])
         #expect(summary.slots.map(\.method) == ["key-file", "key-file", "command"] && summary.revision == 3)
-        try await vault.replaceSlot(with: SlotWay(passphrase("pass")))
+        try await vault.replaceSlot(with: NewSlot(passphrase("pass")))
         try await vault.removeSlot(2)
         #expect(try await fixture.read(vault) == 0..<90_000)
         await vault.close()
@@ -61,7 +61,7 @@ struct SlotTests {
             atPath: folder.path + "/cred", contents: Data(repeating: 9, count: 32),
             attributes: [.posixPermissions: 0o440])
         let credential = Unlock.credential(path: folder.path + "/cred")
-        try await vault.addSlot(SlotWay(credential))
+        try await vault.addSlot(NewSlot(credential))
         await vault.close()
         #expect(try await trouble(credential) == nil)
         #expect(try await trouble(.credential(path: folder.path + "/none")) == .wrongKey)
@@ -71,7 +71,7 @@ struct SlotTests {
     func forgotten() async throws {
         let vault = try await filled()
         let typed = try passphrase("pass")
-        try await vault.addSlot(SlotWay(typed))
+        try await vault.addSlot(NewSlot(typed))
         await vault.close()
         let opened = try await Vault.open(fixture.place, unlock: typed, options: VaultOptions(access: .reader))
         typed.forget()
@@ -95,7 +95,7 @@ struct SlotTests {
         let last = await #expect(throws: VaultError.self) { try await vault.removeSlot(1) }
         #expect(last?.code == .invalidArgument)
         let reader = try await fixture.open(.reader)
-        let owned = await #expect(throws: VaultError.self) { try await reader.addSlot(SlotWay(keyFile("other"))) }
+        let owned = await #expect(throws: VaultError.self) { try await reader.addSlot(NewSlot(keyFile("other"))) }
         #expect(owned?.code == .owned)
         await reader.close()
         await vault.close()
@@ -105,7 +105,7 @@ struct SlotTests {
     @Test("The only way that is known to open goes by force alone; one that was proved may stay in its place")
     func proof() async throws {
         var vault = try await filled()
-        try await vault.addSlot(SlotWay(keyFile("second")))
+        try await vault.addSlot(NewSlot(keyFile("second")))
         await vault.close()
         vault = try await fixture.open()
         let before = try Data(contentsOf: URL(filePath: fixture.place.keyring))
@@ -117,7 +117,7 @@ struct SlotTests {
         try await vault.removeSlot(1)
         #expect(try await trouble(fixture.unlock) == .wrongKey)
         #expect(try await trouble(keyFile("second")) == nil)
-        try await vault.addSlot(SlotWay(keyFile("third")))
+        try await vault.addSlot(NewSlot(keyFile("third")))
         await vault.close()
         vault = try await Vault.open(fixture.place, unlock: keyFile("second"))
         try await vault.removeSlot(2, force: true)
@@ -133,7 +133,7 @@ struct SlotTests {
             for number in 1...6 {
                 group.addTask {
                     do {
-                        try await vault.addSlot(SlotWay(.keyCommand("printf %064d \(number)")))
+                        try await vault.addSlot(NewSlot(.keyCommand("printf %064d \(number)")))
                         return nil
                     } catch { return (error as? VaultError)?.code ?? .closed }
                 }
@@ -151,9 +151,9 @@ struct SlotTests {
     func changedBehind() async throws {
         let vault = try await fixture.open()
         let old = try Data(contentsOf: URL(filePath: fixture.place.keyring))
-        try await vault.addSlot(SlotWay(keyFile("second")))
+        try await vault.addSlot(NewSlot(keyFile("second")))
         try old.write(to: URL(filePath: fixture.place.keyring))
-        let error = await #expect(throws: VaultError.self) { try await vault.addSlot(SlotWay(keyFile("third"))) }
+        let error = await #expect(throws: VaultError.self) { try await vault.addSlot(NewSlot(keyFile("third"))) }
         #expect(error?.code == .olderKeyring)
         #expect(try Data(contentsOf: URL(filePath: fixture.place.keyring)) == old)
         await vault.close()

@@ -23,7 +23,7 @@ struct LyingOriginTests {
         self.lie(fixture, lie)
         let vault = try await fixture.openHasty()
         let reception = await fixture.receive(vault, .from(0))
-        #expect(reception.error?.code == .lied && reception.bytes.isEmpty && reception.wrongByte == nil)
+        #expect(reception.error?.code == .invalidResponse && reception.bytes.isEmpty && reception.wrongByte == nil)
         #expect(reception.error.map { $0.message.contains("127.0.0.1") && !$0.message.contains("\n") } == true)
         #expect(fixture.origin.exchanges.count == most(lie))
         #expect(try await vault.summary(of: fixture.url) == nil)
@@ -42,7 +42,7 @@ struct LyingOriginTests {
         self.lie(fixture, lie)
         let reception = await fixture.receive(vault)
         #expect(reception.bytes == 0..<100_000 && reception.wrongByte == nil)
-        #expect(reception.error?.code == .lied && reception.error?.firstMissing == 100_000)
+        #expect(reception.error?.code == .invalidResponse && reception.error?.firstMissing == 100_000)
         // A HEAD may have asked before.
         #expect(fixture.origin.exchanges.count <= 2 + 2 * most(lie))
         await vault.close()
@@ -59,7 +59,7 @@ struct LyingOriginTests {
                 ? resource.answer(to: request) : ScriptedAnswer(416, fields: ["Content-Length": "0"])
         }
         let reception = await fixture.receive(vault, .from(100_000))
-        #expect(reception.error?.code == .lied)
+        #expect(reception.error?.code == .invalidResponse)
         await vault.close()
         #expect(try await fixture.stored() == [0..<100_000])
     }

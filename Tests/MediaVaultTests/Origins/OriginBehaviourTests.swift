@@ -139,7 +139,7 @@ struct OriginBehaviourTests {
         }
         let vault = try await fixture.open()
         let error = await #expect(throws: VaultError.self) { try await vault.read(fixture.url) }
-        #expect(error?.code == .lied)
+        #expect(error?.code == .invalidResponse)
         await vault.close()
     }
 

@@ -119,7 +119,7 @@ struct RedirectedOriginTests {
         }
         let vault = try await fixture.openHasty()
         let reception = await fixture.receive(vault)
-        #expect(reception.error?.code == (hops > 10 ? .lied : nil))
+        #expect(reception.error?.code == (hops > 10 ? .invalidResponse : nil))
         #expect(reception.bytes == (hops > 10 ? 0..<0 : 0..<length))
         #expect(fixture.origin.exchanges.count == 11)
         await vault.close()

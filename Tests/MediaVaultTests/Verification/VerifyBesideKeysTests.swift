@@ -26,7 +26,7 @@ struct VerifyBesideKeysTests {
         try await rewrap(owner)
         _ = try await owner.retireGeneration(1)
         #expect(try await VaultFixture.report(of: beside.verify()).isSound)
-        #expect(try await beside.limits() == RoomLimits())
+        #expect(try await beside.limits() == StorageLimits())
         await beside.close()
         await owner.close()
     }

@@ -18,7 +18,7 @@ struct ControlResourceTests {
         let urls = (0..<7).map { origin.url("/\($0)?t=%26+%20&u=%") }
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
             for url in urls { for try await _ in service.vault.download(url) {} }
-            let served = ServedVault(ControlClient(folder: service.folder))
+            let served = RemoteVault(ControlClient(folder: service.folder))
             var (cursor, told, pages) = (String?.none, Set<String>(), 0)
             repeat {
                 let page = try await served.resources(after: cursor, limit: 3)
@@ -45,7 +45,7 @@ struct ControlResourceTests {
         defer { origin.stop() }
         let reference = MediaReference(origin.url())
         try await RunningService.run(over: try await TestVault(), hasControl: true) { [film] service in
-            let served = ServedVault(ControlClient(folder: service.folder))
+            let served = RemoteVault(ControlClient(folder: service.folder))
             for _ in 0..<2 {
                 var read: [UInt8] = []
                 try await served.read(reference, range) { read += $0 }
@@ -64,7 +64,7 @@ struct ControlResourceTests {
         let reference = MediaReference(origin.url())
         try await RunningService.run(over: try await TestVault(), hasControl: true) { [film] service in
             var read: [UInt8] = []
-            try await ServedVault(ControlClient(folder: service.folder)).read(
+            try await RemoteVault(ControlClient(folder: service.folder)).read(
                 reference, .closed(first: 1000, last: 1999)
             ) { read += $0 }
             #expect(read.count == 1000 && film.media.matches(read, at: 1000))
@@ -84,7 +84,7 @@ struct ControlResourceTests {
             var read: [UInt8] = []
             let range = isWhole ? RequestedRange.whole : .closed(first: 0, last: 999_999)
             let error = await #expect(throws: VaultError.self) {
-                try await ServedVault(ControlClient(folder: service.folder)).read(reference, range) { read += $0 }
+                try await RemoteVault(ControlClient(folder: service.folder)).read(reference, range) { read += $0 }
             }
             #expect(error?.code == .notHeld && error?.firstMissing == Int64(read.count))
             #expect(read.count >= 500_000 && film.media.matches(read, at: 0))

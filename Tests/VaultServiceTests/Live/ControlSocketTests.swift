@@ -47,7 +47,7 @@ struct ControlSocketTests {
         let test = try await TestVault(folder: String(repeating: "long-", count: 40))
         try await RunningService.run(over: test, hasControl: true) { service in
             #expect(service.folder.utf8.count > 200)
-            let status = try await ServedVault(ControlClient(folder: service.folder)).status()
+            let status = try await RemoteVault(ControlClient(folder: service.folder)).status()
             #expect(status.resources == 0)
         }
     }
@@ -198,7 +198,7 @@ struct ControlSocketTests {
     @Test("With nobody there a client says so, and with a service gone before its answer, too")
     func gone() async throws {
         let test = try await TestVault()
-        let served = ServedVault(ControlClient(folder: test.place.folder))
+        let served = RemoteVault(ControlClient(folder: test.place.folder))
         await #expect(throws: ServiceGone.self) { try await served.status() }
         try await RunningService.run(over: test, hasControl: true) { _ in _ = try await served.status() }
         // Once it has answered, its end is an error that is told.

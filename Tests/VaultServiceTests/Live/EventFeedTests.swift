@@ -77,7 +77,7 @@ struct EventFeedTests {
     func unread() async throws {
         let test = try await TestVault()
         let vault = try await test.open()
-        let board = DownloadBoard()
+        let board = DownloadRegistry()
         let listening = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .bind(host: "127.0.0.1", port: 0).get()
         let channel = UnreadChannel(listening, unread: 5)

@@ -8,7 +8,7 @@ import VaultModel
 @Suite("Where bytes came from", .timeLimit(.minutes(5)))
 struct ExplanationTests {
     private func explanation(_ service: RunningService, _ url: MediaURL) async throws -> ExplanationDocument {
-        try await ServedVault(ControlClient(folder: service.folder)).explanation(MediaReference(url))
+        try await RemoteVault(ControlClient(folder: service.folder)).explanation(MediaReference(url))
     }
 
     @Test("Of each of the last answers is told which bytes the vault had and which came from the origin, newest first")
@@ -37,7 +37,7 @@ struct ExplanationTests {
         let origin = try ScriptedOrigin(ScriptedResource(length: 900_000))
         defer { origin.stop() }
         let url = origin.url()
-        let limits = RoomLimits(maxSize: 100_000)
+        let limits = StorageLimits(maxSize: 100_000)
         try await RunningService.run(over: try await TestVault(), hasControl: true, limits: limits) { service in
             #expect(try await service.ask("GET", url)?.body.count == 900_000)
             let answer = try #require(try await explanation(service, url).answers.first)

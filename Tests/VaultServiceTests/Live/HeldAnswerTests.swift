@@ -104,7 +104,7 @@ struct HeldAnswerTests {
             let other = origin.url("/other.mp4")
             for try await _ in service.vault.download(other) {}
             _ = try await service.ask("GET", other, ["Range": "bytes=0-9"])
-            let head = HeldHead(try held(url), now: 1_800_000_000)
+            let head = CacheHitHead(try held(url), now: 1_800_000_000)
             #expect(try head.isGood(for: held(url), now: 1_800_000_000))
             #expect(try !head.isGood(for: held(url), now: 1_800_000_001))
             #expect(try !head.isGood(for: held(other), now: 1_800_000_000))

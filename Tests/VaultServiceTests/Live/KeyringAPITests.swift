@@ -12,7 +12,7 @@ struct KeyringAPITests {
             let answer = try await service.control("GET", "/api/v1/keyring")
             #expect(answer.head.status == 200)
             #expect(try SchemaCheck.faults(of: answer.body, "Keyring") == [])
-            let listing = try await ServedVault(ControlClient(folder: service.folder)).keyring()
+            let listing = try await RemoteVault(ControlClient(folder: service.folder)).keyring()
             #expect(listing.slots.map(\.method) == ["key-file"] && listing.revision == 1)
             #expect(!String(decoding: answer.body, as: UTF8.self).contains("rootKey"))
         }
@@ -22,10 +22,10 @@ struct KeyringAPITests {
     func orders() async throws {
         let (test, stranger) = (try await TestVault(), try await TestVault())
         let other = Unlock.keyFile(path: test.place.keyring + ".second")
-        let order = try await test.orders().adding(SlotWay(other))
-        let forged = try await stranger.orders().adding(SlotWay(other))
+        let order = try await test.orders().adding(NewSlot(other))
+        let forged = try await stranger.orders().adding(NewSlot(other))
         try await RunningService.run(over: test, hasControl: true) { service in
-            let served = ServedVault(ControlClient(folder: service.folder))
+            let served = RemoteVault(ControlClient(folder: service.folder))
             let refused = await #expect(throws: VaultError.self) { try await served.carryOut(forged) }
             #expect(refused?.code == .wrongKey)
             let text = try JSONText.of(forged)

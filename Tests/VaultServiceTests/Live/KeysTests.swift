@@ -27,8 +27,8 @@ struct KeysTests {
         }
     }
 
-    private func client(_ service: RunningService) -> ServedVault {
-        ServedVault(ControlClient(folder: service.folder))
+    private func client(_ service: RunningService) -> RemoteVault {
+        RemoteVault(ControlClient(folder: service.folder))
     }
 
     @Test("rotate, rewrap and retire by the control socket do what they do in the library, while it serves")

@@ -52,7 +52,7 @@ struct LogTests {
         let origin = try ScriptedOrigin(ScriptedResource(length: 3_000_000))
         defer { origin.stop() }
         let recorder = LogRecorder()
-        let limits = RoomLimits(maxSize: 500_000)
+        let limits = StorageLimits(maxSize: 500_000)
         try await RunningService.run(over: try await TestVault(), logger: recorder.logger, limits: limits) { service in
             let (url, media) = (origin.url(), ScriptedResource(length: 3_000_000).media)
             let whole = try #require(try await service.ask("GET", url))
@@ -80,7 +80,7 @@ struct LogTests {
         let origin = try ScriptedOrigin(film)
         defer { origin.stop() }
         let recorder = LogRecorder()
-        let limits = RoomLimits(maxSize: 1_000_000)
+        let limits = StorageLimits(maxSize: 1_000_000)
         try await RunningService.run(over: try await TestVault(), logger: recorder.logger, limits: limits) { service in
             for number in 0..<6 {
                 let url = origin.url("/\(number).mp4?token=secret")

@@ -5,14 +5,14 @@ import Testing
 @Suite(
     "Connections from another address than loopback (threat 18)", .timeLimit(.minutes(5)),
     .disabled(
-        if: OwnAddress.beyondLoopback == nil, "no IPv4 address but loopback: Scripts/test as root gives one"))
+        if: PlaybackLink.beyondLoopback == nil, "no IPv4 address but loopback: Scripts/test as root gives one"))
 struct PeerTests {
     /// Two connections are a peer's share.
     private func run(
         yielding: Duration,
         _ body: @escaping @Sendable (RunningService, _ peer: () throws -> RawClient) async throws -> Void
     ) async throws {
-        let host = try #require(OwnAddress.beyondLoopback)
+        let host = try #require(PlaybackLink.beyondLoopback)
         var configuration = ServiceConfiguration()
         configuration.address = ListenAddress(host: "0.0.0.0", port: 0)
         configuration.isInsecure = true

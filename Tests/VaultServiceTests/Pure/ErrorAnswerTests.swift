@@ -53,7 +53,7 @@ struct ErrorAnswerTests {
     @Test(
         "Failures of the vault have a status of their own",
         arguments: [
-            (VaultError.Code.lied, 502), (.changed, 502), (.notHeld, 504), (.unreachable, 504), (.closed, 503),
+            (VaultError.Code.invalidResponse, 502), (.changed, 502), (.notHeld, 504), (.unreachable, 504), (.closed, 503),
             (.unsatisfiableRange, 416), (.storage, 500), (.integrity, 504), (.diskFull, 500), (.wrongKey, 500),
         ])
     func codes(code: VaultError.Code, status: Int) {
@@ -102,7 +102,7 @@ struct ErrorAnswerTests {
     func cacheStatus() {
         let answers: [(VaultError, String?)] = [
             (refused(404), "MediaVault; fwd=miss; fwd-status=404"),
-            (VaultError(.lied, "it lied"), "MediaVault; fwd=miss; detail=lied"),
+            (VaultError(.invalidResponse, "it lied"), "MediaVault; fwd=miss; detail=lied"),
             (VaultError(.notHeld, "bytes are missing"), "MediaVault; detail=not-held"),
             (VaultError(.unsatisfiableRange, "outside"), nil),
         ]

@@ -27,7 +27,7 @@ struct ToldErrorTests {
         "What was asked wrongly is theirs who asked, and what is not there is not found",
         arguments: [
             (VaultError.Code.invalidURL, 400), (.invalidArgument, 400), (.notHeld, 404), (.unreachable, 504),
-            (.lied, 502), (.diskFull, 507), (.closed, 503), (.storage, 500),
+            (.invalidResponse, 502), (.diskFull, 507), (.closed, 503), (.storage, 500),
         ])
     func statuses(code: VaultError.Code, status: Int) {
         #expect(APIProblem.document(VaultError(code, "it failed")).status == status)

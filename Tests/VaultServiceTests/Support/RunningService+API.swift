@@ -26,7 +26,7 @@ extension RunningService {
     }
 }
 
-extension DownloadBoard {
+extension DownloadRegistry {
     /// Waits until the downloads are as wanted.
     func wait(_ isThere: ([DownloadDocument]) -> Bool) async {
         let (wakes, waking) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

@@ -32,7 +32,7 @@ struct RunningService: Sendable {
     static func run<Value: Sendable>(
         over test: TestVault, isOffline: Bool = false, hasControl: Bool = false,
         configuration: ServiceConfiguration = ServiceConfiguration(),
-        logger: Logger = .silent, limits: RoomLimits? = nil,
+        logger: Logger = .silent, limits: StorageLimits? = nil,
         shutdownLimit: Duration = .milliseconds(200),
         _ body: @escaping @Sendable (RunningService) async throws -> Value
     ) async throws -> Value {

@@ -24,7 +24,7 @@ final class TestVault: Sendable {
         try await KeyringOrders.open(keyring: place.keyring, unlock: unlock)
     }
 
-    func open(isOffline: Bool = false, limits: RoomLimits? = nil) async throws -> Vault {
+    func open(isOffline: Bool = false, limits: StorageLimits? = nil) async throws -> Vault {
         var options = VaultOptions()
         options.limits = limits
         options.retry.moment = .seconds(3)

@@ -5,7 +5,7 @@ import VaultModel
 
 @Suite("Whether a backup of the keyring fits a vault")
 struct RestoreJudgementTests {
-    private typealias Facts = RestoreJudgement.Facts
+    private typealias Facts = RestorePlan.Facts
 
     /// A vault with generation 1 and ten titles, and a backup of now.
     private static let sound = Facts(
@@ -27,32 +27,32 @@ struct RestoreJudgementTests {
             Self.facts { ($0.active, $0.current, $0.indexedRevision) = ([1, 2], 2, 9) },
             Self.facts { ($0.resources, $0.opened) = ([:], []) },
         ] {
-            let judgement = try RestoreJudgement(facts)
+            let judgement = try RestorePlan(facts)
             #expect(judgement.warnings.isEmpty && judgement.retired.isEmpty && judgement.current == facts.current)
         }
     }
 
     @Test("A key that was retired since does not come back, and is warned of")
     func retired() throws {
-        let judgement = try RestoreJudgement(
+        let judgement = try RestorePlan(
             Self.facts {
                 ($0.active, $0.indexed, $0.resources, $0.opened, $0.indexedRevision) = ([1, 2], [2], [2: 10], [2], 9)
             })
         #expect(judgement.retired == [1] && judgement.current == 2 && judgement.warnings.count == 1)
         #expect(judgement.warnings[0].contains("generation 1"))
         // A retire that was cut short left its key in both, at the revision of now: it is not done yet.
-        let unfinished = try RestoreJudgement(
+        let unfinished = try RestorePlan(
             Self.facts { ($0.active, $0.indexed, $0.resources, $0.opened) = ([1, 2], [2], [2: 10], [2]) })
         #expect(unfinished.retired.isEmpty)
     }
 
     @Test("Titles under a generation that it lacks, or has another key of, are warned of by number")
     func lacking() throws {
-        let judgement = try RestoreJudgement(
+        let judgement = try RestorePlan(
             Self.facts { ($0.indexed, $0.resources, $0.indexedRevision) = ([1, 2], [1: 10, 2: 7], 9) })
         #expect(judgement.warnings.count == 1 && judgement.current == 1)
         #expect(judgement.warnings[0].contains("generation 2") && judgement.warnings[0].contains("7 titles"))
-        let other = try RestoreJudgement(
+        let other = try RestorePlan(
             Self.facts { ($0.active, $0.indexed, $0.resources) = ([1, 2], [1, 2], [1: 10, 2: 7]) })
         #expect(other.warnings.count == 1)
     }
@@ -65,7 +65,7 @@ struct RestoreJudgementTests {
             // All that it holds was retired since.
             Self.facts { ($0.indexed, $0.resources, $0.opened, $0.indexedRevision) = ([2], [:], [], 9) },
         ] {
-            let error = #expect(throws: VaultError.self) { try RestoreJudgement(facts) }
+            let error = #expect(throws: VaultError.self) { try RestorePlan(facts) }
             #expect(error?.code == .olderKeyring)
         }
     }

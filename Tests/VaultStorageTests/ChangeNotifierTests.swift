@@ -13,12 +13,12 @@ struct ChangeBoardTests {
 
     @Test("Each listener is told what changed since it last asked, once, and woken for it")
     func listeners() throws {
-        let board = ChangeBoard()
+        let board = ChangeNotifier()
         let woken = Atomic<Int>(0)
         let (one, other) = (try id(1), try id(2))
         board.note(one)
         let first = board.listen { woken.add(1, ordering: .relaxed) }
-        #expect(board.take(first) == ChangeBoard.Changes())
+        #expect(board.take(first) == ChangeNotifier.Changes())
         board.note(one)
         let second = board.listen {}
         board.note(other)
@@ -33,14 +33,14 @@ struct ChangeBoardTests {
 
     @Test("A listener that does not ask costs no more than so much, and learns that there was more")
     func bound() throws {
-        let board = ChangeBoard()
+        let board = ChangeNotifier()
         let listener = board.listen {}
-        for number in 0..<ChangeBoard.mostWaiting { board.note(try id(number)) }
+        for number in 0..<ChangeNotifier.mostWaiting { board.note(try id(number)) }
         board.note(try id(0))
         #expect(!board.take(listener).isIncomplete)
-        for number in 0...ChangeBoard.mostWaiting { board.note(try id(number)) }
+        for number in 0...ChangeNotifier.mostWaiting { board.note(try id(number)) }
         let changes = board.take(listener)
-        #expect(changes.isIncomplete && changes.resources.count == ChangeBoard.mostWaiting)
+        #expect(changes.isIncomplete && changes.resources.count == ChangeNotifier.mostWaiting)
         #expect(!board.take(listener).isIncomplete)
     }
 }

@@ -1,7 +1,7 @@
 import NIOCore
 
 /// An address by which this machine reaches itself as another machine would.
-enum OwnAddress {
+enum PlaybackLink {
     /// An IPv4 address; nil where the machine has no network.
     static let beyondLoopback: String? = {
         let devices = (try? System.enumerateDevices()) ?? []

@@ -29,8 +29,8 @@ struct RewrapVerdictTests {
         #expect(said.contains("generation 3 wraps every key already") == (keys == 0))
     }
 
-    private func verdict(keys: Int, unopened: Int, older: [Int]) throws -> RewrapVerdict {
+    private func verdict(keys: Int, unopened: Int, older: [Int]) throws -> RewrapText {
         let text = #"{"generation":3,"keys":\#(keys),"unopened":\#(unopened),"older":\#(older)}"#
-        return RewrapVerdict(try JSONText.read(RewrapDocument.self, from: Array(text.utf8)))
+        return RewrapText(try JSONText.read(RewrapDocument.self, from: Array(text.utf8)))
     }
 }

@@ -9,15 +9,15 @@ struct ClientRoundTests {
         "Few are looked after often, and many no oftener than four times a second",
         arguments: [(0, 50), (1, 50), (63, 50), (64, 100), (200, 200), (256, 250), (100_000, 250)])
     func interval(count: Int, milliseconds: Int) {
-        #expect(ClientRound.interval(of: count) == .milliseconds(milliseconds))
+        #expect(DisconnectMonitor.interval(of: count) == .milliseconds(milliseconds))
     }
 
     @Test("One that has gone is told of once, and one that does not wait is not asked about")
     func gone() async {
-        let round = ClientRound()
+        let round = DisconnectMonitor()
         let asked = Mutex(0)
         _ = round.add(
-            ClientRound.Client(
+            DisconnectMonitor.Client(
                 isWaiting: { false },
                 isThere: {
                     asked.withLock { $0 += 1 }
@@ -26,7 +26,7 @@ struct ClientRoundTests {
         for _ in 0..<3 {
             await withCheckedContinuation { waiter in
                 _ = round.add(
-                    ClientRound.Client(isWaiting: { true }, isThere: { false }, whenGone: { waiter.resume() }))
+                    DisconnectMonitor.Client(isWaiting: { true }, isThere: { false }, whenGone: { waiter.resume() }))
             }
         }
         #expect(asked.withLock { $0 } == 0)

@@ -7,7 +7,7 @@ import VaultModel
 struct KeyWorkTests {
     @Test("the second act is told which one works, and that one goes on")
     func secondIsTold() async throws {
-        let work = KeyWork()
+        let work = KeyOperationLock()
         let result = try await work.exclusively(.rewrap) {
             let error = await #expect(throws: VaultError.self) { try await work.exclusively(.retire) {} }
             #expect(error?.code == .busy && error?.message.contains("keys rewrap") == true)
@@ -19,7 +19,7 @@ struct KeyWorkTests {
 
     @Test("an act that fails leaves the way free")
     func failureFrees() async throws {
-        let work = KeyWork()
+        let work = KeyOperationLock()
         await #expect(throws: CancellationError.self) {
             try await work.exclusively(.rotate) { throw CancellationError() }
         }
@@ -28,7 +28,7 @@ struct KeyWorkTests {
 
     @Test("its end waits for the act that works, and lets no other begin")
     func end() async throws {
-        let work = KeyWork()
+        let work = KeyOperationLock()
         let (goOn, go) = AsyncStream.makeStream(of: Void.self)
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
         let act = Task {
@@ -55,7 +55,7 @@ struct KeyWorkTests {
     }
 
     /// An act that is gone on with, once it has begun; it ends when it is cancelled.
-    private func goingOn(_ work: KeyWork) async -> Task<Void, any Error> {
+    private func goingOn(_ work: KeyOperationLock) async -> Task<Void, any Error> {
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
         let resumed = Task {
             try await work.yielding(.reseal) {
@@ -69,7 +69,7 @@ struct KeyWorkTests {
 
     @Test("what is gone on with gives way to an act that is asked for, and to no other of its kind")
     func givingWay() async throws {
-        let work = KeyWork()
+        let work = KeyOperationLock()
         let resumed = await goingOn(work)
         #expect(work.act == .reseal)
         let busy = await #expect(throws: VaultError.self) { try await work.yielding(.reseal) {} }
@@ -82,7 +82,7 @@ struct KeyWorkTests {
 
     @Test("closing ends what is gone on with")
     func endOfResumed() async throws {
-        let work = KeyWork()
+        let work = KeyOperationLock()
         let resumed = await goingOn(work)
         await work.end()
         #expect(work.act == nil)
@@ -92,7 +92,7 @@ struct KeyWorkTests {
     @Test("what was left undone is begun once, after an act that came before it at once, after a failure in a minute")
     func resumption() {
         let now = ContinuousClock.now
-        var resumption = Resumption()
+        var resumption = ResumeSchedule()
         var begun = [resumption.begins(now: now), resumption.begins(now: now)]
         resumption.giveWay()
         begun.append(resumption.begins(now: now))

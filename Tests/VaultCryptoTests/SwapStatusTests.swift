@@ -14,7 +14,7 @@ struct SwapReachTests {
             (device, ["max\n", "0\n"], false), (device, ["1048576\n", ""], true), (none, ["max\n"], false),
         ] as [(String, [String], Bool)])
     func decision(swaps: String, limits: [String], isOpen: Bool) {
-        #expect(SwapReach.isOpen(swaps: swaps, limits: limits) == isOpen)
+        #expect(SwapStatus.isOpen(swaps: swaps, limits: limits) == isOpen)
     }
 
     @Test(
@@ -24,6 +24,6 @@ struct SwapReachTests {
             ("1:cpu:/x\n0::/system.slice/vault.service\n", ["/system.slice/vault.service", "/system.slice"]),
         ] as [(String, [String])])
     func groups(file: String, expected: [String]) {
-        #expect(SwapReach.groups(of: file) == expected)
+        #expect(SwapStatus.groups(of: file) == expected)
     }
 }

@@ -24,7 +24,7 @@ struct RoomTests {
     @Test("What was played longest ago makes room, and what is pinned or playing is never touched (C15)")
     func evicts() async throws {
         let fixture = try await RoomFixture()
-        let vault = try await fixture.open(RoomLimits(maxSize: 4 * Self.mebibyte))
+        let vault = try await fixture.open(StorageLimits(maxSize: 4 * Self.mebibyte))
         try await fixture.play(vault, 1, 1_000_000)
         try await vault.pin(MediaReference(fixture.url(1, 1_000_000)))
         try await fixture.play(vault, 2, 1_000_000)
@@ -49,7 +49,7 @@ struct RoomTests {
         var random = SeededGenerator(seed: seed)
         let fixture = try await RoomFixture()
         let limit = 20 * Self.mebibyte
-        let vault = try await fixture.open(RoomLimits(maxSize: limit))
+        let vault = try await fixture.open(StorageLimits(maxSize: limit))
         let films = (0..<60).map { (number: UInt64($0), length: Int64.random(in: 1...3_000_000, using: &random)) }
         let pinned = films.prefix(5)
         for film in pinned {
@@ -75,7 +75,7 @@ struct RoomTests {
         }
         #expect(status.evicted > 0, "seed \(seed)")
         await vault.close()
-        let again = try await fixture.open(RoomLimits(maxSize: limit))
+        let again = try await fixture.open(StorageLimits(maxSize: limit))
         #expect(try await again.status().used == fixture.meter.total, "seed \(seed)")
         await again.close()
     }
@@ -84,7 +84,7 @@ struct RoomTests {
     func oversize() async throws {
         let fixture = try await RoomFixture()
         let limit = 2 * Self.mebibyte
-        let vault = try await fixture.open(RoomLimits(maxSize: limit))
+        let vault = try await fixture.open(StorageLimits(maxSize: limit))
         let length = 6 * Self.mebibyte
         try await fixture.play(vault, 1, length)
         #expect(fixture.meter.most <= limit)
@@ -102,7 +102,7 @@ struct RoomTests {
     @Test("A download that finds no room ends, and says how much is missing; what came stays")
     func download() async throws {
         let fixture = try await RoomFixture()
-        let vault = try await fixture.open(RoomLimits(maxSize: 2 * Self.mebibyte))
+        let vault = try await fixture.open(StorageLimits(maxSize: 2 * Self.mebibyte))
         let length = 40 * Self.mebibyte
         let error = await #expect(throws: VaultError.self) { try await fixture.download(vault, 1, length) }
         let held = try #require(try await fixture.held(vault, 1, length))
@@ -115,7 +115,7 @@ struct RoomTests {
     @Test("When room comes back a running transfer is stored again, and it is told once each")
     func comesBack() async throws {
         let fixture = try await RoomFixture()
-        let vault = try await fixture.open(RoomLimits(maxSize: 2 * Self.mebibyte, evictsDownloads: true))
+        let vault = try await fixture.open(StorageLimits(maxSize: 2 * Self.mebibyte, evictsDownloads: true))
         try await fixture.download(vault, 1, 1_900_000)
         try await vault.pin(MediaReference(fixture.url(1, 1_900_000)))
         var events = vault.storeEvents().makeAsyncIterator()
@@ -153,15 +153,15 @@ struct RoomTests {
     func settings() async throws {
         let fixture = try await RoomFixture()
         var vault = try await fixture.open()
-        #expect(try await vault.limits() == RoomLimits())
-        let limits = RoomLimits(maxSize: 300 << 20, maxAge: 90 * 86_400, minFree: 1 << 20)
+        #expect(try await vault.limits() == StorageLimits())
+        let limits = StorageLimits(maxSize: 300 << 20, maxAge: 90 * 86_400, minFree: 1 << 20)
         try await vault.setLimits(limits)
-        await #expect(throws: VaultError.self) { try await vault.setLimits(RoomLimits(maxSize: -1)) }
+        await #expect(throws: VaultError.self) { try await vault.setLimits(StorageLimits(maxSize: -1)) }
         await vault.close()
-        vault = try await fixture.open(RoomLimits(maxSize: 1 << 20))
+        vault = try await fixture.open(StorageLimits(maxSize: 1 << 20))
         #expect(try await vault.limits() == limits)
         #expect(
-            try await vault.status().limits == RoomLimits(maxSize: 1 << 20, maxAge: 90 * 86_400, minFree: 1 << 20))
+            try await vault.status().limits == StorageLimits(maxSize: 1 << 20, maxAge: 90 * 86_400, minFree: 1 << 20))
         await vault.close()
     }
 
@@ -170,7 +170,7 @@ struct RoomTests {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open()
         for film in UInt64(1)...4 { try await fixture.play(vault, film, 500_000) }
-        try await vault.setLimits(RoomLimits(maxSize: 1 << 20, maxAge: 90 * 86_400))
+        try await vault.setLimits(StorageLimits(maxSize: 1 << 20, maxAge: 90 * 86_400))
         #expect(try await vault.status().used <= 1 << 20)
         #expect(try await vault.status().used > 500_000)
         await fixture.later(vault, .zero)
@@ -244,9 +244,9 @@ struct RoomTests {
         let vault = try await fixture.open()
         for film in UInt64(1)...3 { try await fixture.play(vault, film, 100_000) }
         let used = try await vault.status().used
-        let report = try await vault.prune(RoomLimits(maxSize: used / 3))
+        let report = try await vault.prune(StorageLimits(maxSize: used / 3))
         #expect(report == PruneReport(resources: 2, segments: 2, bytes: used / 3 * 2, used: used / 3))
-        #expect(try await vault.limits() == RoomLimits())
+        #expect(try await vault.limits() == StorageLimits())
         await vault.close()
     }
 
@@ -259,7 +259,7 @@ struct RoomTests {
         try await fixture.play(owner, 1, 900_000, .closed(first: 200_000, last: 299_999))
         let beside = try await fixture.open(access: .reader)
         let reader = try await beside.read(fixture.url(1, 900_000), range: .closed(first: 0, last: 299_999))
-        _ = try await owner.prune(RoomLimits(maxSize: 120_000))
+        _ = try await owner.prune(StorageLimits(maxSize: 120_000))
         try await fixture.play(owner, 1, 900_000, .closed(first: 100_000, last: 149_999))
         var count = 0
         while count < 100_000, let bytes = try await reader.next() { count += bytes.count }

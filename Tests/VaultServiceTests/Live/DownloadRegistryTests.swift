@@ -52,7 +52,7 @@ struct DownloadBoardTests {
 
     @Test("What has ended is remembered with its outcome, and only so many of them")
     func memory() async throws {
-        let board = DownloadBoard()
+        let board = DownloadRegistry()
         for index in 0..<100 {
             let id = board.begin("http://a.example/\(index)")
             try? await board.run(id) { tell in
@@ -61,7 +61,7 @@ struct DownloadBoardTests {
             }
         }
         let all = board.all
-        #expect(all.count == DownloadBoard.mostEnded && all.first?.id == 100 && all.last?.id == 37)
+        #expect(all.count == DownloadRegistry.mostEnded && all.first?.id == 100 && all.last?.id == 37)
         #expect(
             all.allSatisfy { $0.state == ($0.id % 2 == 0 ? .failed : .done) && $0.held == 5 && $0.size.value == 10 })
         #expect(all.first?.problem.value?.code == "unreachable")

@@ -26,7 +26,7 @@ struct PageRemainsTests {
     }
 
     private static func ranges(_ page: [UInt8], isFirst: Bool = false) -> [Range<Int>] {
-        PageRemains.ranges(in: page[...], isFirst: isFirst, usable: page.count)
+        PageWipe.ranges(in: page[...], isFirst: isFirst, usable: page.count)
     }
 
     @Test("Between the places of the cells and the first of them, and within free blocks; an inner page has a longer head")

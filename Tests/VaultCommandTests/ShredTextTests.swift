@@ -39,7 +39,7 @@ struct ShredVerdictTests {
         ])
     func verdict(_ example: Case) throws {
         let document = try document(example.outcome, shredded: example.shredded, failed: example.failed)
-        let verdict = ShredVerdict(document, isQuick: example.isQuick)
+        let verdict = ShredText(document, isQuick: example.isQuick)
         #expect(verdict.status.rawValue == example.status)
         if let said = example.said {
             #expect(verdict.remark?.contains(said) == true)

@@ -9,8 +9,8 @@ struct PageCheckTests {
 
     private func verdict(
         _ origin: [String], _ site: String?, referer: String? = nil, allowing origins: [String] = []
-    ) throws -> PageCheck.Verdict {
-        try PageCheck(allowing: origins).verdict(origin: origin, site: site, referer: referer, own: own)
+    ) throws -> CrossSiteCheck.Verdict {
+        try CrossSiteCheck(allowing: origins).verdict(origin: origin, site: site, referer: referer, own: own)
     }
 
     @Test("Programs, typed addresses and the service's own pages may", arguments: [nil, "none", "same-origin"])
@@ -62,7 +62,7 @@ struct PageCheckTests {
             "https://user@kiosk.example", "https://*.example", "https://kiosk.example?x", "https://kiosk.example:443",
         ])
     func noOrigin(text: String) {
-        let error = #expect(throws: VaultError.self) { try PageCheck(allowing: [text]) }
+        let error = #expect(throws: VaultError.self) { try CrossSiteCheck(allowing: [text]) }
         #expect(error?.code == .invalidArgument)
     }
 }

@@ -11,9 +11,9 @@ struct FreshTests {
         var keys: Set<[UInt8]> = []
         var ids: Set<SegmentID> = []
         for _ in 0..<2000 {
-            bytes.insert(try Fresh.bytes(16, "test"))
-            keys.insert(try Fresh.key("test").exposed)
-            ids.insert(try Fresh.identifier("test"))
+            bytes.insert(try SecureRandom.bytes(16, "test"))
+            keys.insert(try SecureRandom.key("test").exposed)
+            ids.insert(try SecureRandom.identifier("test"))
         }
         #expect(bytes.count == 2000)
         #expect(keys.count == 2000)
@@ -24,7 +24,7 @@ struct FreshTests {
     func seeds() throws {
         var seen = Array(repeating: Set<UInt8>(), count: SecretKey.byteCount)
         for _ in 0..<512 {
-            for (place, byte) in try Fresh.seed().exposed.enumerated() { seen[place].insert(byte) }
+            for (place, byte) in try SecureRandom.seed().exposed.enumerated() { seen[place].insert(byte) }
         }
         // Of 512 draws some 221 values are to be expected, and fewer than 128 never.
         for (place, values) in seen.enumerated() { #expect(values.count > 128, "byte \(place)") }
@@ -34,7 +34,7 @@ struct FreshTests {
     func nonces() throws {
         var seen = Array(repeating: Set<UInt8>(), count: AEAD.nonceByteCount)
         var nonces: Set<[UInt8]> = []
-        let key = try Fresh.key("test")
+        let key = try SecureRandom.key("test")
         for _ in 0..<512 {
             let nonce = try Array(SealedValue.seal([1], key: key, associatedData: []).prefix(AEAD.nonceByteCount))
             nonces.insert(nonce)
@@ -46,11 +46,11 @@ struct FreshTests {
 
     @Test("Two copies of a machine that draw the same seed make different keys and bytes of it, by both clocks")
     func clocks() throws {
-        let seed = try Fresh.seed()
-        #expect(try Fresh.key("test", from: seed).exposed != Fresh.key("test", from: seed).exposed)
-        #expect(try Fresh.bytes(16, "test", from: seed) != Fresh.bytes(16, "test", from: seed))
+        let seed = try SecureRandom.seed()
+        #expect(try SecureRandom.key("test", from: seed).exposed != SecureRandom.key("test", from: seed).exposed)
+        #expect(try SecureRandom.bytes(16, "test", from: seed) != SecureRandom.bytes(16, "test", from: seed))
         // Each clock has its eight bytes behind the context, and goes on.
-        let (first, second) = (Fresh.message("test"), Fresh.message("test"))
+        let (first, second) = (SecureRandom.message("test"), SecureRandom.message("test"))
         #expect(first.count == 4 + 16 && first.starts(with: Array("test".utf8)))
         #expect(first[4..<12] != second[4..<12] && first[12..<20] != second[12..<20])
         #expect(first[4..<12] != first[12..<20], "one says what time it is, the other how long the machine runs")
@@ -58,6 +58,6 @@ struct FreshTests {
 
     @Test("As many bytes come as were asked for", arguments: [0, 1, 12, 16, 31, 32])
     func sizes(count: Int) throws {
-        #expect(try Fresh.bytes(count, "test").count == count)
+        #expect(try SecureRandom.bytes(count, "test").count == count)
     }
 }

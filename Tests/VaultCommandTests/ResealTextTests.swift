@@ -15,7 +15,7 @@ struct ResealVerdictTests {
     func verdict(_ damage: Int, _ problems: Int, _ said: [String], _ status: Int32) throws {
         let text =
             #"{"resources":7,"segments":9,"bytes":5000000,"damage":\#(damage),"problems":\#(problems),"subjects":[]}"#
-        let verdict = ResealVerdict(try JSONText.read(ResealReport.self, from: Array(text.utf8)))
+        let verdict = ResealText(try JSONText.read(ResealReport.self, from: Array(text.utf8)))
         #expect(verdict.status.rawValue == status)
         #expect(verdict.remarks.first == "7 titles have new keys, 5.0 MB were sealed anew")
         let rest = verdict.remarks.dropFirst()

@@ -24,7 +24,7 @@ struct KeysSheetTests {
     @Test("Each generation has a line, and what is left to do a sentence")
     func text() throws {
         #expect(
-            try KeysSheet.text(document("null")) == """
+            try KeysText.text(document("null")) == """
                 GENERATION  STATE    MADE        TITLES  BYTES   BACKUPS
                 1           retired  2023-11-14  0       0 B     2
                 2           active   2024-03-09  12      3.2 MB  0
@@ -50,16 +50,16 @@ struct KeysSheetTests {
                     "folded":[{"first":1,"last":9}],"generations":[\(generations.joined(separator: ","))]}
                     """.utf8))
         }
-        let lines = try KeysSheet.text(sheet(2)).split(separator: "\n")
+        let lines = try KeysText.text(sheet(2)).split(separator: "\n")
         #expect(lines[1].split(separator: " ").prefix(2) == ["1-9", "retired"])
         let crowd = KeyReport.most / 16
-        #expect(try KeysSheet.remarks(sheet(crowd - 1)).allSatisfy { !$0.contains("the most") })
-        #expect(try KeysSheet.remarks(sheet(crowd)).contains { $0.contains("\(crowd) generations") })
+        #expect(try KeysText.remarks(sheet(crowd - 1)).allSatisfy { !$0.contains("the most") })
+        #expect(try KeysText.remarks(sheet(crowd)).contains { $0.contains("\(crowd) generations") })
     }
 
     @Test("What works now, and what was broken off, is said")
     func remarks() throws {
-        let remarks = try KeysSheet.remarks(document("\"keys reseal\"", isLocatorChanging: true))
+        let remarks = try KeysText.remarks(document("\"keys reseal\"", isLocatorChanging: true))
         #expect(remarks.count == 3)
         #expect(remarks[1].contains("keys rotate --locator") && remarks[2] == "keys reseal works on the keys now")
     }
@@ -67,9 +67,9 @@ struct KeysSheetTests {
     @Test("What a retired generation shuts out is said once no older one is left")
     func cutOff() throws {
         let document = try document("null")
-        #expect(KeysSheet.cutOff(by: document) == "an older copy of the keyring still opens what generation 2 wraps")
+        #expect(KeysText.cutOff(by: document) == "an older copy of the keyring still opens what generation 2 wraps")
         let text = try JSONText.of(document).replacing("\"active\"", with: "\"retired\"")
-        #expect(KeysSheet.cutOff(by: try JSONText.read(from: Array(text.utf8))) == Receipt.Act.retire.cutsOff)
+        #expect(KeysText.cutOff(by: try JSONText.read(from: Array(text.utf8))) == Receipt.Act.retire.cutsOff)
     }
 
     @Test("Once nothing needs an older generation, it is said how it goes")
@@ -77,7 +77,7 @@ struct KeysSheetTests {
         let text = try String(decoding: JSONText.bytes(of: document("null")), as: UTF8.self)
         let needless: KeysDocument = try JSONText.read(
             from: Array(text.replacing("\"resources\":12", with: "\"resources\":0").utf8))
-        #expect(KeysSheet.remarks(needless) == ["nothing needs generation 2 any more: run keys retire 2"])
+        #expect(KeysText.remarks(needless) == ["nothing needs generation 2 any more: run keys retire 2"])
     }
 
     @Test("What is left of a reseal and of shreds is said with what finishes it, unless it works now")
@@ -85,20 +85,20 @@ struct KeysSheetTests {
         let reseal = #"{"resources":3,"bytes":1200000000,"due":true}"#
         let goesOn = ": the next start of the service goes on with it at the latest; to go on now, run the same "
         #expect(
-            try KeysSheet.remarks(document("null", reseal: reseal, shreds: 2)).dropFirst() == [
+            try KeysText.remarks(document("null", reseal: reseal, shreds: 2)).dropFirst() == [
                 "a reseal of 3 titles, 1.2 GB, is not finished\(goesOn)keys reseal again",
                 "the shred of 2 titles is not finished\(goesOn)shred again",
             ])
         #expect(
-            try KeysSheet.remarks(document("\"keys reseal\"", reseal: reseal)).dropFirst() == [
+            try KeysText.remarks(document("\"keys reseal\"", reseal: reseal)).dropFirst() == [
                 "a reseal of 3 titles, 1.2 GB, is not finished", "keys reseal works on the keys now",
             ])
         #expect(
-            try KeysSheet.remarks(document("\"shred\"", shreds: 2)).dropFirst() == [
+            try KeysText.remarks(document("\"shred\"", shreds: 2)).dropFirst() == [
                 "the shred of 2 titles is not finished", "shred works on the keys now",
             ])
         #expect(
-            try KeysSheet.remarks(
+            try KeysText.remarks(
                 document("null", reseal: reseal.replacing("true", with: "false"))
             ).last
                 == "3 titles, 1.2 GB, keep an older key that a reseal could not let go: run verify, then keys reseal for "
@@ -109,7 +109,7 @@ struct KeysSheetTests {
         "A generation that a reseal frees is not one to be rewrapped, unless it is needed for more",
         arguments: [11, 12])
     func leaving(_ leaving: Int) throws {
-        let remark = try KeysSheet.remarks(document("null", leaving: leaving))[0]
+        let remark = try KeysText.remarks(document("null", leaving: leaving))[0]
         let end = leaving == 12 ? "until their reseal is finished" : "run keys rewrap"
         #expect(remark == "generation 2 is still needed by 12 titles, 3.2 MB: \(end)")
     }
