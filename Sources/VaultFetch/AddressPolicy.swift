@@ -7,48 +7,54 @@ import Darwin
 import Glibc
 #endif
 
-/// Which addresses one hop of a request may be sent to. It is asked with the address of the connection, so that it does
-/// not matter what a host is called, how a number is spelled, or what a name server says the second time.
+/// The addresses that one hop of a request may be sent to.
+///
+/// It is checked against the address of the connection. So the host's name, the spelling of a number, or a second
+/// response of a name server makes no difference.
 struct AddressPolicy: Sendable {
     private let allowsPrivate: Bool
     private let ownListeners: OwnListeners
 
+    /// Creates the policy of one hop.
+    ///
     /// - Parameters:
-    ///   - reach: what the request, or the redirect, may reach.
+    ///   - reach: the addresses that the request, or the redirect, may be sent to.
     ///   - host: the host of the hop's URL, which the operator may have allowed by name.
     init(reach: NetworkReach, host: String, _ configuration: CurlConfiguration) {
         allowsPrivate = reach == .anywhere || configuration.allowsPrivate(host)
         ownListeners = configuration.ownListeners
     }
 
-    /// Why an address is refused; nil where it is not.
+    /// Returns the failure for an address that is refused; nil if it is allowed.
     func refusal(of address: NetworkAddress, port: Int) -> OriginFailure? {
         if ownListeners.contain(address, port: port) { return Self.isOwn }
         return allowsPrivate || address.isPublic ? nil : Self.isPrivate
     }
 
     static let isPrivate = OriginFailure(
-        .invalidResponse, "it leads to a private address, and the setting allow-host does not name its host")
+        .invalidResponse, "it leads to a private address whose host is not in the setting allow-host")
     static let isOwn = OriginFailure(.invalidResponse, "it leads back to this service")
-    /// Of an address that is none of IP.
-    static let isStrange = OriginFailure(.invalidResponse, "it leads to an address that is none of the Internet's")
+    /// The failure for an address that is not an IP address.
+    static let isStrange = OriginFailure(.invalidResponse, "it leads to an address that is not an IP address")
 }
 
-/// Asks the address policy about every connection of a hop: about a new one before it is made, and, as libcurl makes none
-/// where it has kept one, about each before the request goes out. A kept one is looked at then, too: what has come on it
-/// since its last answer, nobody has asked for.
+/// Checks every connection of a hop against the address policy.
 ///
-/// The hop holds this for as long as libcurl may call it.
+/// A new connection is checked before it is opened. Each connection is checked again before the request is sent,
+/// because libcurl opens none if it has kept one. A kept one is also checked for unsolicited bytes received since its
+/// last response.
+///
+/// The hop retains this object for as long as libcurl may call it.
 final class AddressGuard {
     private let policy: AddressPolicy
-    /// Why an address was refused last.
+    /// The failure of the last refused address.
     private(set) var refusal: OriginFailure?
-    /// Whether the request goes out on a connection that has carried others.
+    /// Whether the request is sent on a connection that has carried others.
     private(set) var isReused = false
-    /// Whether that one is not fit to carry it.
+    /// Whether the reused connection is not fit for the request.
     private(set) var isDirty = false
     private let sockets: OpenSockets
-    /// Those opened for this hop.
+    /// The sockets opened for this hop.
     private var opened: Set<OpenSockets.Serial> = []
 
     init(_ policy: AddressPolicy, _ sockets: OpenSockets) {
@@ -56,7 +62,7 @@ final class AddressGuard {
         self.sockets = sockets
     }
 
-    /// Has libcurl ask for each connection of a handle.
+    /// Makes libcurl call this guard for each connection of a handle.
     func watch(_ handle: borrowing CurlHandle) throws(OriginFailure) {
         try handle.set(CURLOPT_OPENSOCKETDATA, context: self)
         let opener: ccurl_socket_opener = { context, _, address in
@@ -76,11 +82,11 @@ final class AddressGuard {
         try unsafe handle.set(CURLOPT_PREREQFUNCTION, requestGuard: requestGuard)
     }
 
-    /// - Returns: a socket to connect; -1 where the address is refused, or there is none to be had.
+    /// - Returns: a socket to connect; -1 if the address is refused or no socket can be created.
     private func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
         let target = unsafe NetworkAddress.read(ccurl_socket_address(address))
         guard allows(target?.address, port: target?.port ?? 0) else { return -1 }
-        // A command that is started meanwhile must not hold the connection open.
+        // A child process started in the meantime must not keep the connection open.
         #if canImport(Darwin)
         let descriptor = unsafe socket(address.pointee.family, address.pointee.socktype, address.pointee.protocol)
         if descriptor >= 0 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
@@ -92,8 +98,10 @@ final class AddressGuard {
         return descriptor
     }
 
-    /// Looks at the connection right before the request goes out on it: a kept one may have got something since libcurl
-    /// looked. One that is not found is as good as a dirty one.
+    /// Returns whether a connection is fit for the request, immediately before the request is sent on it.
+    ///
+    /// A kept connection may have received bytes since libcurl last checked it. A kept one whose socket cannot be found
+    /// is treated as unfit.
     private func isFit(from local: (NetworkAddress?, Int), to remote: (NetworkAddress?, Int)) -> Bool {
         guard let here = local.0, let there = remote.0,
             let (socket, serial) = sockets.connection(from: (here, local.1), to: (there, remote.1))
@@ -113,7 +121,7 @@ final class AddressGuard {
     }
 }
 
-// Its header brings the system's socket addresses in, and may be taken for where they are from.
+// CCurl's header includes the system's socket headers, so Swift may attribute their types to CCurl.
 import CCurl
 
 #if canImport(Darwin)
@@ -122,18 +130,18 @@ import Darwin
 import Glibc
 #endif
 
-/// An IP address, as the socket gets it: what a name, or an odd spelling of a number, has come to in the end.
+/// An IP address as the socket uses it: the result of resolving a name, or of parsing any spelling of a number.
 package struct NetworkAddress: Hashable, Sendable {
-    /// 4 bytes, or 16.
+    /// The bytes in network order: 4 or 16.
     let bytes: [UInt8]
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Reads the usual spelling; nil for every other.
+    /// Parses the usual notation; nil for any other.
     package init?(_ text: String) {
         var four = in_addr()
         var sixteen = in6_addr()
-        // A zone says on which link an address lies, not what it is.
+        // A zone names the link of an address, and is not part of the address.
         let text = String(text.prefix { $0 != "%" })
         if unsafe inet_pton(AF_INET, text, &four) == 1 {
             bytes = unsafe withUnsafeBytes(of: four) { unsafe Array($0) }
@@ -144,7 +152,7 @@ package struct NetworkAddress: Hashable, Sendable {
         }
     }
 
-    /// The address and the port of a socket address; nil where it is none of IP.
+    /// Returns the IP address and the port of a socket address; nil for other address families.
     static func read(_ address: UnsafePointer<sockaddr>) -> (address: NetworkAddress, port: Int)? {
         let raw = unsafe UnsafeRawPointer(address)
         switch Int32(unsafe address.pointee.sa_family) {
@@ -164,14 +172,14 @@ package struct NetworkAddress: Hashable, Sendable {
         }
     }
 
-    /// Whether it is one of the public Internet, by the registries of special addresses (RFC 6890).
+    /// Whether the address is on the public Internet, by the registries of special-purpose addresses (RFC 6890).
     var isPublic: Bool {
         if bytes.count == 4 { return !Self.specialFour.contains(where: isIn) }
         if let embedded { return embedded.isPublic }
         return isIn(Self.globalSixteen) && !Self.specialSixteen.contains(where: isIn)
     }
 
-    /// Whether it is an address of this machine: one that a socket can be bound to. Asks the system.
+    /// Whether the address belongs to this machine, so that a socket can be bound to it. Asks the system.
     var isOfThisMachine: Bool {
         if let embedded { return embedded.isOfThisMachine }
         #if canImport(Darwin)
@@ -180,7 +188,7 @@ package struct NetworkAddress: Hashable, Sendable {
         let kind = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
         #endif
         let descriptor = socket(bytes.count == 4 ? AF_INET : AF_INET6, kind, 0)
-        // Without a descriptor there will be no connection either.
+        // Without a descriptor, the connection cannot be opened either.
         guard descriptor >= 0 else { return true }
         defer { close(descriptor) }
         if bytes.count == 4 {
@@ -204,7 +212,7 @@ package struct NetworkAddress: Hashable, Sendable {
 
     // MARK: Blocks
 
-    /// The addresses that begin with so many bits.
+    /// The addresses that begin with the given bits.
     private struct Block {
         let bytes: [UInt8]
         let bits: Int
@@ -217,7 +225,7 @@ package struct NetworkAddress: Hashable, Sendable {
         return rest == 0 || (bytes[whole] ^ block.bytes[whole]) >> (8 - rest) == 0
     }
 
-    /// The IPv4 address that an IPv6 one leads to: mapped, translated (RFC 6052), or 6to4.
+    /// The IPv4 address embedded in an IPv6 address: mapped, translated (RFC 6052), or 6to4.
     private var embedded: NetworkAddress? {
         guard bytes.count == 16 else { return nil }
         if bytes.starts(with: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF])
@@ -236,25 +244,25 @@ package struct NetworkAddress: Hashable, Sendable {
         Block(bytes: [192, 168], bits: 16), Block(bytes: [198, 18], bits: 15), Block(bytes: [198, 51, 100], bits: 24),
         Block(bytes: [203, 0, 113], bits: 24), Block(bytes: [224], bits: 3),
     ]
-    /// All that has been given out so far; what lies outside is local, or nobody's.
+    /// The global unicast addresses assigned so far; all others are local or unassigned.
     private static let globalSixteen = Block(bytes: [0x20], bits: 3)
     private static let specialSixteen = [
-        // Protocols' own, Teredo among them; documentation.
+        // Protocol assignments, including Teredo, and documentation.
         Block(bytes: [0x20, 0x01, 0x00], bits: 23), Block(bytes: [0x20, 0x01, 0x0D, 0xB8], bits: 32),
         Block(bytes: [0x3F, 0xFF, 0x00], bits: 20),
     ]
 }
 
-/// The ports at which this process listens itself. A request to one of them would go in a circle.
+/// The ports on which this process listens. A request to one of them would loop.
 package final class OwnListeners: Sendable {
     private let ports = Locked<Set<Int>>([])
 
     package init() {}
 
-    /// A listener has begun.
+    /// Adds the port of a listener that has started.
     package func add(port: Int) { _ = ports.withLock { $0.insert(port) } }
 
-    /// Whether a connection would reach one of them, by whichever address of this machine.
+    /// Returns whether a connection would reach one of the listeners, at any address of this machine.
     func contain(_ address: NetworkAddress, port: Int) -> Bool {
         ports.withLock { $0.contains(port) } && address.isOfThisMachine
     }

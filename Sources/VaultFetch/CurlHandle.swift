@@ -7,16 +7,16 @@ import Darwin
 import Glibc
 #endif
 
-/// One libcurl transfer handle, freed with its owner. Only the loop's thread touches it.
+/// A libcurl transfer handle, freed with its owner. Only the loop's thread uses it.
 @safe struct CurlHandle: ~Copyable {
-    /// Tells handles apart; not a way to reach one.
+    /// Identifies a handle without giving access to it.
     struct ID: Hashable {
         private let address: UInt
 
         init(_ pointer: UnsafeMutableRawPointer) { address = UInt(bitPattern: pointer) }
     }
 
-    /// Lent to the multi handle.
+    /// The libcurl handle, which the multi handle borrows.
     let pointer: UnsafeMutableRawPointer
     private var fields: UnsafeMutablePointer<curl_slist>?
 
@@ -40,12 +40,12 @@ import Glibc
         try Self.check(unsafe ccurl_set_string(pointer, option, value))
     }
 
-    /// Takes the built-in value of an option away.
+    /// Clears the built-in value of an option.
     func clear(_ option: CURLoption) throws(OriginFailure) {
         try Self.check(unsafe ccurl_set_string(pointer, option, nil))
     }
 
-    /// Sets the header lines; called once.
+    /// Sets the header lines. Must be called only once.
     mutating func set(fields lines: [String]) throws(OriginFailure) {
         for line in lines {
             guard let longer = unsafe curl_slist_append(fields, line) else { throw Self.unusable }
@@ -54,46 +54,46 @@ import Glibc
         try Self.check(unsafe ccurl_set_list(pointer, CURLOPT_HTTPHEADER, fields))
     }
 
-    /// Sets what receives the bytes of the head or of the body.
+    /// Sets the callback that receives the bytes of the head or of the body.
     func set(_ option: CURLoption, _ receiver: @escaping ccurl_receiver) throws(OriginFailure) {
         try Self.check(unsafe ccurl_set_receiver(pointer, option, receiver))
     }
 
-    /// Sets the context that a receiver is given back. `context` must outlive the handle's last use.
+    /// Sets the context passed to a callback. `context` must outlive the handle's last use.
     func set(_ option: CURLoption, context: AnyObject) throws(OriginFailure) {
         try Self.check(unsafe ccurl_set_pointer(pointer, option, Unmanaged.passUnretained(context).toOpaque()))
     }
 
-    /// What is called with each socket that a connection is made on.
+    /// Sets the callback for each socket that a connection is attempted on.
     func set(_ option: CURLoption, observer: @escaping ccurl_socket_observer) throws(OriginFailure) {
         try Self.check(unsafe ccurl_set_socket_observer(pointer, option, observer))
     }
 
-    /// What is asked for the socket of a new connection.
+    /// Sets the callback that opens the socket of a new connection.
     func set(_ option: CURLoption, opener: @escaping ccurl_socket_opener) throws(OriginFailure) {
         try Self.check(unsafe ccurl_set_socket_opener(pointer, option, opener))
     }
 
-    /// What is asked before the request goes out.
+    /// Sets the callback that is called before the request is sent.
     func set(_ option: CURLoption, requestGuard: @escaping ccurl_request_guard) throws(OriginFailure) {
         try Self.check(unsafe ccurl_set_request_guard(pointer, option, requestGuard))
     }
 
-    /// Whether the system said, to the connection attempt that failed, that nobody listens there.
+    /// Whether the system refused the failed connection attempt because no process listens there.
     var wasRefused: Bool {
         var error = 0
         let result = unsafe ccurl_get_long(pointer, CURLINFO_OS_ERRNO, &error)
         return result == CURLE_OK && error == Int(ECONNREFUSED)
     }
 
-    /// The port on this side of the connection that the transfer has; 0 before it has one.
+    /// The local port of the transfer's connection; 0 before it has one.
     var localPort: Int {
         var port = 0
         let result = unsafe ccurl_get_long(pointer, CURLINFO_LOCAL_PORT, &port)
         return result == CURLE_OK ? port : 0
     }
 
-    /// Goes on after a pause. libcurl may hand over what it kept before this returns.
+    /// Resumes after a pause. libcurl may deliver the data that it kept before this returns.
     func resume() -> CURLcode {
         unsafe curl_easy_pause(pointer, CURLPAUSE_CONT)
     }
@@ -102,13 +102,13 @@ import Glibc
         guard code == CURLE_OK else { throw unusable }
     }
 
-    static let unusable = OriginFailure(.unreachable, "libcurl refused to prepare the request")
+    static let unusable = OriginFailure(.unreachable, "libcurl could not prepare the request")
 }
 
-/// libcurl's multi handle: many transfers on one thread, which alone touches it but for ``Waker``.
+/// libcurl's multi handle: many transfers on one thread, the only one that uses it except through ``Waker``.
 @safe struct CurlMulti: ~Copyable {
-    /// Ends the wait of ``poll()`` from another thread. It must not be used after the multi handle is gone.
-    @safe struct Waker: @unchecked Sendable {  // curl_multi_wakeup is the one call that libcurl allows to any thread
+    /// Ends the wait of ``poll(atMost:)`` from another thread. It must not be used after the multi handle is freed.
+    @safe struct Waker: @unchecked Sendable {  // libcurl allows curl_multi_wakeup, and no other call, from any thread
         fileprivate let pointer: UnsafeMutableRawPointer
 
         func wake() { _ = unsafe curl_multi_wakeup(pointer) }
@@ -116,10 +116,10 @@ import Glibc
 
     private let pointer: UnsafeMutableRawPointer
 
-    /// - Returns: nil where libcurl has no memory, no descriptors, or is too old for what is asked of it.
+    /// - Returns: nil if libcurl has no memory or no descriptors, or lacks a required option.
     init?() {
         guard CurlLibrary.isUsable, let pointer = unsafe curl_multi_init() else { return nil }
-        // A paused stream that shares its connection would be buffered inside libcurl, up to its whole window.
+        // A paused stream on a shared connection would be buffered inside libcurl, up to its whole window.
         guard unsafe ccurl_multi_set_long(pointer, CURLMOPT_MAX_CONCURRENT_STREAMS, 1) == CURLM_OK else {
             _ = unsafe curl_multi_cleanup(pointer)
             return nil
@@ -131,7 +131,9 @@ import Glibc
 
     var waker: Waker { unsafe Waker(pointer: pointer) }
 
-    /// Bounds how many connections there are. What is more waits until one is free; one that is kept for later goes first.
+    /// Sets the most connections.
+    ///
+    /// Further transfers wait until one is free; one that is kept for later requests is closed first.
     func bound(connections count: Int) {
         _ = unsafe ccurl_multi_set_long(pointer, CURLMOPT_MAX_TOTAL_CONNECTIONS, count)
     }
@@ -140,23 +142,23 @@ import Glibc
         unsafe curl_multi_add_handle(pointer, handle.pointer) == CURLM_OK
     }
 
-    /// Takes a transfer out; an unfinished one loses its connection, or its stream.
+    /// Removes a transfer; an unfinished one loses its connection or its stream.
     func remove(_ handle: borrowing CurlHandle) {
         _ = unsafe curl_multi_remove_handle(pointer, handle.pointer)
     }
 
-    /// Moves every transfer on as far as it goes without waiting.
+    /// Advances every transfer as far as possible without waiting.
     func perform() {
         var running: Int32 = 0
         _ = unsafe curl_multi_perform(pointer, &running)
     }
 
-    /// Waits until a socket is ready, a timer is due, somebody wakes it, or the time is over.
+    /// Waits until a socket is ready, a timer is due, a ``Waker`` wakes it, or the time is over.
     func poll(atMost limit: Duration) {
         _ = unsafe curl_multi_poll(pointer, nil, 0, max(1, Int32(limit / .milliseconds(1))), nil)
     }
 
-    /// The transfers that have ended since this was last asked.
+    /// Returns the transfers that have ended since the last call.
     func ended() -> [(handle: CurlHandle.ID, result: CURLcode)] {
         var ended: [(CurlHandle.ID, CURLcode)] = []
         var left: Int32 = 0
@@ -169,15 +171,15 @@ import Glibc
     }
 }
 
-/// libcurl as a whole, which is started once in a process.
+/// The state of libcurl that is global to the process.
 enum CurlLibrary {
-    /// Whether libcurl could be started; starts it when first asked.
+    /// Whether libcurl could be initialized; the first access initializes it.
     static let isUsable: Bool = {
         ccurl_forbid_exit_handler()
         return curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
     }()
 
-    /// Whether the file of trusted authorities that libcurl was built with is there.
+    /// Whether the file of certificate authorities that libcurl was built with is readable.
     static let hasAuthoritiesFile: Bool = {
         guard let path = unsafe ccurl_authorities_file() else { return false }
         return unsafe access(path, R_OK) == 0

@@ -1,13 +1,14 @@
 package import VaultModel
 
-/// Origins reached by HTTP and HTTPS, through libcurl on one thread of its own.
+/// The libcurl transport for HTTP and HTTPS origins, on one thread of its own.
 ///
-/// Connections are kept and used again. A transfer whose reader is slow is paused when 128 KiB wait, so that memory
+/// Connections are kept and reused. The transfer of a slow reader is paused when 128 KiB are buffered, so that memory
 /// stays bounded whatever the size of the media.
 package final class CurlOrigin: Origin {
     private let loop: CurlLoop
 
-    /// Begins the thread. It ends with ``shutdown()``, or with the last reference to this and to its answers.
+    /// Starts the thread. It ends with ``shutdown()``, or when the last reference to this object and its responses is
+    /// released.
     package init(configuration: CurlConfiguration) {
         loop = CurlLoop(configuration)
     }
@@ -16,25 +17,25 @@ package final class CurlOrigin: Origin {
 
     /// Sends a request and returns with the final head, after redirects.
     ///
-    /// - Throws: ``OriginFailure`` where no answer came; `CancellationError` where the task was cancelled;
-    ///   ``VaultError`` with code ``VaultError/Code/invalidArgument`` where the request's fields cannot be sent.
+    /// - Throws: ``OriginFailure`` if no response came; `CancellationError` if the task was cancelled; ``VaultError``
+    ///   with code ``VaultError/Code/invalidArgument`` if the request's fields cannot be sent.
     package func send(_ request: OriginRequest) async throws -> any OriginResponse {
         let transfer = try Transfer(request, on: loop)
         return CurlResponse(head: try await transfer.start(), transfer: transfer, origin: self)
     }
 
-    /// Ends all transfers and the thread, and returns when both are gone. Requests sent later fail.
+    /// Ends all transfers and the thread, and returns when they have ended. Later requests fail.
     package func shutdown() async {
         loop.post(.stop)
         await loop.waitForEnd()
     }
 }
 
-/// An answer that libcurl receives.
+/// A response that libcurl receives.
 final class CurlResponse: OriginResponse {
     let head: OriginHead
     let transfer: Transfer
-    /// Keeps the loop's thread going for as long as the body may be read.
+    /// Keeps the loop's thread running for as long as the body may be read.
     private let origin: CurlOrigin
 
     init(head: OriginHead, transfer: Transfer, origin: CurlOrigin) {
@@ -52,11 +53,11 @@ final class CurlResponse: OriginResponse {
     func end() -> [[UInt8]] { transfer.end() }
 }
 
-/// One request under way, between the reader who waits for it and the loop that carries it out.
+/// One request in progress, shared by the reader that waits for it and the loop that performs it.
 final class Transfer: Sendable {
     typealias State = TransferState<CheckedContinuation<Void, Never>>
 
-    /// The most bytes that wait for a reader.
+    /// The most bytes buffered for a reader.
     static let bufferLimit = 128 * 1024
 
     let request: OriginRequest
@@ -64,7 +65,7 @@ final class Transfer: Sendable {
     private let loop: CurlLoop
     private let state = Locked(State(limit: bufferLimit))
 
-    /// - Throws: ``VaultError`` where the request cannot be sent.
+    /// - Throws: ``VaultError`` if the request cannot be sent.
     init(_ request: OriginRequest, on loop: CurlLoop) throws(VaultError) {
         self.request = request
         self.fields = try RequestFields(request)
@@ -73,32 +74,32 @@ final class Transfer: Sendable {
 
     // MARK: For the reader
 
-    /// Begins the transfer and waits for the head of its answer.
+    /// Starts the transfer and waits for the head of its response.
     func start() async throws -> OriginHead {
         try Task.checkCancellation()
         loop.post(.start(self))
         return try await next { $0.takeHead() }
     }
 
-    /// Waits for the next bytes of the body; nil at its end.
+    /// Waits for the next bytes of the body and returns them; nil at its end.
     func bytes() async throws -> [UInt8]? {
         try await next { $0.takeBytes() }
     }
 
-    /// Ends the transfer, whatever it is doing.
+    /// Ends the transfer, whatever its state.
     func cancel() {
         let (isRunning, waiters) = state.withLock { ($0.cancel(), $0.takeWaiters()) }
         if isRunning { loop.post(.remove(self)) }
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Ends the transfer and gives what had come of it.
+    /// Ends the transfer and returns the received bytes that were not taken.
     func end() -> [[UInt8]] {
         cancel()
         return state.withLock { $0.takeRest() }
     }
 
-    /// Asks until there is an answer. A cancelled task ends the transfer, whether it waits or not.
+    /// Asks the state until it has a value or an error. Cancelling the task ends the transfer.
     private func next<Value: Sendable>(_ ask: @Sendable (inout State) -> State.Step<Value>) async throws -> Value {
         try await withTaskCancellationHandler {
             while true {
@@ -131,12 +132,12 @@ final class Transfer: Sendable {
         state.withLock { $0.receive(bytes) }
     }
 
-    /// Wakes the reader where there is news for it: once for all that one turn of the loop has brought.
+    /// Wakes the reader if there is news for it: once for everything that one iteration of the loop received.
     func deliver() {
         for waiter in state.withLock({ $0.takeWaiters() }) { waiter.resume() }
     }
 
-    /// Ends the transfer and tells the reader: with nil properly.
+    /// Ends the transfer, properly if `failure` is nil, and wakes the reader.
     func finish(_ failure: OriginFailure?) {
         state.withLock { $0.finish(failure) }
         deliver()
@@ -144,6 +145,6 @@ final class Transfer: Sendable {
 
     // MARK: For tests
 
-    /// The bytes that wait for a reader, and whether the transfer is paused for want of room.
+    /// The bytes buffered for the reader, and whether the transfer is paused because the buffer is full.
     var backlog: (bytes: Int, isPaused: Bool) { state.withLock { ($0.bufferedBytes, $0.isPaused) } }
 }

@@ -1,22 +1,22 @@
 import CCurl
 package import VaultModel
 
-/// One hop of a transfer, as libcurl carries it out: the handle, and what its callbacks have found so far.
+/// One hop of a transfer as libcurl performs it: the handle, and what its callbacks have received so far.
 ///
-/// libcurl calls back only while the loop's thread is inside `perform` or `resume`, and the worker holds this object
-/// for as long as the handle is in the multi handle.
+/// libcurl calls back only while the loop's thread is inside `perform` or `resume`. The worker retains this object for
+/// as long as the handle is in the multi handle.
 final class CurlTransfer {
-    /// What follows when libcurl is done.
+    /// What to do when libcurl is done.
     enum Outcome {
-        /// The same request is sent there.
+        /// Send the same request to this URL.
         case follow(MediaURL)
-        /// The request is sent once more, on a connection of its own: the kept one was not fit for it.
+        /// Send the request again on a new connection: the kept one was not fit for it.
         case again
-        /// The transfer ends: with nil properly.
+        /// End the transfer; nil means properly.
         case over(OriginFailure?)
     }
 
-    /// The most bytes of a redirect's body that are read and dropped to keep its connection.
+    /// The most bytes of a redirect's body that are read and dropped in order to keep its connection.
     private static let mostDropped = 64 * 1024
 
     let transfer: Transfer
@@ -28,17 +28,19 @@ final class CurlTransfer {
     private var parser = HeadParser()
     private var hasHead = false
     private var hasNews = false
-    /// Where the head leads, once it has come. Its body is not waited for.
+    /// The target of a redirect, once its head has arrived. The body of a redirect is not waited for.
     private(set) var redirect: MediaURL?
     private var dropped = 0
-    /// The sockets on which a connection was tried for this hop. libcurl tries several addresses at a time, and closes all
-    /// but one: what it has closed may be anybody's by now.
+    /// The sockets on which a connection was tried for this hop.
+    ///
+    /// libcurl tries several addresses at a time and closes all sockets but one. The descriptor of a closed one may
+    /// since have been reused for another file.
     private var tried: [Int32] = []
-    /// Whether what came could be read as a head of HTTP.
+    /// Whether the received bytes could be parsed as an HTTP head.
     private var hasReadHead = false
-    /// Why a callback broke the transfer off.
+    /// The reason for which a callback ended the transfer.
     private var failure: OriginFailure?
-    /// Since when nothing has come that counts: the head, or a byte of the body.
+    /// The time of the last progress: a head, or a byte of the body.
     private var silentSince = ContinuousClock.now
     private var isPaused = false
 
@@ -63,35 +65,36 @@ final class CurlTransfer {
         try addresses.watch(self.handle)
     }
 
-    /// Wakes the reader where this hop has brought something since it was last asked.
+    /// Wakes the reader if this hop has received something since the last call.
     func deliver() {
         guard hasNews else { return }
         hasNews = false
         transfer.deliver()
     }
 
-    /// What a hop has become guilty of that has been silent for so long; nil where it has not, or waits for its reader.
+    /// Returns the failure of a hop that has been silent for `limit`; nil if it has not, or if it waits for its reader.
     ///
-    /// libcurl's own low-speed rule knows no speed below a byte a second, and a slow origin that goes on may go on. A
-    /// head that drips in is none.
+    /// libcurl's own low-speed limit cannot be less than one byte per second, but a slow origin may continue as long as
+    /// it sends something. A head that arrives byte by byte does not count as progress.
     func stall(after limit: Duration, now: ContinuousClock.Instant) -> OriginFailure? {
         guard !isPaused, now - silentSince >= limit else { return nil }
         return CurlFailure.failure(CURLE_OPERATION_TIMEDOUT, headArrived: hasHead)
     }
 
-    /// The reader takes bytes again.
+    /// Resumes a paused transfer, because the reader takes bytes again.
     func resume() -> CURLcode {
         isPaused = false
         silentSince = .now
         return handle.resume()
     }
 
-    /// What libcurl's result means after all that the callbacks have seen.
+    /// Returns what to do after a result of libcurl, given what the callbacks have received.
     func outcome(of result: CURLcode) -> Outcome {
         if let redirect { return .follow(redirect) }
         if addresses.isDirty, !hop.isOnFreshConnection { return .again }
         let failure = failure(of: result)
-        // What was not asked for may have come just behind the request: what is no head is not held against the answer.
+        // Unsolicited bytes may have come just after the request: bytes that are not a head are not blamed on the
+        // response.
         if failure?.kind == .invalidResponse, addresses.isReused, !hasReadHead { return .again }
         return .over(failure)
     }
@@ -99,13 +102,13 @@ final class CurlTransfer {
     private func failure(of result: CURLcode) -> OriginFailure? {
         if let failure { return failure }
         guard result == CURLE_OK else {
-            // A host may have other addresses that are allowed; only where none of them answered the refusal counts.
+            // A host may have other, allowed addresses; the refusal counts only if none of them responded.
             if let refusal = addresses.refusal, [CURLE_COULDNT_CONNECT, CURLE_ABORTED_BY_CALLBACK].contains(result) {
                 return refusal
             }
             return CurlFailure.failure(result, headArrived: hasHead, isRefused: handle.wasRefused)
         }
-        return hasHead ? nil : OriginFailure(.invalidResponse, "the answer has no head")
+        return hasHead ? nil : OriginFailure(.invalidResponse, "the response has no head")
     }
 
     // MARK: Setting up
@@ -123,17 +126,18 @@ final class CurlTransfer {
     private func setTrust(_ configuration: CurlConfiguration) throws(OriginFailure) {
         try handle.set(CURLOPT_SSL_VERIFYPEER, 1)
         try handle.set(CURLOPT_SSL_VERIFYHOST, 2)
-        // Beside a folder of authorities libcurl reads their file anew for every connection: milliseconds, and megabytes.
+        // If a directory of authorities is set as well, libcurl reads the file again for every connection:
+        // milliseconds, and megabytes.
         if configuration.authorities != nil || CurlLibrary.hasAuthoritiesFile { try handle.clear(CURLOPT_CAPATH) }
         if let authorities = configuration.authorities { try handle.set(CURLOPT_CAINFO, authorities) }
     }
 
     private func setConduct(_ configuration: CurlConfiguration) throws(OriginFailure) {
         try handle.set(CURLOPT_USERAGENT, configuration.userAgent)
-        // The environment's proxy variables are not ours to obey.
+        // Proxy variables of the environment are ignored.
         try handle.set(CURLOPT_PROXY, "")
         try handle.set(CURLOPT_NOSIGNAL, 1)
-        // Otherwise dropping a transfer whose host is still looked up would block all others until it is found.
+        // Without this option, dropping a transfer during its name lookup would block all others until the lookup ends.
         try handle.set(CURLOPT_QUICK_EXIT, 1)
         try handle.set(CURLOPT_BUFFERSIZE, BodyBuffer.blockSize)
         try handle.set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(configuration.connectTimeout / .milliseconds(1))))
@@ -161,9 +165,9 @@ final class CurlTransfer {
         }
     }
 
-    // MARK: What libcurl calls
+    // MARK: Callbacks of libcurl
 
-    /// - Returns: the bytes taken; fewer than there are break the transfer off.
+    /// - Returns: the number of bytes taken; if fewer than given, libcurl ends the transfer.
     private func receive(line: UnsafeRawBufferPointer) -> Int {
         do throws(OriginFailure) {
             guard var head = unsafe try parser.read(line) else { return line.count }
@@ -174,7 +178,7 @@ final class CurlTransfer {
                 hasHead = true
                 hasNews = true
                 silentSince = .now
-                // Now its round trip is known; a connection that is used again is narrow already.
+                // The round trip is known now; the window of a reused connection is narrow already.
                 SocketWindow.narrow(tried, at: handle.localPort)
                 head.connection = connections.number(port: handle.localPort, isNew: !tried.isEmpty)
                 transfer.receive(head: head)
@@ -186,14 +190,14 @@ final class CurlTransfer {
         }
     }
 
-    /// - Returns: the bytes taken, or the sign to pause; fewer than there are break the transfer off.
+    /// - Returns: the number of bytes taken, or the value that pauses; if fewer than given, libcurl ends the transfer.
     private func receive(body: Span<UInt8>) -> Int {
         guard redirect == nil else {
             dropped += body.count
             return dropped <= Self.mostDropped ? body.count : 0
         }
         guard hasHead else {
-            failure = OriginFailure(.invalidResponse, "the answer has no head")
+            failure = OriginFailure(.invalidResponse, "the response has no head")
             return 0
         }
         switch transfer.receive(body) {
@@ -210,52 +214,57 @@ final class CurlTransfer {
 }
 
 extension OriginFailure {
-    /// Nothing was heard, not even a refusal: the origin may be there, behind a line that is down for a while.
-    package static let noAnswer = OriginFailure(.unreachable, "no answer in time")
+    /// No response, not even a refusal: the origin may be behind a connection that is down for a while.
+    package static let noAnswer = OriginFailure(.unreachable, "no response in time")
 }
 
-/// What libcurl's results mean to a caller.
+/// The failures that libcurl's results stand for.
 enum CurlFailure {
+    /// Returns the failure for a result of libcurl.
+    ///
     /// - Parameters:
-    ///   - headArrived: whether the origin had begun to answer.
-    ///   - isRefused: whether the system said that nobody listens at the port.
+    ///   - headArrived: whether the head of the response had arrived.
+    ///   - isRefused: whether the system reported that no process listens at the port.
     static func failure(_ code: CURLcode, headArrived: Bool, isRefused: Bool = false) -> OriginFailure {
         switch code {
         case CURLE_COULDNT_RESOLVE_HOST: OriginFailure(.unreachable, "host name not found")
         case CURLE_COULDNT_CONNECT: OriginFailure(.unreachable, isRefused ? "connection refused" : "no connection")
-        case CURLE_OPERATION_TIMEDOUT where headArrived: OriginFailure(.interrupted, "silent for too long")
+        case CURLE_OPERATION_TIMEDOUT where headArrived: OriginFailure(.interrupted, "no data for too long")
         case CURLE_OPERATION_TIMEDOUT: .noAnswer
-        case CURLE_PEER_FAILED_VERIFICATION: OriginFailure(.unreachable, "its TLS certificate is not to be trusted")
+        case CURLE_PEER_FAILED_VERIFICATION: OriginFailure(.unreachable, "its TLS certificate is not trusted")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ISSUER_ERROR,
             CURLE_SSL_CACERT_BADFILE, CURLE_SSL_INVALIDCERTSTATUS, CURLE_USE_SSL_FAILED:
-            OriginFailure(.unreachable, "no TLS connection")
-        case CURLE_GOT_NOTHING: OriginFailure(.interrupted, "closed without an answer")
-        case CURLE_PARTIAL_FILE: OriginFailure(.interrupted, "cut short")
+            OriginFailure(.unreachable, "TLS connection failed")
+        case CURLE_GOT_NOTHING: OriginFailure(.interrupted, "closed without a response")
+        case CURLE_PARTIAL_FILE: OriginFailure(.interrupted, "the body ended too early")
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR: OriginFailure(.interrupted, "connection lost")
-        case CURLE_HTTP2, CURLE_HTTP2_STREAM: OriginFailure(.interrupted, "HTTP/2 stream broken off")
-        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL: OriginFailure(.invalidResponse, "the answer is not HTTP")
-        // libcurl reports a head line over 100 KiB as if its own memory had run out.
-        case CURLE_OUT_OF_MEMORY where !headArrived: OriginFailure(.invalidResponse, "the head is too large to be read")
+        case CURLE_HTTP2, CURLE_HTTP2_STREAM: OriginFailure(.interrupted, "HTTP/2 stream error")
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
+            OriginFailure(.invalidResponse, "the response is not HTTP")
+        // libcurl reports a head line over 100 KiB as if it had run out of memory.
+        case CURLE_OUT_OF_MEMORY where !headArrived: OriginFailure(.invalidResponse, "the response head is too large")
         default:
             OriginFailure(headArrived ? .interrupted : .unreachable, "the transfer failed (libcurl \(code.rawValue))")
         }
     }
 }
 
-/// Where one hop of a transfer goes, and what the hops before it have come to.
+/// The target of one hop of a transfer, and the history of the hops before it.
 struct Hop {
     let url: MediaURL
-    /// The redirects followed before.
+    /// The number of redirects followed before.
     private(set) var count = 0
-    /// Whether a redirect has led to another origin. What was given for the first one stays behind, even where a later
-    /// redirect leads back: who sent it there is another.
+    /// Whether a redirect has led to another origin.
+    ///
+    /// The caller's fields and credentials are then not sent any more, even if a later redirect leads back to the first
+    /// origin: the other origin chose that target.
     private(set) var hasLeft = false
-    /// Whether no kept connection is used for it.
+    /// Whether the hop must use a new connection.
     private(set) var isOnFreshConnection = false
 
     init(_ url: MediaURL) { self.url = url }
 
-    /// The hop that a redirect leads to.
+    /// Returns the hop that a redirect leads to.
     func following(to target: MediaURL) -> Hop {
         var next = Hop(target)
         next.count = count + 1
@@ -264,7 +273,7 @@ struct Hop {
         return next
     }
 
-    /// The same hop once more, on a connection of its own.
+    /// Returns the same hop, to be sent again on a new connection.
     func onFreshConnection() -> Hop {
         var again = self
         again.isOnFreshConnection = true

@@ -8,7 +8,7 @@ import Darwin
 import Glibc
 #endif
 
-/// What the loop's thread owns: libcurl's handles, and the transfers under way.
+/// The objects of the loop's thread: libcurl's handles, and the transfers in progress.
 final class CurlWorker {
     private let configuration: CurlConfiguration
     private let loop: CurlLoop
@@ -16,10 +16,10 @@ final class CurlWorker {
     private let sockets = OpenSockets()
     private let connections = ConnectionNumbers()
     private var running: [ObjectIdentifier: CurlTransfer] = [:]
-    /// Those that wait for a connection, in order. They are not silent, for nothing was asked yet.
+    /// The transfers that wait for a connection, in order. They cannot stall, because no request was sent yet.
     private var waiting: [Transfer] = []
 
-    /// - Returns: nil where libcurl cannot be used.
+    /// - Returns: nil if libcurl cannot be used.
     init?(_ configuration: CurlConfiguration, loop: CurlLoop) {
         guard let multi = CurlMulti() else { return nil }
         self.configuration = configuration
@@ -27,7 +27,7 @@ final class CurlWorker {
         self.multi = multi
     }
 
-    /// Works until it is told to stop.
+    /// Runs the loop until a command stops it.
     func run() {
         Self.blockBrokenPipes()
         loop.setWaker(multi.waker)
@@ -50,7 +50,9 @@ final class CurlWorker {
         (running, waiting) = ([:], [])
     }
 
-    /// - Returns: whether to go on.
+    /// Executes commands.
+    ///
+    /// - Returns: whether to continue.
     private func obey(_ commands: [CurlLoop.Command]) -> Bool {
         var goesOn = true
         for command in commands {
@@ -66,7 +68,8 @@ final class CurlWorker {
         return goesOn
     }
 
-    /// Starts what waits, as far as there are connections for it. A redirect is followed in the place of what led to it.
+    /// Starts waiting transfers while connections are available. A redirect replaces the hop that led to it, and never
+    /// waits.
     private func startWaiting() {
         while !waiting.isEmpty, running.count < max(1, configuration.mostConnections()) {
             let transfer = waiting.removeFirst()
@@ -92,7 +95,7 @@ final class CurlWorker {
         if result != CURLE_OK { end(curl.handle.id, result) }
     }
 
-    /// Follows a redirect whose body has not come along with its head: nobody wants that body.
+    /// Follows a redirect without waiting for its body, which is not used.
     private func followAtOnce(_ curl: CurlTransfer) {
         guard let target = curl.redirect else { return }
         multi.remove(curl.handle)
@@ -120,7 +123,8 @@ final class CurlWorker {
         }
     }
 
-    /// libcurl is told to leave signals alone, and TLS may write to a connection that the other side has closed.
+    /// Blocks SIGPIPE: libcurl is told to leave signals alone, but TLS may write to a connection that the peer has
+    /// closed.
     private static func blockBrokenPipes() {
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
@@ -129,17 +133,17 @@ final class CurlWorker {
     }
 }
 
-/// The way to the thread on which libcurl runs: commands go into a queue, and the thread is woken.
+/// The interface to the libcurl thread: commands are queued, and the thread is woken.
 final class CurlLoop: Sendable {
-    /// What the thread is asked to do.
+    /// A command for the thread.
     enum Command {
-        /// Send the transfer's request.
+        /// Sends the transfer's request.
         case start(Transfer)
-        /// Go on with a transfer that was paused.
+        /// Resumes a paused transfer.
         case resume(Transfer)
-        /// Drop a transfer at once.
+        /// Drops a transfer immediately.
         case remove(Transfer)
-        /// End all transfers, and the thread.
+        /// Ends all transfers and the thread.
         case stop
     }
 
@@ -152,7 +156,7 @@ final class CurlLoop: Sendable {
 
     private let queue = Locked(Queue())
 
-    /// Begins the thread. Where libcurl cannot be used it ends at once, and every transfer fails.
+    /// Starts the thread. If libcurl cannot be used, the thread ends at once and every transfer fails.
     init(_ configuration: CurlConfiguration) {
         let thread = Thread { [self] in
             CurlWorker(configuration, loop: self)?.run()
@@ -162,12 +166,12 @@ final class CurlLoop: Sendable {
         thread.start()
     }
 
-    /// Hands a command to the thread.
+    /// Queues a command for the thread.
     func post(_ command: Command) {
         let hasEnded = queue.withLock { queue in
             guard !queue.hasEnded else { return true }
-            // The thread takes all commands at once, so only the first has to wake it. Under the lock, as the thread
-            // takes the waker away under it before it frees what the waker points to.
+            // The thread takes all commands at once, so only the first one has to wake it. Under the lock, because the
+            // thread removes the waker under it before it frees the handle that the waker points to.
             if queue.commands.isEmpty { queue.waker?.wake() }
             queue.commands.append(command)
             return false
@@ -175,7 +179,7 @@ final class CurlLoop: Sendable {
         if hasEnded, case .start(let transfer) = command { transfer.finish(Self.closed) }
     }
 
-    /// Waits until the thread has let go of everything.
+    /// Waits until the thread has released everything.
     func waitForEnd() async {
         await withCheckedContinuation { continuation in
             let hasEnded = queue.withLock { queue in
@@ -188,10 +192,10 @@ final class CurlLoop: Sendable {
 
     // MARK: For the thread
 
-    /// Lets the thread be woken by `waker` from now on; with nil never again.
+    /// Sets the waker of the thread; nil if the thread must not be woken any more.
     func setWaker(_ waker: CurlMulti.Waker?) { queue.withLock { $0.waker = waker } }
 
-    /// The commands that have come, in order.
+    /// Takes the queued commands, in order.
     func takeCommands() -> [Command] {
         queue.withLock { queue in
             defer { queue.commands = [] }
@@ -209,26 +213,27 @@ final class CurlLoop: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// What transfers meet that come too late.
+    /// The failure of transfers that are started after the end.
     static let closed = OriginFailure(.unreachable, "the network client is closed")
 }
 
-/// How a ``CurlOrigin`` asks, and how long it waits.
+/// The settings of a ``CurlOrigin``.
 package struct CurlConfiguration: Sendable {
-    /// What it calls itself, such as `MediaVault/1.0`. Holds no control character.
+    /// The value of `User-Agent`, such as `MediaVault/1.0`. It contains no control character.
     package var userAgent: String
-    /// How long finding, connecting to and greeting a server may take.
+    /// The time limit for name lookup, connection and TLS handshake.
     package var connectTimeout: Duration
-    /// How long a server may take for its head, and then for each byte, while somebody reads.
+    /// The time limit for the head, and then for each byte while the reader waits for it.
     package var stallTimeout: Duration
-    /// Whether a host, as ``MediaURL`` spells it, may be private though somebody else than the operator led to it.
+    /// Whether a host, as ``MediaURL`` spells it, may be private although a manifest or a redirect led to it.
     package var allowsPrivate: @Sendable (_ host: String) -> Bool = { _ in false }
-    /// The file of authorities whose certificates are trusted, in place of the system's; nil is the system's.
+    /// The file of certificate authorities to trust instead of the system's; nil means the system's.
     package var authorities: String?
-    /// How many connections there may be, those kept for later requests included; asked each time. A request beyond them
-    /// waits for one.
+    /// The most connections, including those kept for later requests; evaluated for each request.
+    ///
+    /// A request beyond them waits for one.
     package var mostConnections: @Sendable () -> Int = { ConnectionShare.ofProcess }
-    /// Where this process listens itself: asking there would go in a circle.
+    /// The ports on which this process listens: a request to one of them would loop.
     package var ownListeners = OwnListeners()
 
     package init(

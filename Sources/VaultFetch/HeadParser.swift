@@ -1,13 +1,13 @@
 import VaultModel
 
-/// Makes a head of the lines that libcurl hands over one by one.
+/// Parses a response head from the lines that libcurl delivers one by one.
 ///
-/// Informational answers (1xx) before the final one are skipped and trailers after the body ignored, but the lines of
-/// all count towards the limits, so that no origin can keep us reading heads.
+/// Informational responses (1xx) before the final one are skipped, and trailers after the body are ignored. The lines
+/// of all of them count towards the limits, so that no origin can send heads without end.
 struct HeadParser {
-    /// The most bytes of all heads of one request.
+    /// The most bytes in all heads of one request.
     static let mostBytes = 64 * 1024
-    /// The most fields of one head.
+    /// The most fields in one head.
     static let mostFields = 200
 
     private var bytesRead = 0
@@ -15,13 +15,15 @@ struct HeadParser {
     private var fields: [(name: String, value: String)] = []
     private var isComplete = false
 
-    /// Takes one line with its line break.
+    /// Parses one line, including its line break.
     ///
-    /// - Returns: the final head, once, with the empty line that ends it.
+    /// - Returns: the final head, once, at the empty line that ends it.
     mutating func read(_ line: some Collection<UInt8>) throws(OriginFailure) -> OriginHead? {
         guard !isComplete else { return nil }
         bytesRead += line.count
-        guard bytesRead <= Self.mostBytes else { throw OriginFailure(.invalidResponse, "the head is larger than 64 KiB") }
+        guard bytesRead <= Self.mostBytes else {
+            throw OriginFailure(.invalidResponse, "the response head is larger than 64 KiB")
+        }
         let text = Self.text(line)
         guard let status else {
             self.status = try Self.status(text)
@@ -29,7 +31,9 @@ struct HeadParser {
         }
         guard text.isEmpty else {
             add(text)
-            guard fields.count <= Self.mostFields else { throw OriginFailure(.invalidResponse, "the head has over 200 fields") }
+            guard fields.count <= Self.mostFields else {
+                throw OriginFailure(.invalidResponse, "the response head has more than 200 fields")
+            }
             return nil
         }
         defer {
@@ -45,7 +49,7 @@ struct HeadParser {
             })
     }
 
-    /// Adds a field, or the folded rest of the one before. A line that is no field is passed over: it says nothing.
+    /// Adds a field, or appends a folded line to the previous one. A line that is not a field is ignored.
     private mutating func add(_ text: String) {
         guard text.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else { return }
         if text.hasPrefix(" ") || text.hasPrefix("\t") {
@@ -63,11 +67,12 @@ struct HeadParser {
         let words = line.split(separator: " ", maxSplits: 2)
         guard words.count >= 2, words[0].hasPrefix("HTTP/"), words[1].utf8.count == 3,
             let status = DecimalNumber.exact(words[1])
-        else { throw OriginFailure(.invalidResponse, "the answer does not begin with an HTTP status") }
+        else { throw OriginFailure(.invalidResponse, "the response does not begin with an HTTP status") }
         return Int(status)
     }
 
-    /// The line without its break: UTF-8, else one character for each byte, so that different bytes stay different.
+    /// Decodes a line without its break as UTF-8, or else one character for each byte, so that different bytes stay
+    /// different.
     private static func text(_ line: some Collection<UInt8>) -> String {
         var bytes = Array(line)
         if bytes.last == 0x0A { bytes.removeLast() }
@@ -77,7 +82,7 @@ struct HeadParser {
     }
 }
 
-/// The characters of a field name (RFC 9110 §5.6.2).
+/// The characters of a token, such as a field name (RFC 9110 §5.6.2).
 enum HTTPToken {
     static func contains(_ byte: UInt8) -> Bool {
         switch byte {

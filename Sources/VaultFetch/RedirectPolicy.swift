@@ -1,27 +1,31 @@
 package import VaultModel
 
-/// Where a redirect may lead. libcurl follows none itself: it would send secret fields on to other hosts.
+/// The rules for redirects.
+///
+/// libcurl follows none itself, because it would send secret fields to other hosts.
 enum RedirectPolicy {
-    /// What is done with a head.
+    /// What to do with a head.
     enum Decision: Hashable, Sendable {
-        /// It is the answer.
+        /// Deliver it as the response.
         case deliver
-        /// The same request is sent there.
+        /// Send the same request to this URL.
         case follow(MediaURL)
     }
 
-    /// The most redirects that one request follows.
+    /// The most redirects followed for one request.
     static let mostHops = 10
 
-    /// - Parameter hops: the redirects followed before.
-    /// - Throws: ``OriginFailure`` of kind `invalidResponse` where the redirect leads nowhere that may be followed.
+    /// Decides whether a head is a redirect to follow.
+    ///
+    /// - Parameter hops: the number of redirects followed before.
+    /// - Throws: ``OriginFailure`` of kind `invalidResponse` if the target of the redirect is not allowed.
     static func decide(on head: OriginHead, from url: MediaURL, hops: Int) throws(OriginFailure) -> Decision {
         guard [301, 302, 303, 307, 308].contains(head.status), let location = head.fields["Location"] else {
             return .deliver
         }
         guard hops < mostHops else { throw OriginFailure(.invalidResponse, "more than \(mostHops) redirects") }
         guard let target = try? URLReference.resolve(location, at: url) else {
-            throw OriginFailure(.invalidResponse, "a redirect to what is no http or https URL")
+            throw OriginFailure(.invalidResponse, "a redirect to something other than an http or https URL")
         }
         guard url.scheme != "https" || target.scheme == "https" else {
             throw OriginFailure(.invalidResponse, "a redirect from https to http")
@@ -29,8 +33,10 @@ enum RedirectPolicy {
         return .follow(target)
     }
 
-    /// Which addresses a URL may be asked at that redirects have led to: those of the request where it is the host and
-    /// port that were named, or the same host asked by TLS; else public ones alone.
+    /// Returns the addresses that the target of redirects may have.
+    ///
+    /// These are the addresses allowed for the request if the target has its host and port, or the same host by TLS
+    /// (port 80 to 443); otherwise only public ones.
     static func reach(of target: MediaURL, named: MediaURL, _ reach: NetworkReach) -> NetworkReach {
         let isUpgrade = (named.scheme, named.effectivePort, target.effectivePort) == ("http", 80, 443)
         return target.host == named.host && (target.effectivePort == named.effectivePort || isUpgrade)
@@ -38,13 +44,13 @@ enum RedirectPolicy {
     }
 }
 
-/// A reference to a URL as it stands in `Location`: absolute, or relative to where it was found.
+/// Resolution of URL references, as in `Location`: absolute, or relative to the URL where they were found.
 package enum URLReference {
-    /// The URL that `reference` means at `base` (RFC 3986 §5.2); its fragment is dropped.
+    /// Returns the URL that `reference` means at `base` (RFC 3986 §5.2); its fragment is dropped.
     ///
-    /// Blanks are escaped: servers send them, and browsers follow.
+    /// Spaces are escaped: servers send them, and browsers follow such references.
     ///
-    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidURL`` where that is no http or https URL.
+    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidURL`` if the result is not an http or https URL.
     package static func resolve(_ reference: String, at base: MediaURL) throws -> MediaURL {
         let text = reference.prefix { $0 != "#" }.split(separator: " ", omittingEmptySubsequences: false)
             .joined(separator: "%20")

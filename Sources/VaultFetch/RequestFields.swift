@@ -1,40 +1,43 @@
 package import VaultModel
 
-/// The header fields of a request, checked, and who may see which.
+/// The checked header fields of a request, with the rule of which origin may receive them.
 package struct RequestFields: Sendable {
     private let request: OriginRequest
 
-    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` where a field cannot be sent: libcurl
-    ///   writes a line break in a value as it is, and what follows would be a field of its own.
+    /// Checks the fields of a request.
+    ///
+    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` if a field cannot be sent: libcurl writes
+    ///   a line break in a value as it is, so that the text after it would be a field of its own.
     init(_ request: OriginRequest) throws(VaultError) {
         try Self.check(request.fields)
         guard Self.conditions(request).allSatisfy({ Self.isPrintable($0.value) }) else {
-            throw Self.unsendable("a validator holds a control character; ask without it")
+            throw Self.unsendable("a validator contains a control character; send the request without it")
         }
         self.request = request
     }
 
-    /// Checks fields of a caller's before they are sent anywhere.
+    /// Checks the fields of a caller before they are sent anywhere.
     ///
-    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` where one cannot be sent.
+    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` if one cannot be sent.
     package static func check(_ fields: HeaderFields) throws(VaultError) {
         for field in fields.fields {
             guard Self.isToken(field.name) else {
                 throw Self.unsendable("a request field has a name that HTTP does not allow; correct it")
             }
             guard !Self.ours.contains(where: { $0.isEqualIgnoringCase(field.name) }) else {
-                throw Self.unsendable("the request field \(field.name) is set by the vault itself; leave it out")
+                throw Self.unsendable("the request field \(field.name) is set by the vault itself; omit it")
             }
             guard Self.isPrintable(field.value) else {
-                throw Self.unsendable("the request field \(field.name) holds a control character; take it out")
+                throw Self.unsendable("the request field \(field.name) contains a control character; remove it")
             }
         }
     }
 
-    /// The lines for a request to `url`, in libcurl's spelling. Fields of the caller's and credentials go only to the
-    /// origin that they were given for.
+    /// Returns the lines for a request to `url`, in libcurl's spelling.
     ///
-    /// - Parameter hasLeft: whether a redirect has led to another origin on the way: then they go nowhere any more.
+    /// The caller's fields and credentials go only to the origin that they were given for.
+    ///
+    /// - Parameter hasLeft: whether a redirect has led to another origin on the way; then they are not sent at all.
     func lines(for url: MediaURL, hasLeft: Bool = false) -> [String] {
         var lines = ["Accept-Encoding: identity"]
         if let range = request.range { lines.append("Range: \(range)") }
@@ -42,7 +45,7 @@ package struct RequestFields: Sendable {
         guard !hasLeft, url.scheme == request.url.scheme, url.host == request.url.host,
             url.effectivePort == request.url.effectivePort
         else { return lines }
-        // libcurl sends a field without a value only where a semicolon stands for the colon.
+        // libcurl sends a field without a value only if a semicolon replaces the colon.
         lines += request.fields.fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
         if let userInfo = request.url.userInfo, request.fields["Authorization"] == nil {
             let credentials = userInfo.contains(":") ? userInfo : userInfo + ":"
@@ -51,7 +54,8 @@ package struct RequestFields: Sendable {
         return lines
     }
 
-    /// What the answer depends on. A tag counts before a date; the date is for origins that know no tags.
+    /// Returns the conditional fields. An entity tag takes precedence over a date; the date is for origins that do not
+    /// support tags.
     private static func conditions(_ request: OriginRequest) -> [(name: String, value: String)] {
         [
             ("If-Range", request.ifRange), ("If-None-Match", request.ifChangedFrom?.entityTag?.description),
@@ -59,7 +63,7 @@ package struct RequestFields: Sendable {
         ].compactMap { name, value in value.map { (name, $0) } }
     }
 
-    /// What frames the message, or decides which bytes come, is not the caller's to set.
+    /// The fields that frame the message or select the bytes; callers must not set them.
     private static let ours = [
         "Host", "Range", "If-Range", "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since",
         "Accept-Encoding", "Connection", "Content-Length", "Transfer-Encoding", "TE",

@@ -1,28 +1,28 @@
 package import VaultModel
 
-/// Judges an answer by what was asked and what is known, before a byte of it is used.
+/// Checks a response against its request and the known representation, before any of its bytes are used.
 package enum ResponseCheck {
-    /// What the answer carries and which representation it belongs to.
+    /// Determines the content of a response, and the representation that it belongs to.
     ///
-    /// - Throws: ``OriginFailure`` of kind `invalidResponse` where the answer cannot be one to what was asked, `refused` where it
-    ///   is an error status.
+    /// - Throws: ``OriginFailure`` of kind `invalidResponse` if the response cannot belong to the request, `refused` if
+    ///   it has an error status.
     package static func judge(
         _ head: OriginHead, asked: OriginRequest, known: KnownRepresentation? = nil
     ) throws(OriginFailure) -> ResponseDecision {
         let content = try content(of: head, asked: asked)
         guard content.length ?? 0 <= ContentInformation.mostBytes else {
-            throw invalidResponse("the length it claims is more than any medium has")
+            throw invalidResponse("the stated length is larger than any media file")
         }
         if case .unsatisfiable(nil) = content, let first = asked.first, first < known?.length ?? 0 {
-            throw invalidResponse("a range is refused though it lies within the length")
+            throw invalidResponse("a range within the length was refused")
         }
         guard let known, !belongs(content, of: head, to: known, asked: asked) else { return .current(content) }
         return .changed(content)
     }
 
-    /// What the answer tells of its representation, for the vault to keep.
+    /// Returns the information on the representation in a response, for the vault to store.
     ///
-    /// Of a 416 only the length is taken: its type and tags are those of the error page.
+    /// Only the length is taken from a 416: its type and tags are those of the error page.
     package static func information(
         of head: OriginHead, asked: OriginRequest, content: ResponseContent
     ) -> ContentInformation {
@@ -49,33 +49,33 @@ package enum ResponseCheck {
         case 416: return try unsatisfiable(head, asked: asked)
         case 400...599:
             let retryAfter = RetryAfter.seconds(in: head.fields)
-            throw OriginFailure(.refused(status: head.status, retryAfter: retryAfter), "the answer was \(head.status)")
-        default: throw invalidResponse("status \(head.status) answers no request for bytes")
+            throw OriginFailure(.refused(status: head.status, retryAfter: retryAfter), "HTTP \(head.status)")
+        default: throw invalidResponse("unexpected status \(head.status)")
         }
     }
 
     private static func whole(_ head: OriginHead, asked: OriginRequest) throws(OriginFailure) -> ResponseContent {
-        guard isIdentity(head) else { throw invalidResponse("the content is encoded though identity was asked for") }
+        guard isIdentity(head) else { throw invalidResponse("the content is encoded, but identity was requested") }
         let length = try contentLength(head)
         if asked.method == .get, let label = head.fields["Content-Range"].flatMap({ ContentRange($0) }) {
             guard case .bytes(let range, let total) = label, range.lowerBound == 0, total ?? length == range.upperBound
-            else { throw invalidResponse("a part is sent as if it were the whole") }
+            else { throw invalidResponse("a part was sent as the whole") }
         }
         return .whole(length: length)
     }
 
     private static func part(_ head: OriginHead, asked: OriginRequest) throws(OriginFailure) -> ResponseContent {
-        guard let first = asked.first else { throw invalidResponse("a part is sent though the whole was asked for") }
-        guard isIdentity(head) else { throw invalidResponse("a part is sent of encoded content") }
+        guard let first = asked.first else { throw invalidResponse("a part was sent, but the whole was requested") }
+        guard isIdentity(head) else { throw invalidResponse("a part of encoded content was sent") }
         guard head.fields["Content-Type"].map(mediaType) != "multipart/byteranges" else {
-            throw invalidResponse("several parts are sent though one was asked for")
+            throw invalidResponse("several parts were sent, but one was requested")
         }
         let labels = head.fields.values("Content-Range")
         guard labels.count == 1, case .bytes(let range, let total) = ContentRange(labels[0]) else {
-            throw invalidResponse("a part is sent without one valid Content-Range")
+            throw invalidResponse("a part was sent without exactly one valid Content-Range")
         }
         guard range.lowerBound == first, range.upperBound <= asked.end ?? .max else {
-            throw invalidResponse("another part is sent than was asked for")
+            throw invalidResponse("a different part was sent than requested")
         }
         if let length = try contentLength(head), length != range.length {
             throw invalidResponse("Content-Length and Content-Range contradict each other")
@@ -85,11 +85,11 @@ package enum ResponseCheck {
 
     private static func unsatisfiable(_ head: OriginHead, asked: OriginRequest) throws(OriginFailure) -> ResponseContent
     {
-        guard let first = asked.first else { throw invalidResponse("a range is refused though none was asked for") }
+        guard let first = asked.first else { throw invalidResponse("a range was refused, but none was requested") }
         guard case .unsatisfied(let total) = head.fields["Content-Range"].flatMap({ ContentRange($0) }) else {
             return .unsatisfiable(total: nil)
         }
-        guard first >= total else { throw invalidResponse("a range is refused though it lies within the length") }
+        guard first >= total else { throw invalidResponse("a range within the length was refused") }
         return .unsatisfiable(total: total)
     }
 
@@ -104,21 +104,23 @@ package enum ResponseCheck {
         return known.validators.agree(with: head.validators) || leavesOutDate(head, known: known, asked: asked)
     }
 
-    /// A 206 to a date in `If-Range` may leave `Last-Modified` out (RFC 9110 §15.3.7): answering with a part says that
-    /// the date still holds. An entity tag may not be left out.
+    /// Returns whether a 206 may lack `Last-Modified` because `If-Range` was a date (RFC 9110 §15.3.7).
+    ///
+    /// A partial response then means that the date still holds. An entity tag must not be omitted.
     private static func leavesOutDate(_ head: OriginHead, known: KnownRepresentation, asked: OriginRequest) -> Bool {
         head.status == 206 && head.validators == Validators() && known.validators.strongTag == nil
             && asked.ifRange != nil && asked.ifRange == known.validators.lastModified
     }
 
-    /// The one length that all `Content-Length` fields give; nil where there is none, or where the transfer coding
-    /// takes its place (RFC 9112 §6.3).
+    /// Returns the length on which all `Content-Length` fields agree.
+    ///
+    /// - Returns: nil if there is no such field, or if a transfer coding takes its place (RFC 9112 §6.3).
     private static func contentLength(_ head: OriginHead) throws(OriginFailure) -> Int64? {
         guard head.fields["Transfer-Encoding"] == nil else { return nil }
         let texts = Set(members(of: "Content-Length", in: head))
         guard let text = texts.first else { return nil }
         guard texts.count == 1, let length = DecimalNumber.exact(text) else {
-            throw invalidResponse("Content-Length is not one number")
+            throw invalidResponse("Content-Length is not a single number")
         }
         return length
     }
@@ -137,7 +139,7 @@ package enum ResponseCheck {
             .map { $0.trimmingBlanks() }
     }
 
-    /// The one media type that the answer names. Anything else in its place, two fields among it, is bytes of no type.
+    /// Returns the only media type of the response. Anything else, such as two fields, means bytes of unknown type.
     private static func type(of head: OriginHead, else guess: String?) -> String? {
         let said = head.fields.values("Content-Type").filter { !$0.isEmpty }
         guard !said.isEmpty else { return guess }
@@ -153,16 +155,16 @@ package enum ResponseCheck {
     private static func invalidResponse(_ reason: String) -> OriginFailure { OriginFailure(.invalidResponse, reason) }
 }
 
-/// What an answer that may be used carries.
+/// The content of a response that may be used.
 package enum ResponseContent: Hashable, Sendable {
-    /// These bytes of the representation, perhaps fewer than were asked for, and its length where the origin says it.
+    /// These bytes of the representation, perhaps fewer than requested, and its length if the origin states it.
     case partial(ByteRange, total: Int64?)
-    /// All of it, from byte 0; to a HEAD, what a GET would carry.
+    /// The whole representation from byte 0; for a HEAD, the content that a GET would return.
     case whole(length: Int64?)
-    /// Nothing: the representation ends at or before the first byte asked for.
+    /// Nothing: the representation ends at or before the first requested byte.
     case unsatisfiable(total: Int64?)
 
-    /// The representation's length, where the answer says it.
+    /// The representation's length, or nil if the response does not state it.
     package var length: Int64? {
         switch self {
         case .partial(_, let length), .whole(let length), .unsatisfiable(let length): length
@@ -170,14 +172,15 @@ package enum ResponseContent: Hashable, Sendable {
     }
 }
 
-/// Which representation an answer belongs to, and what it carries.
+/// The representation that a response belongs to, and its content.
 package enum ResponseDecision: Hashable, Sendable {
-    /// The known representation; any, where none was known.
+    /// The known representation, or any if none was known.
     case current(ResponseContent)
-    /// Another one than is known: its bytes may be used, but never beside those of the known one.
+    /// Another representation than the known one: its bytes may be used, but never combined with those of the known
+    /// one.
     case changed(ResponseContent)
 
-    /// What the answer carries, of whichever representation.
+    /// The content, of either representation.
     package var content: ResponseContent {
         switch self {
         case .current(let content), .changed(let content): content
@@ -185,11 +188,11 @@ package enum ResponseDecision: Hashable, Sendable {
     }
 }
 
-/// What is known of a representation before an answer comes: what earlier answers said, or the index.
+/// What is known of a representation before a response arrives, from earlier responses or the index.
 package struct KnownRepresentation: Hashable, Sendable {
     /// The validators it was stored under.
     package var validators: Validators
-    /// Its length, where an answer has given it.
+    /// Its length, or nil if no response has stated it.
     package var length: Int64?
 
     package init(validators: Validators, length: Int64?) {
@@ -198,11 +201,12 @@ package struct KnownRepresentation: Hashable, Sendable {
     }
 }
 
-/// Judges the answer to a question whether a representation is still the one that is known (RFC 9111 §4.3.3).
+/// Checks the response to a revalidation of the known representation (RFC 9111 §4.3.3).
 package enum ValidationCheck {
-    /// Whether it is: a 304 says so, and so does any answer whose validators and length agree.
+    /// Returns whether the known representation is still current, by a 304 or by matching validators and length.
     ///
-    /// - Throws: ``OriginFailure`` as ``ResponseCheck``, and of kind `invalidResponse` for a 304 that nothing was asked by.
+    /// - Throws: ``OriginFailure`` as ``ResponseCheck`` does, and of kind `invalidResponse` for a 304 to a request
+    ///   without a condition.
     package static func isSame(
         _ head: OriginHead, asked: OriginRequest, known: KnownRepresentation
     ) throws(OriginFailure) -> Bool {
@@ -211,9 +215,9 @@ package enum ValidationCheck {
             return false
         }
         guard let validators = asked.ifChangedFrom, validators != Validators() else {
-            throw OriginFailure(.invalidResponse, "the answer was 304 though nothing was asked by it")
+            throw OriginFailure(.invalidResponse, "HTTP 304 in response to an unconditional request")
         }
-        // One that names another tag speaks of another representation (RFC 9111 §4.3.4).
+        // A 304 with a different tag is about another representation (RFC 9111 §4.3.4).
         guard let mine = validators.entityTag, let theirs = head.validators.entityTag else { return true }
         return mine.matchesWeakly(theirs)
     }
@@ -221,16 +225,16 @@ package enum ValidationCheck {
 
 /// The value of `Retry-After` (RFC 9110 §10.2.3).
 enum RetryAfter {
-    /// The longest time that is believed: a week. An origin that means longer may say so again then.
+    /// The longest accepted time in seconds: a week. An origin that needs longer can send the field again then.
     static let longest = 604_800
 
-    /// The seconds to wait, ``longest`` at most; nil where the field is absent or says nothing usable.
+    /// Returns the seconds to wait, at most ``longest``; nil if the field is absent or not usable.
     ///
-    /// A date counts from the answer's own `Date`, so that a wrong clock on either side does no harm.
+    /// A date is compared with the response's own `Date`, so that a wrong clock on either side does no harm.
     static func seconds(in fields: HeaderFields) -> Int? {
         guard let value = fields["Retry-After"] else { return nil }
         if let seconds = DecimalNumber.clamped(value) { return Int(min(seconds, Int64(longest))) }
-        // Both times are the origin's: the century of an obsolete spelling is told by no clock of ours.
+        // Both times are the origin's, so the century of an obsolete date form does not depend on the local clock.
         guard let now = fields["Date"].flatMap({ HTTPDate($0, now: 0) }), let then = HTTPDate(value, now: now.seconds)
         else { return nil }
         return Int(min(max(0, then.seconds - now.seconds), Int64(longest)))

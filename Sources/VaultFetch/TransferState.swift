@@ -1,27 +1,28 @@
 import VaultModel
 
-/// What one transfer has received, whether it is paused, how it ended, and who waits for news of it.
+/// The state of one transfer: the bytes received, whether it is paused, how it ended, and its waiters.
 ///
-/// It decides and does nothing: waiters are handed out to be resumed after the lock is released, each exactly once.
-/// A waiter is told only that there is news, and asks again. `Waiter` is a continuation; in tests, a number.
+/// It makes decisions and has no effects: waiters are returned so that the caller resumes each exactly once, after it
+/// has released the lock. A waiter learns only that there is news, and asks again. `Waiter` is a continuation; in
+/// tests, a number.
 struct TransferState<Waiter> {
-    /// What becomes of received bytes.
+    /// What happened to received bytes.
     enum Reception: Hashable {
         /// They are in the buffer.
         case taken
-        /// There is no room: libcurl keeps them and the transfer pauses.
+        /// The buffer is full: libcurl keeps them, and the transfer pauses.
         case paused
-        /// Nobody wants them any more.
+        /// The transfer has ended: they are not needed.
         case unwanted
     }
 
-    /// What a reader is answered.
+    /// The result of a reader's request.
     enum Step<Value> {
-        /// Here it is. `resumes` says that the transfer had paused and has room again.
+        /// The value. `resumes` is whether the transfer was paused and now has space again.
         case ready(Value, resumes: Bool)
-        /// It will not come.
+        /// The value will not come.
         case failed(any Error)
-        /// It has not come yet: ``park(_:)``.
+        /// The value has not come yet: wait with ``park(_:)``.
         case wait
     }
 
@@ -31,9 +32,9 @@ struct TransferState<Waiter> {
         case cancelled
     }
 
-    /// The most bytes in the buffer; one more piece and the transfer pauses.
+    /// The most bytes in the buffer; one more piece pauses the transfer.
     let limit: Int
-    /// Whether libcurl was told to pause and not yet to go on.
+    /// Whether libcurl was told to pause and has not been told to resume.
     private(set) var isPaused = false
     private var head: OriginHead?
     private var buffer = BodyBuffer()
@@ -44,23 +45,23 @@ struct TransferState<Waiter> {
         self.limit = limit
     }
 
-    /// The bytes received that nobody has asked for.
+    /// The received bytes that the reader has not taken.
     var bufferedBytes: Int { buffer.count }
 
-    /// Whether the reader has given the transfer up.
+    /// Whether the reader has cancelled the transfer.
     var isCancelled: Bool {
         if case .cancelled = end { true } else { false }
     }
 
-    // MARK: What the loop reports
+    // MARK: For the loop
 
-    /// The final head has come.
+    /// Stores the final head.
     mutating func receive(head: OriginHead) {
         guard end == nil else { return }
         self.head = head
     }
 
-    /// Bytes of the body have come. A piece larger than the limit is taken into an empty buffer.
+    /// Buffers bytes of the body. A piece larger than the limit is accepted into an empty buffer.
     mutating func receive(_ bytes: Span<UInt8>) -> Reception {
         guard end == nil else { return .unwanted }
         guard buffer.count == 0 || buffer.count + bytes.count <= limit else {
@@ -71,22 +72,22 @@ struct TransferState<Waiter> {
         return .taken
     }
 
-    /// The transfer is over: properly, or by a failure. The first end counts.
+    /// Ends the transfer, properly or by a failure. Only the first end counts.
     mutating func finish(_ failure: OriginFailure?) {
         guard end == nil else { return }
         end = failure.map { .failed($0) } ?? .proper
     }
 
-    /// Those to resume, where there is news for them.
+    /// Removes and returns the waiters to resume, if there is news for them.
     mutating func takeWaiters() -> [Waiter] {
         guard hasNews else { return [] }
         defer { waiters = [] }
         return waiters
     }
 
-    // MARK: What the reader asks
+    // MARK: For the reader
 
-    /// The head. It is handed out once, before any byte.
+    /// Takes the head, which is returned once, before any byte.
     mutating func takeHead() -> Step<OriginHead> {
         if case .cancelled = end { return .failed(CancellationError()) }
         if let head {
@@ -96,11 +97,11 @@ struct TransferState<Waiter> {
         switch end {
         case nil: return .wait
         case .failed(let failure): return .failed(failure)
-        case .proper, .cancelled: return .failed(OriginFailure(.invalidResponse, "the answer has no head"))
+        case .proper, .cancelled: return .failed(OriginFailure(.invalidResponse, "the response has no head"))
         }
     }
 
-    /// The next bytes, nil at the end; what was received before a failure is handed out before it is told.
+    /// Takes the next bytes; nil at the end. Bytes received before a failure are returned before the failure.
     mutating func takeBytes() -> Step<[UInt8]?> {
         if !isCancelled, let block = buffer.popFirst() {
             let resumes = isPaused && buffer.count <= limit / 2
@@ -115,17 +116,17 @@ struct TransferState<Waiter> {
         }
     }
 
-    /// Takes a waiter in until there is news; gives it back where there already is.
+    /// Adds a waiter until there is news, or returns it if there is news already.
     mutating func park(_ waiter: Waiter) -> Waiter? {
         guard !hasNews else { return waiter }
         waiters.append(waiter)
         return nil
     }
 
-    /// What was received and not asked for, after the reader has given up.
+    /// Takes the received bytes that the reader had not taken when it cancelled.
     mutating func takeRest() -> [[UInt8]] { buffer.removeAll() }
 
-    /// The reader gives up: what is buffered stays for ``takeRest()`` alone.
+    /// Cancels the transfer; buffered bytes stay for ``takeRest()`` only.
     ///
     /// - Returns: whether the loop still has to end the transfer.
     mutating func cancel() -> Bool {
@@ -138,13 +139,14 @@ struct TransferState<Waiter> {
     private var hasNews: Bool { head != nil || buffer.count > 0 || end != nil }
 }
 
-/// Bytes of a body that nobody has asked for yet, in blocks as large as a reader takes at once: a byte is copied into
-/// its block and handed on with it.
+/// The bytes of a body that the reader has not taken, in blocks as large as a reader takes at once.
+///
+/// Each byte is copied into its block, and the block is handed on.
 struct BodyBuffer {
-    /// The most bytes of one block.
+    /// The most bytes in one block.
     static let blockSize = 64 * 1024
 
-    /// The bytes that wait.
+    /// The number of buffered bytes.
     private(set) var count = 0
     private var blocks: [[UInt8]] = []
 
@@ -166,7 +168,7 @@ struct BodyBuffer {
         count += bytes.count
     }
 
-    /// Takes the oldest block, from one byte to ``blockSize``; nil where none waits.
+    /// Removes and returns the oldest block, of 1 to ``blockSize`` bytes; nil if the buffer is empty.
     mutating func popFirst() -> [UInt8]? {
         guard !blocks.isEmpty else { return nil }
         let block = blocks.removeFirst()
@@ -174,13 +176,13 @@ struct BodyBuffer {
         return Self.fitted(block)
     }
 
-    /// Takes everything.
+    /// Removes and returns all blocks.
     mutating func removeAll() -> [[UInt8]] {
         defer { (blocks, count) = ([], 0) }
         return blocks.map(Self.fitted)
     }
 
-    /// A block that is not nearly full moves into memory of its own size: it may be kept for long.
+    /// Returns a block in memory of its own size if it is not nearly full, because it may be kept for long.
     private static func fitted(_ block: [UInt8]) -> [UInt8] {
         guard block.count < blockSize - blockSize / 8 else { return block }
         return unsafe block.withUnsafeBufferPointer { unsafe Array($0) }

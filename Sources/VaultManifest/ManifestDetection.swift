@@ -1,10 +1,10 @@
 package import VaultModel
 
-/// Tells manifests from media by what an origin says of them.
+/// Detects manifests by their media type and path.
 package enum ManifestDetection {
-    /// The kind of manifest that a media type stands for, else the path's extension; nil for media.
+    /// Returns the kind of manifest that a media type, or else the path's extension, stands for; nil for media.
     ///
-    /// A type that names media counts before the extension: origins serve anything under any name.
+    /// A type that names media takes precedence over the extension: origins serve anything under any name.
     package static func kind(type: String?, path: some StringProtocol) -> ManifestKind? {
         if let type, let essence = type.split(separator: ";").first?.trimmingBlanks().lowercased() {
             if let kind = byType[essence] { return kind }

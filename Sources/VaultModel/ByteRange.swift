@@ -1,10 +1,10 @@
-/// A run of bytes of one representation, half-open: `0..<100` is the first hundred bytes.
+/// A range of bytes of one representation, half-open: `0..<100` is the first hundred bytes.
 ///
-/// Offsets are half-open everywhere inside the vault; the inclusive form of HTTP exists only where a header is parsed
-/// or printed (``ContentRange``, ``RangeHeader``, ``ByteRange/httpBytes``).
+/// Offsets are half-open everywhere in the vault. The inclusive form of HTTP exists only where a header is parsed or
+/// printed (``ContentRange``, ``RangeHeader``, ``ByteRange/httpBytes``).
 public typealias ByteRange = Range<Int64>
 
-/// A set of byte ranges of one representation, kept sorted, disjoint and joined where they touch.
+/// A set of byte ranges of one representation, kept sorted and disjoint, with adjacent ranges joined.
 public typealias ByteRanges = RangeSet<Int64>
 
 extension Range<Int64> {
@@ -24,17 +24,17 @@ extension RangeSet<Int64> {
     /// The number of bytes in the set, each counted once.
     public var byteCount: Int64 { ranges.reduce(0) { $0 + $1.length } }
 
-    /// The parts of `range` that are not in the set, in ascending order.
+    /// Returns the parts of `range` that are not in the set, in ascending order.
     public func gaps(in range: ByteRange) -> [ByteRange] {
         Array(RangeSet(range).subtracting(self).ranges)
     }
 
-    /// The parts of `range` that are in the set, in ascending order.
+    /// Returns the parts of `range` that are in the set, in ascending order.
     public func overlaps(with range: ByteRange) -> [ByteRange] {
         Array(intersection(RangeSet(range)).ranges)
     }
 
-    /// The contiguous run of the set that holds `offset`, or nil where `offset` is not in the set.
+    /// Returns the contiguous run of the set that contains `offset`, or nil if `offset` is not in the set.
     public func run(at offset: Int64) -> ByteRange? {
         let runs = ranges
         var low = runs.startIndex
@@ -47,27 +47,27 @@ extension RangeSet<Int64> {
         return runs[low]
     }
 
-    /// The first offset at or after `offset` that is in the set, or nil where none is.
+    /// Returns the first offset at or after `offset` that is in the set, or nil if there is none.
     public func firstHeld(from offset: Int64) -> Int64? {
         for run in ranges where run.upperBound > offset { return Swift.max(run.lowerBound, offset) }
         return nil
     }
 }
 
-/// Which bytes of a representation somebody asks for, before its length is known.
+/// The bytes of a representation that a client requests, before the length is known.
 public enum RequestedRange: Hashable, Sendable {
-    /// Everything, asked for without naming a range.
+    /// The whole representation, requested without a range.
     case whole
     /// From a first byte to the end (`bytes=N-`).
     case from(Int64)
-    /// From a first to a last byte, both included (`bytes=A-B`).
+    /// From a first to a last byte, both inclusive (`bytes=A-B`).
     case closed(first: Int64, last: Int64)
-    /// The last bytes, so many (`bytes=-N`).
+    /// The given number of bytes at the end (`bytes=-N`).
     case suffix(Int64)
 
-    /// The bytes asked for, in a representation of `length` bytes (RFC 9110 §14.1.2).
+    /// Returns the requested bytes of a representation of `length` bytes (RFC 9110 §14.1.2).
     ///
-    /// - Returns: the range, cut at the end of the representation; nil where no byte of it exists. ``whole`` always
+    /// - Returns: the range, cut at the end of the representation; nil if no byte of it exists. ``whole`` always
     ///   resolves, to an empty range for an empty representation.
     public func resolved(length: Int64) -> ByteRange? {
         switch self {
@@ -83,7 +83,7 @@ public enum RequestedRange: Hashable, Sendable {
         }
     }
 
-    /// The first byte asked for, where it does not depend on the length.
+    /// The first requested byte, or nil if it depends on the length.
     public var firstByte: Int64? {
         switch self {
         case .whole: 0
@@ -92,25 +92,25 @@ public enum RequestedRange: Hashable, Sendable {
         }
     }
 
-    /// One past the last byte asked for, where the request names it; nil for requests to the end.
+    /// One past the last requested byte, or nil if the request extends to the end.
     public var endLimit: Int64? {
         guard case .closed(_, let last) = self, last < Int64.max else { return nil }
         return last + 1
     }
 }
 
-/// What several ranges of one request come to, once the length is known (RFC 9110 §14.2, §15.3.7).
+/// The result of resolving the ranges of one request against a length (RFC 9110 §14.2, §15.3.7).
 public enum RangeSelection: Hashable, Sendable {
-    /// No byte of any of them exists: answer 416.
+    /// No byte of any range exists: the response is a 416.
     case nothing
-    /// Only of one do bytes exist.
+    /// Exactly one range has bytes.
     case single(ByteRange)
-    /// The bytes of each that has any, in the order they were asked for; no byte is in two of them.
+    /// The ranges that have bytes, in the order of the request; they do not overlap.
     case several([ByteRange])
-    /// Some bytes were asked for more than once: answer with everything, so that no request costs more than that.
+    /// Some ranges overlap: the response is the whole representation, so that no request costs more than that.
     case overlapping
 
-    /// What the ranges come to in a representation of `length` bytes.
+    /// Resolves the ranges against a representation of `length` bytes.
     public init(_ requested: [RequestedRange], length: Int64) {
         let ranges = requested.compactMap { $0.resolved(length: length) }
         if ranges.isEmpty {

@@ -1,15 +1,17 @@
-/// What the `Cache-Control` of an answer says to a private cache (RFC 9111 §5.2.2, RFC 8246).
+/// The `Cache-Control` of a response, as a private cache reads it (RFC 9111 §5.2.2, RFC 8246).
 ///
-/// `private`, `public` and `s-maxage` are for shared caches. A directive that names fields (`no-cache="…"`) is about
-/// those alone, and media have none of them.
+/// `private`, `public` and `s-maxage` are for shared caches. A directive that names fields (`no-cache="…"`) is only
+/// about those fields, which media do not have.
 package struct CacheControl: Hashable, Sendable {
-    /// For how many seconds the answer is fresh: the least that is said, and 0 where what is said is no number.
+    /// The seconds for which the response is fresh: the least that is stated, and 0 if a value is not a number.
     package private(set) var maxAge: Int64?
-    /// `no-cache`, and `no-store`, which is obeyed as the same: the vault stores what its owner asks it to, sealed.
+    /// Whether the response has `no-cache` or `no-store`.
+    ///
+    /// `no-store` counts as `no-cache`: the vault stores what its user requests, but sealed.
     package private(set) var isNoCache = false
-    /// `must-revalidate`.
+    /// Whether the response has `must-revalidate`.
     package private(set) var mustRevalidate = false
-    /// `immutable`: it does not change while it is fresh.
+    /// Whether the response has `immutable`: it does not change while it is fresh.
     package private(set) var isImmutable = false
 
     /// - Parameter lines: the values of all `Cache-Control` fields.
@@ -37,7 +39,7 @@ package struct CacheControl: Hashable, Sendable {
         return DecimalNumber.clamped(isQuoted ? argument.dropFirst().dropLast() : argument) ?? 0
     }
 
-    /// The parts between commas; a comma within quotes is none.
+    /// Returns the parts between commas; a comma within quotes does not separate.
     private static func members(of line: String) -> [Substring] {
         var members: [Substring] = []
         var start = line.startIndex
@@ -59,45 +61,46 @@ package struct CacheControl: Hashable, Sendable {
     }
 }
 
-/// How long a representation is taken for what its origin has, without asking (RFC 9111 §4.2).
+/// The time for which a representation is used without asking its origin (RFC 9111 §4.2).
 ///
-/// Times are whole seconds of the wall clock. They are compared with care: a clock may have been wrong when they were
-/// taken, or be wrong now.
+/// Times are whole seconds of the wall clock. Comparisons allow for a clock that was wrong when a time was recorded, or
+/// is wrong now.
 package struct Freshness: Hashable, Sendable {
-    /// When the question was asked whose answer last said that the representation is current, since 1970.
+    /// When the request was sent whose response last confirmed the representation, in seconds since 1970.
     package let checked: Int64
-    /// For how many seconds after that nobody asks.
+    /// The seconds after ``checked`` for which the origin is not asked.
     package let lifetime: Int64
-    /// Whether the origin's refusal counts even where bytes are held (`no-cache`, `must-revalidate`).
+    /// Whether a refusal by the origin counts even if bytes are held (`no-cache`, `must-revalidate`).
     package let isStrict: Bool
 
-    /// The longest lifetime: what RFC 9111 §1.2.2 has a cache take for any larger number.
+    /// The longest lifetime: the value that RFC 9111 §1.2.2 has a cache use for any larger number.
     package static let mostLifetime: Int64 = 1 << 31
-    /// How far a clock may be set back without anybody asking for it.
+    /// The seconds by which a clock may be set back without causing a revalidation.
     private static let clockTolerance: Int64 = 60
 
-    /// What is out of bounds is brought within them.
+    /// Creates a freshness; values out of bounds are clamped.
     package init(checked: Int64, lifetime: Int64, isStrict: Bool = false) {
         self.checked = min(max(0, checked), ContentInformation.mostBytes)
         self.lifetime = min(max(0, lifetime), Self.mostLifetime)
         self.isStrict = isStrict
     }
 
-    /// Whether nobody needs to ask.
+    /// Returns whether the origin need not be asked.
     ///
-    /// A time before the last question tells no age: the clock was wrong then, or is now, and one question settles it.
+    /// If `now` is before the last revalidation, the age is unknown: the clock was wrong then or is wrong now. One
+    /// revalidation settles it.
     package func isFresh(now: Int64) -> Bool {
         guard now >= checked - Self.clockTolerance else { return false }
-        // Neither side overflows: `checked` is not below 0.
+        // Neither side overflows: `checked` is not negative.
         return max(now, checked) - checked < lifetime
     }
 
-    /// The same lifetime from another question on.
+    /// Returns the same lifetime, starting at another revalidation.
     package func renewed(at time: Int64) -> Freshness {
         Freshness(checked: time, lifetime: lifetime, isStrict: isStrict)
     }
 
-    /// Whether it says so much more than what is written down that it is worth writing.
+    /// Returns whether it differs enough from the stored one to be worth writing.
     package func isNews(after written: Freshness?) -> Bool {
         guard let written, written.isStrict == isStrict else { return true }
         let more = (checked + lifetime) - (written.checked + written.lifetime)
@@ -105,20 +108,22 @@ package struct Freshness: Hashable, Sendable {
     }
 }
 
-// What an answer says of its freshness.
+// The freshness that a response states.
 extension Freshness {
-    /// Where nothing is said: at least an hour, at most a week, between them a tenth of the time since the last change.
+    /// The bounds of the heuristic lifetime: at least an hour and at most a week.
+    ///
+    /// Between them it is a tenth of the time since the last change.
     package static let heuristicBounds: ClosedRange<Int64> = 3600...604_800
-    /// An age that the two clocks make larger than this is a wrong clock.
+    /// The longest apparent age that counts; a longer one means that a clock is wrong.
     private static let mostApparentAge: Int64 = 86_400
 
-    /// What the fields of an answer say.
+    /// Computes the freshness from the fields of a response.
     ///
     /// The origin's times are compared with its own `Date`, so that a wrong clock on either side does no harm.
     ///
-    /// - Parameter asked: when the question was asked, by our clock.
+    /// - Parameter asked: when the request was sent, by the local clock, in seconds since 1970.
     package init(_ fields: HeaderFields, asked: Int64) {
-        // A clock may say anything.
+        // A clock may return any value.
         let asked = min(max(0, asked), ContentInformation.mostBytes)
         let control = CacheControl(fields.values("Cache-Control"))
         let date = Self.time("Date", in: fields, now: asked) ?? asked
@@ -133,7 +138,9 @@ extension Freshness {
         self.init(checked: asked, lifetime: lifetime, isStrict: control.isNoCache || control.mustRevalidate)
     }
 
-    /// What a 304 makes of it: its own word where it says something, else what held before, from now on (RFC 9111 §4.3.4).
+    /// Returns the freshness after a 304 (RFC 9111 §4.3.4).
+    ///
+    /// If the 304 states a lifetime, that counts; otherwise the previous lifetime starts again.
     package func confirmed(by fields: HeaderFields, asked: Int64) -> Freshness {
         let saysSomething = fields["Cache-Control"] != nil || fields["Expires"] != nil
         return saysSomething ? Freshness(fields, asked: asked) : renewed(at: asked)
@@ -142,7 +149,7 @@ extension Freshness {
     private static func stated(_ control: CacheControl, _ fields: HeaderFields, date: Int64) -> Int64? {
         if let maxAge = control.maxAge { return min(maxAge, mostLifetime) }
         guard fields["Expires"] != nil else { return nil }
-        // `0`, and every other text that is no date, is a time that is over.
+        // `0`, and any other text that is not a date, means a time in the past.
         return time("Expires", in: fields, now: date).map { max(0, $0 - date) } ?? 0
     }
 
@@ -152,10 +159,10 @@ extension Freshness {
         return min(max(sinceChange / 10 - age, heuristicBounds.lowerBound), heuristicBounds.upperBound)
     }
 
-    /// How old the answer was when it came: what caches on its way say, or what the clocks do.
+    /// Returns the age of the response when it arrived, from what caches on its way state or from the clocks.
     private static func age(_ fields: HeaderFields, date: Int64, asked: Int64) -> Int64 {
         let apparent = max(0, asked - date)
-        // Of several ages the first counts (RFC 9111 §5.1).
+        // The first of several ages counts (RFC 9111 §5.1).
         let told = fields["Age"].flatMap { DecimalNumber.clamped($0.prefix { $0 != "," }.trimmingBlanks()) } ?? 0
         return max(min(told, mostLifetime), apparent <= mostApparentAge ? apparent : 0)
     }

@@ -1,20 +1,20 @@
 /// A point in time as HTTP writes it, to the second (RFC 9110 §5.6.7).
 public struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// Seconds since the beginning of 1970, leap seconds not counted.
+    /// Seconds since the beginning of 1970, not counting leap seconds.
     public let seconds: Int64
 
-    /// The years that four digits can write.
+    /// The seconds whose years have at most four digits.
     private static let writable = dayNumber(1, 1, 0) * 86_400..<dayNumber(1, 1, 10_000) * 86_400
 
-    /// So many seconds after the beginning of 1970; nil where four digits cannot write the year.
+    /// Creates a date from seconds since the beginning of 1970; nil if four digits cannot represent the year.
     public init?(seconds: Int64) {
         guard Self.writable.contains(seconds) else { return nil }
         self.seconds = seconds
     }
 
-    /// Reads a date in the preferred form or in one of the two obsolete ones; nil where it is none.
+    /// Parses a date in the preferred form or one of the two obsolete forms; nil if it is in none of them.
     ///
-    /// - Parameter now: seconds since 1970, by which the century of a year of two digits is told.
+    /// - Parameter now: seconds since 1970, from which the century of a two-digit year is derived.
     public init?(_ text: String, now: Int64) {
         let bytes = Array(text.utf8)
         guard let seconds = Self.fixdate(bytes) ?? Self.dashed(bytes, now: now) ?? Self.asctime(bytes) else {
@@ -23,14 +23,14 @@ public struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible 
         self.seconds = seconds
     }
 
-    /// Whether one lies before the other.
+    /// Returns whether one date is before the other.
     public static func < (one: HTTPDate, other: HTTPDate) -> Bool { one.seconds < other.seconds }
 
     /// The preferred form: `Sun, 06 Nov 1994 08:49:37 GMT`.
     public var description: String {
         let (day, second) = (seconds.floored(by: 86_400), seconds.remainder(by: 86_400))
         let (year, month, dayOfMonth) = Self.date(day)
-        // The first of January 1970 was a Thursday.
+        // January 1, 1970 was a Thursday.
         let weekday = Self.weekdays[Int((day + 4).remainder(by: 7))].prefix(3)
         let time = [second / 3600, second / 60 % 60, second % 60].map { Self.padded($0, 2) }.joined(separator: ":")
         return "\(weekday), \(Self.padded(dayOfMonth, 2)) \(Self.months[month - 1]) \(Self.padded(year, 4)) \(time) GMT"
@@ -50,7 +50,7 @@ public struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible 
 // MARK: The three forms
 
 extension HTTPDate {
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`
+    /// Parses `Sun, 06 Nov 1994 08:49:37 GMT`.
     private static func fixdate(_ text: [UInt8]) -> Int64? {
         guard text.count == 29, isWeekday(text[0..<3], short: true), hasText(", ", text, at: 3),
             hasText(" ", text, at: 7), hasText(" ", text, at: 11), hasText(" ", text, at: 16),
@@ -60,7 +60,9 @@ extension HTTPDate {
             day: number(text[5..<7]), month: month(text[8..<11]), year: number(text[12..<16]), time: text[17..<25])
     }
 
-    /// `Sunday, 06-Nov-94 08:49:37 GMT`: a year that would lie more than fifty years ahead is of the century before.
+    /// Parses `Sunday, 06-Nov-94 08:49:37 GMT`.
+    ///
+    /// A year that would be more than fifty years in the future is in the previous century.
     private static func dashed(_ text: [UInt8], now: Int64) -> Int64? {
         guard text.count >= 24 else { return nil }
         let date = Array(text.suffix(22))
@@ -71,7 +73,7 @@ extension HTTPDate {
         let (day, month, time) = (number(date[0..<2]), month(date[3..<6]), date[10..<18])
         let (year, century) = (self.date(now.floored(by: 86_400)).year, 100)
         let first = year - year % century + twoDigits
-        // Fifty years of the Gregorian calendar, on average.
+        // Fifty average years of the Gregorian calendar.
         let limit = now + 50 * 31_556_952
         let possible = [first + century, first, first - century].lazy.compactMap {
             seconds(day: day, month: month, year: $0, time: time)
@@ -79,7 +81,7 @@ extension HTTPDate {
         return possible.first { $0 <= limit }
     }
 
-    /// `Sun Nov  6 08:49:37 1994`
+    /// Parses `Sun Nov  6 08:49:37 1994`.
     private static func asctime(_ text: [UInt8]) -> Int64? {
         guard text.count == 24, isWeekday(text[0..<3], short: true), hasText(" ", text, at: 3),
             hasText(" ", text, at: 7), hasText(" ", text, at: 10), hasText(" ", text, at: 19)
@@ -116,17 +118,17 @@ extension HTTPDate {
             hour < 24, minute < 60, second <= 60
         else { return nil }
         let dayNumber = dayNumber(day, month, year)
-        // A day that the month does not have comes back as one of another month.
+        // A day that the month does not have converts back to a day of another month.
         guard day >= 1, date(dayNumber) == (year, month, day) else { return nil }
-        // A leap second counts as the one before it.
+        // A leap second counts as the second before it.
         return dayNumber * 86_400 + Int64(hour * 3600 + minute * 60 + min(second, 59))
     }
 }
 
-// MARK: Days of the Gregorian calendar, counted from the first of January 1970
+// MARK: Days of the Gregorian calendar, counted from January 1, 1970
 
 extension HTTPDate {
-    /// Years are counted from March, so that the leap day is the last one.
+    /// Returns the number of a day. Years start in March, so that the leap day is the last day of a year.
     private static func dayNumber(_ day: Int, _ month: Int, _ year: Int) -> Int64 {
         let (months, years) = ((month + 9) % 12, Int64(year - (month <= 2 ? 1 : 0)))
         let leaps = years.floored(by: 4) - years.floored(by: 100) + years.floored(by: 400)
@@ -146,12 +148,12 @@ extension HTTPDate {
 }
 
 extension Int64 {
-    /// The quotient, rounded down for negative numbers too.
+    /// Returns the quotient, rounded down for negative numbers too.
     fileprivate func floored(by divisor: Int64) -> Int64 {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? quotient - 1 : quotient
     }
 
-    /// What is left of that, never negative.
+    /// Returns the remainder of ``floored(by:)``, which is never negative.
     fileprivate func remainder(by divisor: Int64) -> Int64 { self - floored(by: divisor) * divisor }
 }

@@ -1,21 +1,21 @@
-/// What a `Range` field asks for, as RFC 9110 §14.2 wants it read.
+/// The ranges that a `Range` field requests (RFC 9110 §14.2).
 public enum RangeHeader: Hashable, Sendable {
-    /// No range, a unit that is not `bytes`, an empty value, or more ranges than are worth an answer: send everything.
+    /// No range, a unit that is not `bytes`, an empty value, or more than ``mostRanges`` ranges: send everything.
     case ignored
-    /// The unit is `bytes`, but what follows is no list of ranges: answer 416.
+    /// The unit is `bytes`, but a list of ranges does not follow: respond with 416.
     case malformed
-    /// One or more ranges, in the order they were asked for.
+    /// One or more ranges, in the order of the request.
     case ranges([RequestedRange])
 
-    /// The most ranges that are answered one by one; a longer list is ignored, so that work stays bounded.
+    /// The most ranges that are served separately; a longer list is ignored, so that the work stays bounded.
     public static let mostRanges = 16
 
-    /// Reads the value of a `Range` field.
+    /// Parses the value of a `Range` field.
     ///
-    /// Numbers too large for 63 bits are clamped, so that `0-18446744073709551616` still means "to the end" and
-    /// `18446744073709551615-` lies past every end.
+    /// Numbers that do not fit in 63 bits are clamped, so that `0-18446744073709551616` still means "to the end" and
+    /// `18446744073709551615-` is past every end.
     ///
-    /// - Parameter value: the field's value, or nil where the request has none.
+    /// - Parameter value: the field's value, or nil if the request has none.
     public init(_ value: String?) {
         guard let value, let equals = value.firstIndex(of: "="), value[..<equals].lowercased() == "bytes" else {
             self = .ignored
@@ -24,7 +24,7 @@ public enum RangeHeader: Hashable, Sendable {
         var ranges: [RequestedRange] = []
         for item in value[value.index(after: equals)...].split(separator: ",") {
             let item = item.trimmingBlanks()
-            // An empty member of a list counts for nothing (RFC 9110 §5.6.1.2).
+            // An empty member of a list is ignored (RFC 9110 §5.6.1.2).
             if item.isEmpty { continue }
             guard ranges.count < Self.mostRanges else {
                 self = .ignored
@@ -57,13 +57,15 @@ public enum RangeHeader: Hashable, Sendable {
 
 /// The value of a `Content-Range` field (RFC 9110 §14.4).
 public enum ContentRange: Hashable, Sendable, CustomStringConvertible {
-    /// The bytes a 206 carries, and the length of the whole where the sender knows it.
+    /// The bytes that a 206 carries, and the length of the whole if the sender knows it.
     case bytes(ByteRange, total: Int64?)
-    /// What a 416 says: no byte asked for exists in a representation of so many bytes.
+    /// The content of a 416: no requested byte exists in a representation of `total` bytes.
     case unsatisfied(total: Int64)
 
-    /// Reads a field value, refusing what RFC 9110 calls invalid: a last position before the first, a total that does
-    /// not lie past the last position, numbers beyond 63 bits, and every unit but `bytes`.
+    /// Parses a field value.
+    ///
+    /// - Returns: nil if RFC 9110 calls the value invalid: a last position before the first, or a total that is not
+    ///   greater than the last position. Also nil for numbers beyond 63 bits, and for every unit but `bytes`.
     public init?(_ value: String) {
         let parts = value.trimmingBlanks().split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
         guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
@@ -95,15 +97,15 @@ public enum ContentRange: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Decimal numbers as HTTP spells them: ASCII digits and nothing else, no sign, no blank.
+/// Decimal numbers as HTTP spells them: only ASCII digits, without sign or white space.
 package enum DecimalNumber {
-    /// Reads a number exactly; nil where it is no number or does not fit 63 bits.
+    /// Parses a number exactly; nil if the text is not a number or does not fit in 63 bits.
     package static func exact(_ text: some StringProtocol) -> Int64? {
         guard !text.isEmpty, text.utf8.allSatisfy(isDigit) else { return nil }
         return Int64(text)
     }
 
-    /// Reads a number, taking one that does not fit 63 bits as the largest; nil where it is no number.
+    /// Parses a number, clamping one that does not fit in 63 bits to the largest; nil if the text is not a number.
     package static func clamped(_ text: some StringProtocol) -> Int64? {
         guard !text.isEmpty, text.utf8.allSatisfy(isDigit) else { return nil }
         return Int64(text) ?? .max
@@ -113,7 +115,7 @@ package enum DecimalNumber {
 }
 
 extension StringProtocol {
-    /// The text without the spaces and tabs around it (the optional white space of RFC 9110 §5.6.3).
+    /// Returns the text without the spaces and tabs around it (the optional white space of RFC 9110 §5.6.3).
     package func trimmingBlanks() -> SubSequence {
         let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
         guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) })

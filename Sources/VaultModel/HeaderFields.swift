@@ -1,33 +1,33 @@
-/// Header fields in the order they came, looked up without regard to case (RFC 9110 §5.1).
+/// Header fields in the order received; lookup ignores case (RFC 9110 §5.1).
 public struct HeaderFields: Hashable, Sendable, CustomStringConvertible, ExpressibleByDictionaryLiteral {
-    /// The fields, name and value, in order.
+    /// The fields in order.
     public private(set) var fields: [Field] = []
 
     /// One header field.
     public struct Field: Hashable, Sendable, CustomStringConvertible {
-        /// The name as it was spelled.
+        /// The name as spelled by its sender.
         public let name: String
-        /// The value, without the blanks around it.
+        /// The value, without the white space around it.
         public let value: String
 
-        /// The name: values may be secret, and are not for logs.
+        /// The name alone: values may be secret and must not be logged.
         public var description: String { name }
     }
 
-    /// No fields.
+    /// Creates an empty list of fields.
     public init() {}
 
-    /// The given fields, in order.
+    /// Creates fields from the given pairs, in order.
     public init(_ pairs: KeyValuePairs<String, String>) {
         for (name, value) in pairs { append(name: name, value: value) }
     }
 
-    /// The given fields, in order.
+    /// Creates fields from the given pairs, in order.
     public init(dictionaryLiteral pairs: (String, String)...) {
         for (name, value) in pairs { append(name: name, value: value) }
     }
 
-    /// The names: values may be secret, and are not for logs.
+    /// The names alone: values may be secret and must not be logged.
     public var description: String { fields.description }
 
     /// Adds a field at the end.
@@ -35,17 +35,17 @@ public struct HeaderFields: Hashable, Sendable, CustomStringConvertible, Express
         fields.append(Field(name: name, value: String(value.trimmingBlanks())))
     }
 
-    /// The first value of `name`, or nil.
+    /// The first value of `name`, or nil if there is none.
     public subscript(name: String) -> String? {
         fields.first { $0.name.isEqualIgnoringCase(name) }?.value
     }
 
-    /// All values of `name`, in order.
+    /// Returns all values of `name`, in order.
     public func values(_ name: String) -> [String] {
         fields.filter { $0.name.isEqualIgnoringCase(name) }.map(\.value)
     }
 
-    /// The same without the fields of a name.
+    /// Returns the fields without those of a name.
     package func without(_ name: String) -> HeaderFields {
         var others = self
         others.fields.removeAll { $0.name.isEqualIgnoringCase(name) }
@@ -54,13 +54,13 @@ public struct HeaderFields: Hashable, Sendable, CustomStringConvertible, Express
 }
 
 extension StringProtocol {
-    /// ASCII comparison without regard to case, as HTTP compares field names and schemes.
+    /// Compares texts ignoring ASCII case, as HTTP compares field names and schemes.
     package func isEqualIgnoringCase(_ other: some StringProtocol) -> Bool {
         utf8.elementsEqual(other.utf8) { $0.asciiLowercased == $1.asciiLowercased }
     }
 }
 
 extension UInt8 {
-    /// The lower-case letter for an ASCII capital; every other byte is itself.
+    /// The lower-case letter for an ASCII capital; any other byte stays as it is.
     package var asciiLowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
 }

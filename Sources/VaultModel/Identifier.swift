@@ -1,21 +1,21 @@
-/// What kind of thing an ``Identifier`` names, and how many bytes it has.
+/// The kind of thing that an ``Identifier`` names, and its number of bytes.
 public protocol IdentifierKind: Sendable {
     /// The number of bytes of an identifier of this kind.
     static var byteCount: Int { get }
 }
 
-/// A name made of bytes: random, or the keyed hash of something secret. It says nothing about what it names.
+/// A name made of bytes: random, or the keyed hash of something secret. It reveals nothing about the thing it names.
 public struct Identifier<Kind: IdentifierKind>: Hashable, Sendable, CustomStringConvertible {
-    /// The bytes, `Kind.byteCount` of them.
+    /// The bytes; there are `Kind.byteCount` of them.
     public let bytes: [UInt8]
 
-    /// Takes bytes of the right number; nil where there are more or fewer.
+    /// Creates an identifier from bytes; nil if there are more or fewer than `Kind.byteCount`.
     public init?(bytes: [UInt8]) {
         guard bytes.count == Kind.byteCount else { return nil }
         self.bytes = bytes
     }
 
-    /// Reads lower-case hex; nil where it is not exactly that.
+    /// Parses lower-case hex; nil if the text is not exactly that.
     public init?(hex: String) {
         guard let bytes = Hex.decode(hex) else { return nil }
         self.init(bytes: bytes)
@@ -30,11 +30,11 @@ public struct Identifier<Kind: IdentifierKind>: Hashable, Sendable, CustomString
 
 /// A vault's name: 16 random bytes.
 public typealias VaultID = Identifier<VaultKind>
-/// A resource's name: the keyed hash of its cache key, 32 bytes. Without the key nobody can test a guessed URL.
+/// A resource's name: the keyed hash of its cache key, 32 bytes. Without the key, a guessed URL cannot be tested.
 public typealias ResourceID = Identifier<ResourceKind>
 /// A representation's name: 16 random bytes.
 public typealias RepresentationID = Identifier<RepresentationKind>
-/// A segment's name and its file's: 16 random bytes, used once.
+/// The name of a segment and of its file: 16 random bytes, used once.
 public typealias SegmentID = Identifier<SegmentKind>
 
 /// Vaults: 16 bytes.
@@ -58,13 +58,13 @@ public enum SegmentKind: IdentifierKind {
     public static let byteCount = 16
 }
 
-/// Lower-case hexadecimal, one spelling for each value.
+/// Lower-case hexadecimal, with one spelling for each value.
 package enum Hex {
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         String(decoding: bytes.flatMap { [digit($0 >> 4), digit($0 & 15)] }, as: UTF8.self)
     }
 
-    /// Reads lower-case hex; nil where a character is anything else or one is missing.
+    /// Decodes lower-case hex; nil if a character is anything else, or one is missing.
     package static func decode(_ text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }

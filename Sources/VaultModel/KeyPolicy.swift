@@ -1,43 +1,48 @@
-/// What of a URL names a resource: which query items say nothing about the bytes, which hosts are one; which hosts may be
-/// led to though they are private; and whose word on versions counts otherwise than HTTP has it.
+/// The rules by which URLs name resources, and the exceptions that apply to single hosts.
 ///
-/// A vault has one, and all who use the vault name its resources by it. A change of it changes names: what was stored
-/// under another name stays, and is found again when the policy is what it was.
+/// The rules state which query items do not affect the bytes, and which hosts stand for each other. The exceptions
+/// state which private hosts manifests and redirects may lead to, whose entity tags are ignored, and whose content
+/// never changes.
+///
+/// A vault has one policy, and all its users name its resources by it. A change of the policy changes names: a resource
+/// that was stored under another name stays, and is found again when the policy is restored.
 public struct KeyPolicy: Hashable, Sendable {
-    /// Names of query items that are left out.
+    /// Names of query items that are not part of a resource's name.
     public struct IgnoredItems: Hashable, Sendable {
-        /// The host whose URLs are meant; nil is every host.
+        /// The host whose URLs the rule is for; nil means every host.
         public let host: String?
         /// The names, percent-decoded, in ascending order.
         public let names: [String]
     }
 
-    /// Which query items are left out, the rule for every host first.
+    /// The rules for ignored query items; the rule for every host comes first.
     public private(set) var ignoreQuery: [IgnoredItems] = []
     private var mapped: [HostAuthority: HostAuthority] = [:]
     /// Private hosts that manifests and redirects may lead to.
     public private(set) var allowHost: Set<String> = []
-    /// Hosts whose entity tags say nothing: their nodes give the same bytes different ones.
+    /// Hosts whose entity tags are ignored because their nodes send different tags for the same bytes.
     public private(set) var ignoreEntityTag: Set<String> = []
-    /// Hosts whose content never changes under one URL, though nothing they say tells one version from another.
+    /// Hosts whose content never changes under one URL, although their responses have nothing that identifies a
+    /// version.
     public private(set) var immutable: Set<String> = []
 
-    /// The most rules of a kind, and names in a rule.
+    /// The most rules of a kind, and the most names in a rule.
     public static let mostRules = 256
     /// The longest name of a query item, in bytes.
     public static let longestName = 256
 
-    /// Everything counts: each URL names a resource of its own.
+    /// Creates a policy without rules: each URL names a resource of its own.
     public init() {}
 
     // MARK: Rules
 
-    /// Which authority stands for which: `cdn2.example` is named as `cdn1.example`.
+    /// The authorities that stand for others: with `["cdn2.example": "cdn1.example"]`, resources of the first are named
+    /// as resources of the second.
     public var mapHost: [String: String] {
         Dictionary(uniqueKeysWithValues: mapped.map { ("\($0.key)", "\($0.value)") })
     }
 
-    /// Leaves query items of these names out, for every host or for one, in place of those left out so far.
+    /// Replaces the names of the query items to ignore, for every host or for one.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     public mutating func ignore(_ names: some Sequence<String>, on host: String? = nil) throws {
@@ -47,7 +52,7 @@ public struct KeyPolicy: Hashable, Sendable {
             guard (1...Self.longestName).contains(name.count), name.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
                 throw VaultError(
                     .invalidArgument,
-                    "the name of a query item has 1 to \(Self.longestName) bytes and no control character; correct it")
+                    "a query item name must have 1 to \(Self.longestName) bytes and no control character; correct it")
             }
         }
         guard names.count <= Self.mostRules else { throw Self.tooMany }
@@ -59,34 +64,34 @@ public struct KeyPolicy: Hashable, Sendable {
         ignoreQuery = rules.sorted { ($0.host ?? "") < ($1.host ?? "") }
     }
 
-    /// Names what an authority has as what another has; with nil no longer.
+    /// Names the resources of one authority as if another had them; nil removes the rule.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument`, also where authorities would stand for each other.
+    /// - Throws: ``VaultError`` with code `invalidArgument`, also if the rules would form a cycle.
     public mutating func map(_ authority: String, to other: String?) throws {
         var policy = self
         policy.mapped[try HostAuthority(authority)] = try other.map { try HostAuthority($0) }
         guard policy.mapped.count <= Self.mostRules else { throw Self.tooMany }
         guard !policy.isCircular else {
-            throw VaultError(.invalidArgument, "the hosts would stand for each other in a circle; map them one way")
+            throw VaultError(.invalidArgument, "the host mappings would form a cycle; map them in one direction only")
         }
         self = policy
     }
 
-    /// Lets manifests and redirects lead to a host though it is private, or no longer.
+    /// Allows manifests and redirects to lead to a private host, or forbids it again.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     public mutating func allow(_ host: String, _ isAllowed: Bool = true) throws {
         try Self.list(host, isAllowed, in: &allowHost)
     }
 
-    /// Has the entity tags of a host say nothing, or something again.
+    /// Ignores the entity tags of a host, or respects them again.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     public mutating func ignoreEntityTag(of host: String, _ isIgnored: Bool = true) throws {
         try Self.list(host, isIgnored, in: &ignoreEntityTag)
     }
 
-    /// Takes what a host has for unchanging, or no longer.
+    /// Treats the content of a host as immutable, or no longer.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     public mutating func takeAsImmutable(_ host: String, _ isImmutable: Bool = true) throws {
@@ -103,21 +108,23 @@ public struct KeyPolicy: Hashable, Sendable {
 
     // MARK: Use
 
-    /// Whether manifests and redirects may lead to a host though it is private.
+    /// Returns whether manifests and redirects may lead to a host even if it is private.
     public func allows(host: String) -> Bool { allowHost.contains(host.lowercased()) }
 
-    /// Whether the entity tags of a host say nothing.
+    /// Returns whether the entity tags of a host are ignored.
     public func ignoresEntityTag(of host: String) -> Bool { ignoreEntityTag.contains(host.lowercased()) }
 
-    /// Whether what a host has never changes under one URL.
+    /// Returns whether the content of a host never changes under one URL.
     public func isImmutable(host: String) -> Bool { immutable.contains(host.lowercased()) }
 
-    /// The URL that names the resource: canonical, at the host that stands for its own, without the query items that are
-    /// left out. It names itself.
+    /// Returns the URL that names the resource, in canonical form.
+    ///
+    /// It has the host that stands for the original one, and lacks the ignored query items. The name of that URL is the
+    /// URL itself.
     public func name(of url: MediaURL) -> String {
         var named = url
         var hosts: Set = [url.host]
-        // There is no circle, so that each rule is needed once at most.
+        // There is no cycle, so each rule applies at most once.
         for _ in mapped {
             guard let other = target(of: named) else { break }
             named = other
@@ -131,12 +138,12 @@ public struct KeyPolicy: Hashable, Sendable {
 
     private func target(of url: MediaURL) -> MediaURL? {
         let rules = mapped.filter { $0.key.isAsked(by: url) && !$0.value.isAsked(by: url) }
-        // Of a rule that names the port and one that does not, the first counts.
+        // A rule with a port takes precedence over one without.
         guard let rule = rules.first(where: { $0.key.port != nil }) ?? rules.first else { return nil }
         return url.replacing(host: rule.value.host, port: rule.value.port)
     }
 
-    /// The items in their order and bytes, but for those of these names.
+    /// Returns the query without the ignored items; the others keep their order and bytes.
     private static func without(_ ignored: Set<[UInt8]>, _ query: String) -> String {
         guard !ignored.isEmpty else { return query }
         return query.split(separator: "&", omittingEmptySubsequences: false)
@@ -158,16 +165,16 @@ public struct KeyPolicy: Hashable, Sendable {
     }
 
     private static let tooMany = VaultError(
-        .invalidArgument, "more than \(mostRules) rules of a kind are not kept; take some out")
+        .invalidArgument, "there may be at most \(mostRules) rules of a kind; remove some")
 }
 
-/// A host, and a port where one was named: `media.example`, `media.example:8080`, `[::1]`.
+/// A host, and a port if one is given: `media.example`, `media.example:8080`, `[::1]`.
 struct HostAuthority: Hashable, Sendable, CustomStringConvertible {
     let host: String
-    /// Nil is the port of whatever scheme is used.
+    /// Nil means the default port of the scheme in use.
     let port: Int?
 
-    /// - Throws: ``VaultError`` with code `invalidArgument` where the text is anything else.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the text is anything else.
     init(_ text: String) throws {
         var name = text[...]
         var port: Int?
@@ -184,23 +191,25 @@ struct HostAuthority: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// The host of a text that names no port.
+    /// Returns the host of a text without a port.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the text has a port or is not a host.
     static func host(_ text: String) throws -> String {
         let authority = try HostAuthority(text)
         guard authority.port == nil else {
-            throw VaultError(.invalidArgument, "a rule for a host is for all its ports; leave the port out")
+            throw VaultError(.invalidArgument, "a rule for a host applies to all its ports; omit the port")
         }
         return authority.host
     }
 
     var description: String { host + (port.map { ":\($0)" } ?? "") }
 
-    /// Whether a URL asks this host at this port.
+    /// Returns whether a URL has this host and this port.
     func isAsked(by url: MediaURL) -> Bool {
         url.host == host && url.effectivePort == (port ?? MediaURL.defaultPort(of: url.scheme))
     }
 
     private static let malformed = VaultError(
         .invalidArgument,
-        "that is no host: write its name or address alone, such as media.example or 192.0.2.7, without scheme and path")
+        "not a host: give only its name or address, such as media.example or 192.0.2.7, without scheme or path")
 }

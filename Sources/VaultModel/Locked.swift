@@ -1,15 +1,15 @@
 import Synchronization
 
-/// A value that one thread at a time gets at: `Mutex`, taken by a call of its own.
+/// A value behind a `Mutex`, whose lock is taken in a function of its own.
 ///
-/// Swift 6.3 for Linux, where it puts the taking of a `Mutex` into an async function, may take it in the name of the thread
-/// that the function was on before it changed threads; giving it back then ends the process.
+/// If Swift 6.3 on Linux inlines the locking of a `Mutex` into an async function, the mutex may be locked with the id
+/// of the thread that the function ran on before it changed threads; unlocking it then ends the process.
 package struct Locked<Value: ~Copyable>: ~Copyable, Sendable {
     private let mutex: Mutex<Value>
 
     package init(_ value: consuming sending Value) { mutex = Mutex(value) }
 
-    /// Gets at the value, and waits for whoever has it.
+    /// Calls `body` with the value, after waiting for the lock.
     @inline(never)
     package borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result

@@ -1,18 +1,19 @@
-/// What is known of a representation without its bytes: kept in the vault, and served from it on the next open.
+/// What is known of a representation without its bytes: stored in the vault, and served from it at the next open.
 public struct ContentInformation: Hashable, Sendable {
-    /// The longest representation there can be: what every JSON reader keeps exactly, 2⁵³ − 1 bytes.
+    /// The greatest length of a representation: 2⁵³ − 1 bytes, the largest integer that every JSON reader keeps
+    /// exactly.
     public static let mostBytes: Int64 = (1 << 53) - 1
 
-    /// The length in bytes, or nil while the origin has not said.
+    /// The length in bytes, or nil until the origin states it.
     public var length: Int64?
-    /// The media type as the origin gave it, or one guessed from the path; nil where neither is known.
+    /// The media type as the origin sent it, or one guessed from the path; nil if neither is known.
     public var type: String?
     /// The origin's validators.
     public var validators: Validators
-    /// Whether the origin answers range requests, proved by a real 206.
+    /// Whether the origin supports range requests, proved by an actual 206.
     public var supportsRanges: Bool
 
-    /// Facts as an origin gave them.
+    /// Creates content information from what an origin sent.
     public init(length: Int64?, type: String?, validators: Validators, supportsRanges: Bool) {
         self.length = length
         self.type = type
@@ -21,10 +22,10 @@ public struct ContentInformation: Hashable, Sendable {
     }
 }
 
-/// Media types: read, told apart, and guessed from a path's extension for origins that send none or
+/// Media types: parsing, classification, and a guess from a path's extension for origins that send no type or
 /// `application/octet-stream`.
 package enum MediaType {
-    /// The type that `path`'s extension stands for; nil where the extension is not one of media.
+    /// Returns the media type for `path`'s extension, or nil if the extension is not one of media.
     package static func guess(path: some StringProtocol) -> String? {
         guard let name = path.split(separator: "/").last, let dot = name.lastIndex(of: ".") else { return nil }
         return byExtension[name[name.index(after: dot)...].lowercased()]
@@ -43,15 +44,18 @@ package enum MediaType {
 // MARK: Reading
 
 extension MediaType {
-    /// What is nothing else.
+    /// The type of content whose type is not known.
     package static let unknown = "application/octet-stream"
 
-    /// The longest that is read, in bytes, parameters included.
+    /// The longest value that is parsed, in bytes, parameters included.
     private static let mostBytes = 1024
 
-    /// Reads a field value that is exactly one media type (RFC 9110 §8.3.1), its parameters included; nil where it is
-    /// anything else. Of a list a browser may take any member: `audio/mpeg, text/html` is a page to some. Several bodies in
-    /// one (`multipart/…`) are no medium: each says of itself what it is.
+    /// Parses a field value that is exactly one media type with its parameters (RFC 9110 §8.3.1).
+    ///
+    /// A list is refused because a browser may use any member of it: some take `audio/mpeg, text/html` for a page.
+    /// Types with several bodies (`multipart/…`) are refused because each body states its own type.
+    ///
+    /// - Returns: the value without white space around it; nil if it is anything else.
     package static func one(_ value: some StringProtocol) -> String? {
         let text = value.trimmingBlanks()
         guard text.utf8.count <= mostBytes else { return nil }
@@ -63,7 +67,7 @@ extension MediaType {
             skipBlanks(&rest)
             guard skip(";", &rest) else { return nil }
             skipBlanks(&rest)
-            // A parameter may be left out.
+            // A parameter may be empty.
             if rest.isEmpty || rest.first == UInt8(ascii: ";") { continue }
             guard skipToken(&rest), skip("=", &rest), skipQuoted(&rest) || skipToken(&rest) else { return nil }
         }
@@ -101,8 +105,9 @@ extension MediaType {
         return false
     }
 
-    /// A token's characters (RFC 9110 §5.6.2), without the single quote: browsers take it for a quote when they look for
-    /// the commas of a list.
+    /// Returns whether a byte may be part of a token (RFC 9110 §5.6.2), except for the single quote.
+    ///
+    /// Browsers take the single quote for a quotation mark when they look for the commas of a list.
     private static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
@@ -111,11 +116,13 @@ extension MediaType {
     }
 }
 
-// MARK: What can be no page
+// MARK: Types that are not pages
 
 extension MediaType {
-    /// Whether a media type is one of the sounds, films and pictures of dots that are known: a browser shows nothing of it
-    /// in which a script could be. A drawing (SVG) is a page.
+    /// Returns whether a media type is a known type of audio, video or bitmap image.
+    ///
+    /// A browser shows content of such a type without running scripts in it. An SVG drawing can contain scripts, so it
+    /// counts as a page.
     package static func isKnownMedia(_ type: String) -> Bool {
         let name = type.prefix { $0 != ";" }.trimmingBlanks().lowercased()
         guard let slash = name.firstIndex(of: "/") else { return false }
@@ -124,10 +131,10 @@ extension MediaType {
 
     private static let media: [String: Set<String>] = [
         "audio": [
-            "3gpp", "3gpp2", "aac", "aacp", "ac3", "ac4", "aiff", "amr", "amr-wb", "basic", "eac3", "flac", "iso.segment",
-            "l16", "m4a", "matroska", "midi", "mp3", "mp4", "mpa", "mpeg", "mpeg3", "ogg", "opus", "vnd.dts",
-            "vnd.dts.hd", "vnd.wave", "vorbis", "wav", "wave", "webm", "x-aac", "x-aiff", "x-flac", "x-m4a", "x-matroska",
-            "x-mp3", "x-mpeg", "x-ms-wma", "x-pn-wav", "x-wav",
+            "3gpp", "3gpp2", "aac", "aacp", "ac3", "ac4", "aiff", "amr", "amr-wb", "basic", "eac3", "flac",
+            "iso.segment", "l16", "m4a", "matroska", "midi", "mp3", "mp4", "mpa", "mpeg", "mpeg3", "ogg", "opus",
+            "vnd.dts", "vnd.dts.hd", "vnd.wave", "vorbis", "wav", "wave", "webm", "x-aac", "x-aiff", "x-flac",
+            "x-m4a", "x-matroska", "x-mp3", "x-mpeg", "x-ms-wma", "x-pn-wav", "x-wav",
         ],
         "video": [
             "3gpp", "3gpp2", "av1", "avi", "h264", "h265", "iso.segment", "matroska", "mp1s", "mp2p", "mp2t", "mp4",
@@ -141,7 +148,7 @@ extension MediaType {
     ]
 }
 
-/// What kind of list a resource is, where it is one that names media rather than media itself.
+/// The kind of manifest that a resource is, if it names media instead of containing it.
 public enum ManifestKind: String, Hashable, Sendable {
     /// An HLS playlist (RFC 8216).
     case hls

@@ -1,26 +1,26 @@
 import Foundation
 
-/// An http or https URL, taken apart and checked.
+/// An http or https URL, parsed and checked.
 ///
-/// The text that goes to the origin (``path`` and ``query``) keeps the caller's bytes: `//`, `%2F` and `;` stay. What
-/// names the resource in the vault is ``canonical``.
+/// ``path`` and ``query``, which are sent to the origin, keep the caller's bytes: `//`, `%2F` and `;` stay.
+/// ``canonical`` names the resource in the vault.
 public struct MediaURL: Hashable, Sendable, CustomStringConvertible {
     /// `http` or `https`.
     public let scheme: String
-    /// The host: lower-case, A-labels, IPv6 in brackets.
+    /// The host: lower-case, with A-labels, and with IPv6 addresses in brackets.
     public let host: String
-    /// The port, where it is not the scheme's default.
+    /// The port, or nil if it is the scheme's default.
     public let port: Int?
     /// The path, at least `/`, without dot segments, otherwise as the caller spelled it.
     public let path: String
-    /// The query without its `?`, as the caller spelled it; nil where there is none.
+    /// The query without its `?`, as the caller spelled it; nil if there is none.
     public let query: String?
-    /// `user:password` as it stood before the host, percent-decoded. Never printed, never part of a name.
+    /// `user:password` from before the host, percent-decoded. Never printed, and never part of a name.
     package let userInfo: String?
 
-    /// Reads a URL.
+    /// Parses a URL.
     ///
-    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidURL`` where it is not an http or https URL with a
+    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidURL`` if the text is not an http or https URL with a
     ///   host. The message does not repeat the URL.
     public init(_ text: String) throws {
         let parts = try MediaURLParser.parse(text)
@@ -36,46 +36,48 @@ public struct MediaURL: Hashable, Sendable, CustomStringConvertible {
         self.userInfo = userInfo
     }
 
-    /// Whether a user name, and perhaps a password, stood before the host.
+    /// Whether the URL has a user name, with or without a password.
     public var hasCredentials: Bool { userInfo != nil }
 
-    /// Host, and port where it is not the default: what a `Host` field carries.
+    /// The host, and the port if it is not the default: the value of a `Host` field.
     public var authority: String { host + (port.map { ":\($0)" } ?? "") }
 
-    /// The port that is connected to.
+    /// The port to connect to.
     public var effectivePort: Int { port ?? Self.defaultPort(of: scheme) }
 
     static func defaultPort(of scheme: String) -> Int { scheme == "https" ? 443 : 80 }
 
-    /// The whole URL as it is asked of the origin. It may carry a token in its query: not for logs.
+    /// The whole URL as it is requested from the origin. Its query may contain a token: not for logs.
     public var absoluteString: String { "\(scheme)://\(authority)\(path)" + (query.map { "?\($0)" } ?? "") }
 
-    /// The URL that names the resource (RFC 3986 §6.2.2): in the path unreserved characters unescaped, other escapes in
-    /// upper-case hex and dot segments removed; the query as it is, an empty one dropped; what may not stand in a URL
-    /// escaped in both.
+    /// The URL that names the resource (RFC 3986 §6.2.2).
+    ///
+    /// In the path, unreserved characters are unescaped, other escapes have upper-case hex digits, and dot segments are
+    /// removed. The query stays as it is, but an empty one is dropped. In both, characters that a URL must not contain
+    /// are escaped.
     public var canonical: String {
         let path = DotSegments.removed(from: PercentEncoding.normalizingPath(path))
         let query = query.map { PercentEncoding.escapingIllegal($0) }.flatMap { $0.isEmpty ? nil : $0 }
         return "\(scheme)://\(authority)\(path)" + (query.map { "?\($0)" } ?? "")
     }
 
-    /// The URL without its query and without credentials: for messages and logs.
+    /// The URL without its query and credentials, for messages and logs.
     public var description: String { "\(scheme)://\(authority)\(path)" + (query == nil ? "" : "?…") }
 
-    /// Whether both ask the same origin for the same target with the same credentials.
+    /// Returns whether both URLs name the same target at the same origin with the same credentials.
     public static func == (one: MediaURL, other: MediaURL) -> Bool {
         one.absoluteString == other.absoluteString && one.userInfo == other.userInfo
     }
 
-    /// Hashes what is compared, the credentials left out.
+    /// Hashes the URL without its credentials.
     public func hash(into hasher: inout Hasher) { hasher.combine(absoluteString) }
 }
 
 extension MediaURL {
-    /// Scheme, host and port: what may see the credentials that were given for it.
+    /// The scheme, host and port: the origin that may receive the credentials given for this URL.
     package var origin: String { "\(scheme)://\(authority)" }
 
-    /// The same URL without the user name and password that stood before its host.
+    /// The URL without its user name and password.
     package var withoutCredentials: MediaURL {
         MediaURL(scheme: scheme, host: host, port: port, path: path, query: query)
     }
@@ -89,14 +91,14 @@ extension MediaURL {
     }
 }
 
-/// Takes a URL apart (RFC 3986 §3), for ``MediaURL``.
+/// Parses a URL for ``MediaURL`` (RFC 3986 §3).
 ///
-/// Foundation's parser rewrites what it reads; players' relative references need the origin's bytes as they are. Bytes
-/// are what is looked at: to a `Character` a slash with a combining mark behind it would be no slash.
+/// Foundation's parser rewrites its input, but players' relative references need the origin's bytes as they are. This
+/// parser compares bytes: to a `Character`, a slash followed by a combining mark would not be a slash.
 enum MediaURLParser {
     static func parse(_ text: String) throws -> MediaURL {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != 0x5C }) else {
-            throw invalid("it holds a blank, a control character or a backslash; write them percent-encoded")
+            throw invalid("it contains a space, a control character or a backslash; percent-encode it")
         }
         guard text.utf8.count <= 8192 else { throw invalid("it is longer than 8192 bytes") }
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
@@ -105,7 +107,7 @@ enum MediaURLParser {
         let scheme = text[..<colon].lowercased()
         guard scheme == "http" || scheme == "https" else { throw invalid("its scheme is not http or https") }
         var rest = Substring(text.utf8[colon...].dropFirst())
-        guard rest.utf8.starts(with: "//".utf8) else { throw invalid("two slashes are missing after the scheme") }
+        guard rest.utf8.starts(with: "//".utf8) else { throw invalid("its scheme is not followed by two slashes") }
         rest = Substring(rest.utf8.dropFirst(2))
         if let hash = rest.utf8.firstIndex(of: UInt8(ascii: "#")) { rest = rest[..<hash] }
 
@@ -125,7 +127,7 @@ enum MediaURLParser {
         var userInfo: String?
         if let at = text.utf8.lastIndex(of: UInt8(ascii: "@")) {
             guard let decoded = String(text[..<at]).removingPercentEncoding else {
-                throw invalid("what stands before its host is not percent-encoded text; write % as %25")
+                throw invalid("its user name or password is not valid percent-encoded text; write % as %25")
             }
             userInfo = decoded
             rest = Substring(text.utf8[at...].dropFirst())
@@ -154,16 +156,16 @@ enum MediaURLParser {
             return text.lowercased()
         }
         var name = String(text)
-        // Looked at before the IDNA mapping: Foundation would drop in silence what is no part of a host.
+        // Checked before the IDNA mapping: Foundation would silently drop characters that a host must not contain.
         guard name.utf8.allSatisfy({ $0 >= 0x80 || isHostByte($0.asciiLowercased) }) else {
-            throw invalid("its host holds a character that no host has")
+            throw invalid("its host contains a character that is not allowed in a host")
         }
         if !name.utf8.allSatisfy({ $0 < 0x80 }) {
-            // Foundation knows the IDNA mapping; only the host is taken from it.
+            // Foundation implements the IDNA mapping; only the host is taken from its result.
             guard let labels = URLComponents(string: "http://\(name)/")?.encodedHost,
                 labels.utf8.allSatisfy({ $0 < 0x80 })
             else {
-                throw invalid("its host name cannot be written in ASCII")
+                throw invalid("its host name cannot be converted to ASCII")
             }
             name = labels
         }
@@ -172,7 +174,7 @@ enum MediaURLParser {
             throw invalid("it has no host, or one longer than 255 bytes")
         }
         guard name.utf8.allSatisfy({ isHostByte($0) }) else {
-            throw invalid("its host holds a character that no host has")
+            throw invalid("its host contains a character that is not allowed in a host")
         }
         return name
     }

@@ -1,15 +1,18 @@
-/// How the files that the system lets a process have open are shared out. None of the shares may be passed: where no file is
-/// left, the system's own libraries end the process.
+/// The shares in which the process divides its limit on open files.
+///
+/// No share may be exceeded: when no descriptor is left, the system's own libraries end the process.
 package enum OpenFiles {
-    /// What the vault, the listeners, and the system's libraries need.
+    /// The files that the vault, the listeners and the system's libraries need.
     private static let ours = 40
-    /// More segments kept open are of no use: what is read again is read soon.
+    /// The most segments to keep open; more are of no use, because segments are read again soon or not at all.
     private static let mostSegments = 256
 
-    /// How many segments may stay open that are not being read, of so many files: an eighth.
+    /// Returns how many idle segments may stay open under a limit on open files: an eighth of it, at most 256.
     package static func segments(of limit: Int) -> Int { min(mostSegments, max(0, limit / 8)) }
 
-    /// How many clients there may be, and how many connections to origins: what comes by each of those is written to a
-    /// segment, too.
+    /// Returns how many clients, and how many connections to origins, are allowed under a limit on open files.
+    ///
+    /// Each connection to an origin also needs a segment file to write to, so a share is a third of the rest, at least
+    /// 4.
     package static func connections(of limit: Int) -> Int { max(4, (limit - ours - segments(of: limit)) / 3) }
 }

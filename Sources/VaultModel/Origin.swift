@@ -1,65 +1,67 @@
-/// Where remote bytes come from.
+/// The source of remote bytes.
 ///
-/// The vault's own is ``/MediaVault`` 's libcurl transport; another platform's transport, or a scripted one in a test,
-/// stands in by this protocol.
+/// The vault's own implementation is a libcurl transport. A transport of another platform, or a scripted one in a test,
+/// can implement this protocol instead.
 public protocol Origin: Sendable {
-    /// Sends a request and returns as soon as the head of the answer is there; the body follows as it is asked for.
+    /// Sends a request and returns when the head of the response has arrived; the body follows on demand.
     ///
     /// Cancelling the task ends the request promptly.
     ///
-    /// - Throws: ``OriginFailure`` where no answer came; `CancellationError` where the task was cancelled.
+    /// - Throws: ``OriginFailure`` if no response came; `CancellationError` if the task was cancelled.
     func send(_ request: OriginRequest) async throws -> any OriginResponse
 }
 
-/// An answer whose head has come and whose body arrives.
+/// A response whose head has arrived and whose body is arriving.
 ///
-/// One reader at a time. Letting go of the last reference cancels what is left of the transfer.
+/// It allows one reader at a time. Releasing the last reference cancels the rest of the transfer.
 public protocol OriginResponse: AnyObject, Sendable {
-    /// The head of the answer.
+    /// The head of the response.
     var head: OriginHead { get }
 
-    /// The next bytes of the body, at least one and rarely more than 64 KiB; nil at its proper end.
+    /// Returns the next bytes of the body, at least one and rarely more than 64 KiB; nil at its proper end.
     ///
-    /// Nothing more is read from the network than a bounded buffer while nobody asks (back-pressure).
+    /// While no caller waits for bytes, no more than a bounded buffer is read from the network (back-pressure).
     ///
-    /// - Throws: ``OriginFailure`` where the body breaks off; `CancellationError` where the task was cancelled.
+    /// - Throws: ``OriginFailure`` if the body breaks off; `CancellationError` if the task was cancelled.
     func nextBytes() async throws -> [UInt8]?
 
-    /// Ends the transfer now. ``nextBytes()`` throws `CancellationError` from then on.
+    /// Ends the transfer now. After that, ``nextBytes()`` throws `CancellationError`.
     func cancel()
 
-    /// Ends the transfer now, and gives the bytes that had come and nobody had asked for: what was received is kept.
+    /// Ends the transfer now, and returns the received bytes that no caller has taken, so that they can be kept.
     func end() -> [[UInt8]]
 }
 
-/// A request to an origin: always for identity encoding, never for more than one range.
+/// A request to an origin: always for identity encoding, and for at most one range.
 public struct OriginRequest: Sendable {
-    /// What is done with the resource.
+    /// The method of a request.
     public enum Method: Sendable {
-        /// Ask for bytes.
+        /// Requests bytes.
         case get
-        /// Ask for the head alone.
+        /// Requests only the head.
         case head
     }
 
-    /// What is asked for.
+    /// The requested URL.
     public var url: MediaURL
     /// GET or HEAD.
     public var method: Method
-    /// The first byte wanted; nil asks for everything, without a `Range` field.
+    /// The first byte to request; nil requests everything, without a `Range` field.
     public var first: Int64?
-    /// One past the last byte wanted; nil is "to the end".
+    /// One past the last byte to request; nil means to the end.
     public var end: Int64?
-    /// The value for `If-Range`: answer with the range only where the representation is still this one.
+    /// The value for `If-Range`: the origin sends the range only if the representation is still this one.
     public var ifRange: String?
-    /// Answer 304 where the representation is still the one of these validators: `If-None-Match`, `If-Modified-Since`.
+    /// The validators for `If-None-Match` and `If-Modified-Since`: the origin responds 304 if they still match.
     public var ifChangedFrom: Validators?
-    /// Further request fields, such as `Authorization`. They hold no control characters.
+    /// Further request fields, such as `Authorization`. They contain no control characters.
     public var fields: HeaderFields
-    /// Which addresses it may be sent to. What a redirect leads to elsewhere lies in public, whatever this says.
+    /// The addresses that the request may be sent to.
+    ///
+    /// Whatever this is, a redirect that leads elsewhere may reach only public addresses.
     public var reach: NetworkReach
 
-    /// Asks for everything, unless a range is named.
+    /// Creates a request for everything, unless a range is given.
     public init(
         url: MediaURL, method: Method = .get, first: Int64? = nil, end: Int64? = nil, ifRange: String? = nil,
         ifChangedFrom: Validators? = nil, fields: HeaderFields = HeaderFields(), reach: NetworkReach = .anywhere
@@ -74,64 +76,67 @@ public struct OriginRequest: Sendable {
         self.reach = reach
     }
 
-    /// The value of the `Range` field, built from integers alone; nil where none is sent.
+    /// The value of the `Range` field, built only from integers; nil if none is sent.
     public var range: String? {
         guard let first else { return nil }
         return "bytes=\(first)-" + (end.map { String($0 - 1) } ?? "")
     }
 }
 
-/// The head of an origin's answer.
+/// The head of an origin's response.
 public struct OriginHead: Sendable {
     /// The status code.
     public var status: Int
     /// The header fields.
     public var fields: HeaderFields
 
-    /// Which of the connections to origins the answer came by: equal numbers are the same connection. Nil where the
-    /// transport cannot tell: then each answer counts as a connection of its own.
+    /// The connection that the response came on: equal numbers mean the same connection.
+    ///
+    /// Nil if the transport does not know it; each response then counts as one on a connection of its own.
     public var connection: UInt64?
 
-    /// A head of these parts.
+    /// Creates a head from its parts.
     public init(status: Int, fields: HeaderFields, connection: UInt64? = nil) {
         self.status = status
         self.fields = fields
         self.connection = connection
     }
 
-    /// The validators the answer carries. A date without a value tells nothing apart, and is none.
+    /// The validators of the response. An empty date distinguishes nothing, so it is ignored.
     public var validators: Validators {
         Validators(
             entityTag: fields["ETag"].flatMap { EntityTag($0) },
             lastModified: fields["Last-Modified"].flatMap { $0.isEmpty ? nil : $0 })
     }
 
-    /// The same without an entity tag.
+    /// The head without its entity tag.
     package var withoutEntityTag: OriginHead {
         OriginHead(status: status, fields: fields.without("ETag"), connection: connection)
     }
 }
 
-/// Why an origin gave no answer, or no whole one. It never carries a URL's query, a header value, or media.
+/// The reason why an origin sent no response, or not all of it.
+///
+/// It never contains a URL's query, a header value, or media.
 public struct OriginFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What the caller can make of it.
+    /// What the caller can conclude from the failure.
     public enum Kind: Hashable, Sendable {
-        /// Nobody answered: name not found, connection refused, TLS refused, time-out before the head.
+        /// No response: the name was not found, the connection or TLS was refused, or no head came in time.
         case unreachable
-        /// The answer broke off: reset, cut short, or silent for too long. Going on from the next byte may help.
+        /// The response broke off: reset, cut short, or stalled. Resuming at the next byte may help.
         case interrupted
-        /// The answer is not one HTTP allows, or not one to what was asked. Asking again does not help.
+        /// The response violates HTTP, or does not match the request. Repeating the request does not help.
         case invalidResponse
-        /// The answer is an error status.
+        /// The response has an error status.
         case refused(status: Int, retryAfter: Int?)
     }
 
-    /// What the caller can make of it.
+    /// What the caller can conclude from the failure.
     public let kind: Kind
-    /// What happened, in a few words without a full stop: `connection refused`.
+    /// The reason in a few words without a full stop: `connection refused`.
     public let reason: String
 
-    /// `reason` is a few words without a full stop, and holds nothing secret.
+    /// Creates a failure. `reason` is a few words without a full stop, and contains nothing secret.
     public init(_ kind: Kind, _ reason: String) {
         self.kind = kind
         self.reason = reason
@@ -141,9 +146,9 @@ public struct OriginFailure: Error, Hashable, Sendable, CustomStringConvertible 
     public var description: String { reason }
 }
 
-/// Request fields, and the one origin that may see them.
+/// Request fields, and the only origin that may receive them.
 package struct OriginFields: Hashable, Sendable {
-    /// Scheme, host and port, as ``MediaURL`` spells them.
+    /// The scheme, host and port, as ``MediaURL`` spells them.
     package let origin: String
     package let fields: HeaderFields
 
@@ -152,20 +157,20 @@ package struct OriginFields: Hashable, Sendable {
         self.fields = fields
     }
 
-    /// Fields given along with a URL; nil where there are none.
+    /// Creates fields that were given with a URL; nil if there are none.
     package init?(_ fields: HeaderFields, for url: MediaURL) {
         guard !fields.fields.isEmpty else { return nil }
         self.init(origin: url.origin, fields: fields)
     }
 
-    /// What a request to a URL carries of them: all or nothing.
+    /// Returns the fields for a request to a URL: all of them at their own origin, else none.
     package func sent(to url: MediaURL) -> HeaderFields { url.origin == origin ? fields : HeaderFields() }
 }
 
-/// Which addresses a request may be sent to.
+/// The addresses that a request may be sent to.
 public enum NetworkReach: Hashable, Sendable {
-    /// Any: the operator named the URL, and it may lie on this machine or in this house.
+    /// Any address: the operator gave the URL, which may be on this machine or in the local network.
     case anywhere
-    /// Addresses of the public Internet alone: somebody else named the URL.
+    /// Only addresses of the public Internet: the URL came from a manifest or a redirect.
     case publicOnly
 }

@@ -1,8 +1,10 @@
-/// Percent-encoding as far as naming a resource needs it (RFC 3986 §2).
+/// Percent-encoding, as far as naming a resource needs it (RFC 3986 §2).
 enum PercentEncoding {
-    /// Undoes the escapes of unreserved characters, writes the others with upper-case digits, and escapes what may not
-    /// stand in a URL. A `%` that begins no escape leaves all escapes as they are: one undone behind it could make it
-    /// begin an escape of another text.
+    /// Normalizes the percent-encoding of a path.
+    ///
+    /// Decodes the escapes of unreserved characters, writes the other escapes with upper-case digits, and escapes
+    /// characters that a URL must not contain. If a `%` does not begin an escape, all escapes stay as they are:
+    /// decoding one after that `%` could turn it into the beginning of a different escape.
     static func normalizingPath(_ text: String) -> String {
         let bytes = Array(escapingIllegal(text).utf8)
         var result: [UInt8] = []
@@ -23,10 +25,10 @@ enum PercentEncoding {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Writes every byte outside ASCII as an escape and keeps the rest.
+    /// Escapes every byte outside ASCII.
     static func escapingNonASCII(_ bytes: some Sequence<UInt8>) -> String { escaping(bytes) { $0 >= 0x80 } }
 
-    /// Writes the characters that RFC 3986 has no place for as escapes and keeps the rest.
+    /// Escapes the characters that RFC 3986 does not allow.
     static func escapingIllegal(_ text: String) -> String {
         escaping(text.utf8) { $0 <= 0x20 || $0 >= 0x7F || #""<>\^`{|}"#.utf8.contains($0) }
     }
@@ -43,10 +45,10 @@ enum PercentEncoding {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// The bytes that a text stands for; a `%` that begins no escape stands for itself.
+    /// Decodes the escapes of a text; a `%` that does not begin an escape stays as it is.
     static func decoded(_ text: some StringProtocol) -> [UInt8] { decoded(Array(text.utf8)) }
 
-    /// The bytes that others stand for.
+    /// Decodes the escapes in a sequence of bytes.
     static func decoded(_ bytes: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         var index = 0
@@ -83,9 +85,9 @@ enum PercentEncoding {
     private static func upperDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x37 + value }
 }
 
-/// The segments `.` and `..` of a path, escaped ones included (RFC 3986 §5.2.4).
+/// The path segments `.` and `..`, escaped ones included (RFC 3986 §5.2.4).
 package enum DotSegments {
-    /// The path with its dot segments resolved; empty segments stay.
+    /// Returns the path with its dot segments resolved; empty segments stay.
     package static func removed(from path: String) -> String {
         guard contains(path) else { return path }
         var output: [Substring] = []
@@ -103,16 +105,20 @@ package enum DotSegments {
         return "/" + output.joined(separator: "/")
     }
 
-    /// Whether a segment of the path is `.` or `..`.
+    /// Returns whether a segment of the path is `.` or `..`.
     package static func contains(_ path: String) -> Bool {
         path.split(separator: "/").contains { [".", ".."].contains(decoded($0)) }
     }
 
-    /// How often an origin, and what stands before it, might undo escapes. What is escaped more often hides something.
+    /// The most times that an origin and the proxies in front of it are expected to decode escapes.
+    ///
+    /// A path that is escaped more often is treated as if it hid a dot segment.
     private static let mostRounds = 4
 
-    /// Whether an origin might read a dot segment where ``contains(_:)`` finds none: beside an escaped slash or backslash,
-    /// before a parameter, escaped twice or by more bytes than UTF-8 needs; or the end of the path at an escaped zero byte.
+    /// Returns whether an origin might find a dot segment that ``contains(_:)`` does not find.
+    ///
+    /// That is the case next to an escaped slash or backslash, before a path parameter, if a segment is escaped twice
+    /// or encoded in more bytes than UTF-8 needs, or if the path would end at an escaped zero byte.
     package static func areHidden(in path: String) -> Bool {
         guard path.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: ";") }) else { return false }
         var shown = Array(path.utf8)
@@ -125,8 +131,9 @@ package enum DotSegments {
         return true
     }
 
-    /// Whether a path, taken as it stands, ends early or has a dot segment for an origin that is careless about slashes,
-    /// parameters and blanks.
+    /// Returns whether a lenient origin would find a dot segment or an early end in a path, without further decoding.
+    ///
+    /// Such an origin takes a backslash for a slash, and ignores parameters and trailing white space.
     private static func isMisread(_ path: [UInt8]) -> Bool {
         guard !path.contains(0) else { return true }
         return shortest(path).split(whereSeparator: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") })
@@ -137,7 +144,7 @@ package enum DotSegments {
             }
     }
 
-    /// The bytes with dots, slashes and backslashes of two bytes, which are no UTF-8, made those of one.
+    /// Replaces overlong two-byte encodings of ASCII characters, which are not valid UTF-8, by the single byte.
     private static func shortest(_ bytes: [UInt8]) -> [UInt8] {
         guard bytes.contains(where: { $0 == 0xC0 || $0 == 0xC1 }) else { return bytes }
         var result: [UInt8] = []
@@ -152,7 +159,7 @@ package enum DotSegments {
         return result
     }
 
-    /// The segment with its escaped dots written out: `%2e` is a dot to every server.
+    /// Returns the segment with its escaped dots decoded: every server reads `%2e` as a dot.
     private static func decoded(_ segment: Substring) -> String {
         segment.count > 6 ? String(segment) : segment.lowercased().replacing("%2e", with: ".")
     }

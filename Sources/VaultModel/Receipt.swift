@@ -1,77 +1,77 @@
-/// What was done to the keys of a vault, and when: the content of one line of its audit log.
+/// A record of one key operation of a vault: the content of one line of its audit log.
 public struct Receipt: Hashable, Codable, Sendable {
-    /// What was done. A log may hold acts of newer versions.
+    /// The kind of key operation. A log may contain kinds from newer versions.
     public struct Act: RawRepresentable, Hashable, Codable, Sendable {
-        /// The name as the log has it.
+        /// The name in the log.
         public let rawValue: String
 
-        /// An act of that name.
+        /// Creates a kind from its name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// A new generation became current.
         public static let rotate = Act(rawValue: "rotate")
-        /// Root key, token key and generation became others.
+        /// The root key, the token key and the generation were replaced.
         public static let rotateRoot = Act(rawValue: "rotate-root")
-        /// Every resource has another id; with ``Outcome/partly`` those that open.
+        /// Every resource got a new id; with ``Outcome/partly``, only the resources that open.
         public static let changeLocator = Act(rawValue: "change-locator")
-        /// Every resource key was wrapped under the current generation; with ``Outcome/partly`` those that open.
+        /// Every resource key was wrapped under the current generation; with ``Outcome/partly``, only those of the
+        /// resources that open.
         public static let rewrap = Act(rawValue: "rewrap")
-        /// Resources have new keys, and their segments were sealed anew.
+        /// Resources got new keys, and their segments were sealed again.
         public static let reseal = Act(rawValue: "reseal")
-        /// A generation is gone.
+        /// A generation was retired.
         public static let retire = Act(rawValue: "retire")
-        /// A resource's keys are gone.
+        /// A resource's keys were deleted.
         public static let shred = Act(rawValue: "shred")
-        /// All keys are gone.
+        /// All keys were deleted.
         public static let destroy = Act(rawValue: "destroy")
-        /// Playback addresses and the admin token became others.
+        /// The playback links and the admin token were replaced.
         public static let revokeLinks = Act(rawValue: "revoke-links")
-        /// There is another way in.
+        /// A slot was added.
         public static let addSlot = Act(rawValue: "slot-add")
-        /// A way in is gone.
+        /// A slot was removed.
         public static let removeSlot = Act(rawValue: "slot-remove")
-        /// A way in is another.
+        /// A slot was changed.
         public static let changeSlot = Act(rawValue: "slot-change")
-        /// A copy of the keyring was made.
+        /// The keyring was backed up.
         public static let backup = Act(rawValue: "backup")
-        /// A copy of the keyring was put back.
+        /// The keyring was restored from a backup.
         public static let restore = Act(rawValue: "restore")
     }
 
-    /// How far an act went.
+    /// How far a key operation went.
     public struct Outcome: RawRepresentable, Hashable, Codable, Sendable {
-        /// The name as the log has it.
+        /// The name in the log.
         public let rawValue: String
 
-        /// An outcome of that name.
+        /// Creates an outcome from its name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// It is done.
+        /// The operation is complete.
         public static let done = Outcome(rawValue: "done")
-        /// It is done but for resources that do not open, and stay as they were.
+        /// The operation is complete, except for resources that do not open; they stay as they were.
         public static let partly = Outcome(rawValue: "partly")
-        /// The keys are deleted; a copy of the disk's blocks and of the keyring made before could still give them.
+        /// The keys are deleted; an earlier copy of the disk's blocks and of the keyring could still yield them.
         public static let removed = Outcome(rawValue: "removed")
-        /// The keys are deleted, and what wrapped them is, too.
+        /// The keys are deleted, and so is the key that wrapped them.
         public static let destroyed = Outcome(rawValue: "destroyed")
     }
 
-    /// Counts the receipts of a vault from 1.
+    /// The number of the receipt within its vault, from 1.
     public let sequence: Int64
-    /// When it was done, in seconds since 1970.
+    /// When the operation was done, in seconds since 1970.
     public let time: Int64
-    /// What was done.
+    /// The kind of key operation.
     public let act: Act
-    /// How far it went.
+    /// How far the operation went.
     public let outcome: Outcome
-    /// The generation that it was about; else the one that was current.
+    /// The generation that the operation changed, or else the one that was current.
     public let generation: Int
-    /// What it was done to, where that was one resource: a hash that only the vault's keyring can make.
+    /// The resource that the operation changed, if it was one: a hash that only the vault's keyring can compute.
     public let subject: String?
-    /// How many resources it was done to, where they were several.
+    /// The number of resources that the operation changed, if they were several.
     public let resources: Int64?
 
-    /// A receipt with all its members.
     package init(
         sequence: Int64, time: Int64, act: Act, outcome: Outcome, generation: Int, subject: String?, resources: Int64?
     ) {
@@ -85,53 +85,53 @@ public struct Receipt: Hashable, Codable, Sendable {
     }
 }
 
-/// Something that is wrong with an audit log.
+/// A fault in an audit log.
 public struct AuditFault: Hashable, Codable, Sendable {
-    /// What is wrong.
+    /// The kind of fault.
     public enum Kind: String, Codable, CaseIterable, Sendable {
-        /// The line is no receipt.
+        /// The line is not a receipt.
         case unreadable
-        /// The line was changed: its signature is not of its content.
+        /// The line was changed: its signature does not match its content.
         case signature
-        /// The line is another vault's, or was signed with another key.
+        /// The line belongs to another vault, or was signed with another key.
         case stranger
-        /// Lines before it are missing, or it stands in another's place.
+        /// Lines before it are missing, or the line is in the wrong place.
         case sequence
-        /// The line before it is not the one that it was written after.
+        /// The line before it is not the one that preceded it when it was written.
         case chain
-        /// The keyring knows of receipts behind the last line: they were cut off.
+        /// The keyring counts receipts after the last line: they were cut off.
         case cut
     }
 
-    /// The line, from 1; for ``Kind/cut`` the first one that is missing.
+    /// The number of the line, from 1; for ``Kind/cut`` the first missing line.
     public let line: Int
-    /// What is wrong.
+    /// The kind of fault.
     public let kind: Kind
 
-    /// A fault of a line.
     package init(line: Int, kind: Kind) {
         self.line = line
         self.kind = kind
     }
 }
 
-/// An audit log, read and checked.
+/// The result of reading and checking an audit log.
 public struct AuditReport: Hashable, Codable, Sendable {
-    /// The receipts whose lines can be read, in the log's order. One with a fault is among them.
+    /// The receipts that can be read, in the log's order, those with faults included.
     public package(set) var receipts: [Receipt] = []
-    /// What is wrong, in the order of lines.
+    /// The faults, in the order of lines.
     public package(set) var faults: [AuditFault] = []
-    /// The vault's id in hex, as the first line has it; nil where there is none.
+    /// The vault's id in hex from the first line; nil if there is none.
     public package(set) var vaultID: String?
-    /// The public key in hex, as the first line has it; nil where there is none.
+    /// The public key in hex from the first line; nil if there is none.
     public package(set) var publicKey: String?
-    /// Whether key and number of receipts were compared with the keyring: without it, a log that was cut at its end, or
-    /// made from nothing, looks sound.
+    /// Whether the key and the number of receipts were compared with the keyring.
+    ///
+    /// Without that comparison, a log that was cut at its end or forged from scratch looks sound.
     public package(set) var isAnchored = false
 
-    /// Nothing yet.
+    /// Creates an empty report.
     package init() {}
 
-    /// Whether nothing is wrong.
+    /// Whether there are no faults.
     public var isSound: Bool { faults.isEmpty }
 }

@@ -1,18 +1,20 @@
-/// How much room a vault takes, and for how long it keeps what was merely played.
+/// Limits on a vault's space, and on the age of titles that were only played.
 ///
-/// Three limits in two units: ``maxSize`` and ``minFree`` are bytes, ``maxAge`` is seconds. 0 is no limit. Nothing said
-/// is none either, but for ``minFree``: then a part of the disk is left free, see ``standardFree(ofDisk:)``.
+/// ``maxSize`` and ``minFree`` are in bytes, ``maxAge`` is in seconds. 0 means no limit. Nil means no limit, too,
+/// except for ``minFree``: then a part of the disk stays free, see ``standardFree(ofDisk:)``.
 public struct StorageLimits: Hashable, Sendable {
-    /// The most bytes of sealed segment files; the index comes on top.
+    /// The most bytes of sealed segment files; the index is not counted.
     public var maxSize: Int64?
-    /// How many seconds after it was last read a title that was merely played goes, to the hour.
+    /// The seconds after its last read at which a title that was played but not downloaded is evicted.
+    ///
+    /// Last-access times are kept to the hour.
     public var maxAge: Int64?
-    /// The bytes that the vault leaves free on its file system; nil leaves ``standardFree(ofDisk:)``.
+    /// The bytes that the vault leaves free on its file system; nil means ``standardFree(ofDisk:)``.
     public var minFree: Int64?
-    /// Whether ``maxSize`` may cost titles that were fetched by name; nothing said is no.
+    /// Whether ``maxSize`` may evict downloaded titles; nil means no.
     public var evictsDownloads: Bool?
 
-    /// Limits; those not named are nothing said.
+    /// Creates limits; omitted ones are not set.
     public init(
         maxSize: Int64? = nil, maxAge: Int64? = nil, minFree: Int64? = nil, evictsDownloads: Bool? = nil
     ) {
@@ -22,19 +24,19 @@ public struct StorageLimits: Hashable, Sendable {
         self.evictsDownloads = evictsDownloads
     }
 
-    /// What is left free of a disk of so many bytes where nothing is said: 5 % of it, 10 GiB at most.
+    /// Returns the bytes to leave free if ``minFree`` is not set: 5 % of the disk, at most 10 GiB.
     public static func standardFree(ofDisk bytes: Int64) -> Int64 { min(max(0, bytes) / 20, 10 << 30) }
 
-    /// The limit in bytes, where there is one.
+    /// The size limit in bytes, or nil if there is none.
     package var size: Int64? { maxSize.flatMap { $0 > 0 ? $0 : nil } }
 
-    /// The limit in seconds, where there is one.
+    /// The age limit in seconds, or nil if there is none.
     package var age: Int64? { maxAge.flatMap { $0 > 0 ? $0 : nil } }
 
-    /// The bytes to leave free, as far as they are said.
+    /// The bytes to leave free, or 0 if ``minFree`` is not set.
     package var free: Int64 { max(0, minFree ?? 0) }
 
-    /// These limits where they say something, else the others: 0 says that there is none.
+    /// Returns these limits, with unset ones taken from `others`; 0 is set and means no limit.
     package func over(_ others: StorageLimits) -> StorageLimits {
         StorageLimits(
             maxSize: maxSize ?? others.maxSize, maxAge: maxAge ?? others.maxAge,

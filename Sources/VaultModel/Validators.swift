@@ -2,22 +2,22 @@
 public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     /// The text between the quotes.
     public let opaque: String
-    /// Whether it was marked `W/`: equal in meaning, perhaps not in its bytes.
+    /// Whether the tag is marked `W/`: equal tags then mean equal content, perhaps not equal bytes.
     public let isWeak: Bool
 
-    /// Makes a strong tag. `opaque` holds no quote and no control character.
+    /// Creates a strong tag. `opaque` contains no quotation mark and no control character.
     public init(strong opaque: String) {
         self.opaque = opaque
         self.isWeak = false
     }
 
-    /// Makes a weak tag. `opaque` holds no quote and no control character.
+    /// Creates a weak tag. `opaque` contains no quotation mark and no control character.
     package init(weak opaque: String) {
         self.opaque = opaque
         self.isWeak = true
     }
 
-    /// Reads one entity tag; nil where it is not spelled as one.
+    /// Parses one entity tag; nil if the text is not one.
     public init?(_ value: some StringProtocol) {
         var text = Substring(value).trimmingBlanks()
         isWeak = text.hasPrefix("W/")
@@ -28,46 +28,49 @@ public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
         self.opaque = String(opaque)
     }
 
-    /// Whether both are strong and equal: the only comparison that lets bytes be combined (RFC 9110 §8.8.3.2).
+    /// Returns whether both tags are strong and equal.
+    ///
+    /// This is the only comparison that allows bytes to be combined (RFC 9110 §8.8.3.2).
     public func matchesStrongly(_ other: EntityTag) -> Bool {
         !isWeak && !other.isWeak && matchesWeakly(other)
     }
 
-    /// Whether both are equal, marked weak or not. The bytes are compared: strings alone would take two spellings of a
-    /// letter for one.
+    /// Returns whether both tags are equal, weak or not.
+    ///
+    /// Bytes are compared, because string comparison treats two spellings of a letter as equal.
     public func matchesWeakly(_ other: EntityTag) -> Bool { opaque.utf8.elementsEqual(other.opaque.utf8) }
 
     /// The tag as HTTP spells it.
     public var description: String { (isWeak ? "W/" : "") + "\"\(opaque)\"" }
 }
 
-/// What an origin says to tell one version of a resource from another.
+/// The entity tag and the modification date by which an origin identifies a version of a resource.
 public struct Validators: Hashable, Sendable {
-    /// The entity tag, where the origin sent one.
+    /// The entity tag, or nil if the origin sent none.
     public var entityTag: EntityTag?
     /// The `Last-Modified` value, byte for byte as the origin sent it.
     public var lastModified: String?
 
-    /// What an origin sent of the two.
+    /// Creates validators; an omitted one was not sent.
     public init(entityTag: EntityTag? = nil, lastModified: String? = nil) {
         self.entityTag = entityTag
         self.lastModified = lastModified
     }
 
-    /// The strong entity tag, where there is one.
+    /// The strong entity tag, or nil if there is none.
     public var strongTag: EntityTag? { entityTag.flatMap { $0.isWeak ? nil : $0 } }
 
-    /// Whether two answers can be told apart at all.
+    /// Whether two versions can be distinguished by these validators.
     public var canVerify: Bool { strongTag != nil || lastModified != nil }
 
-    /// What `If-Range` may carry: a strong tag, else the date (RFC 9110 §13.1.5; a weak tag must not be used).
+    /// The value for `If-Range`: the strong tag, or else the date (a weak tag is not allowed, RFC 9110 §13.1.5).
     public var ifRange: String? { strongTag?.description ?? lastModified }
 
-    /// Whether an answer with `other` belongs to the same version as these.
+    /// Returns whether a response with `other` belongs to the same version as these.
     ///
-    /// Tags that differ, weak ones too, say that the content changed; strong ones that are equal say that it did not.
-    /// Otherwise the dates must be equal, and the caller compares lengths. Where neither side can be verified this is
-    /// true: the caller decides how long such bytes may be combined.
+    /// Different tags, even weak ones, mean that the content changed; equal strong tags mean that it did not. Otherwise
+    /// the dates must be equal, and the caller compares lengths. If neither side can be verified, the result is true:
+    /// the caller decides for how long such bytes may be combined.
     public func agree(with other: Validators) -> Bool {
         if let mine = entityTag, let theirs = other.entityTag {
             guard mine.matchesWeakly(theirs) else { return false }
@@ -77,6 +80,6 @@ public struct Validators: Hashable, Sendable {
         return lastModified != nil || (strongTag == nil && other.strongTag == nil)
     }
 
-    /// The same without the entity tag.
+    /// The validators without the entity tag.
     package var withoutTag: Validators { Validators(lastModified: lastModified) }
 }

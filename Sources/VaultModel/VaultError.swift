@@ -1,8 +1,11 @@
-/// What went wrong, typed by what the caller can do next.
+/// An error, classified by what the caller can do next.
 ///
-/// The message says what happened, to what, and what to do. It never carries keys, tokens, queries of URLs, or media.
+/// The message states what happened, to what, and what to do. It never contains keys, tokens, queries of URLs, or
+/// media.
 public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What the caller can do next. More may be added: a `switch` over codes needs a default.
+    /// The class of an error: what the caller can do next.
+    ///
+    /// More codes may be added: a `switch` over codes needs a default.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String {
             case invalidURL, invalidArgument
@@ -19,68 +22,68 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
 
         private init(name: Name) { self.name = name }
 
-        /// The code of that name; nil where there is none.
+        /// Creates the code with a name; nil if there is none.
         package init?(name: String) {
             guard let name = Name(rawValue: name) else { return nil }
             self.name = name
         }
 
-        /// The URL cannot be used: correct it.
+        /// The URL cannot be used; correct it.
         public static let invalidURL = Code(name: .invalidURL)
-        /// An argument or a setting cannot be used: correct it.
+        /// An argument or a setting cannot be used; correct it.
         public static let invalidArgument = Code(name: .invalidArgument)
-        /// There is no vault, or no keyring, at this place: name the right one, or make one.
+        /// There is no vault, or no keyring, at this path; give the right path, or create a vault.
         public static let noVault = Code(name: .noVault)
-        /// Another process owns the vault: wait for it, or end it.
+        /// Another process owns the vault; wait for it, or stop it.
         public static let owned = Code(name: .owned)
-        /// The file system or the index refused: see the message.
+        /// The file system or the index failed; the message states how.
         public static let storage = Code(name: .storage)
-        /// There is no room left on the disk: make room.
+        /// The disk is full; free some space.
         public static let diskFull = Code(name: .diskFull)
-        /// The vault's own limits leave no room: raise them, unpin or remove something.
+        /// The vault's own limits leave no space; raise them, or unpin or remove something.
         public static let noRoom = Code(name: .noRoom)
-        /// The key, passphrase or key file opens no slot of this keyring: use the right one.
+        /// The key, passphrase or key file opens no slot of this keyring; use the right one.
         public static let wrongKey = Code(name: .wrongKey)
-        /// The keyring file is damaged: restore it from a backup.
+        /// The keyring file is damaged; restore it from a backup.
         public static let damagedKeyring = Code(name: .damagedKeyring)
-        /// The keyring file was changed by somebody without its keys: restore it from a backup.
+        /// The keyring file was changed without its keys; restore it from a backup.
         public static let tamperedKeyring = Code(name: .tamperedKeyring)
-        /// The keyring belongs to another vault: name the right one.
+        /// The keyring belongs to another vault; use the right one.
         public static let foreignKeyring = Code(name: .foreignKeyring)
-        /// The keyring is older than the one this vault was last used with: use the newer one.
+        /// The keyring is older than the one that the vault was last used with; use the newer one.
         public static let olderKeyring = Code(name: .olderKeyring)
-        /// Others can read the key file, or it has the wrong size: mend it.
+        /// Other users can read the key file, or its size is wrong; correct it.
         public static let looseKeyFile = Code(name: .looseKeyFile)
-        /// Stored bytes fail their tag or do not fit their place: verify and repair.
+        /// Stored bytes fail authentication or are in the wrong place; verify and repair the vault.
         public static let integrity = Code(name: .integrity)
-        /// The origin cannot be reached: try later, or use what is held.
+        /// The origin cannot be reached; try again later, or use held bytes.
         public static let unreachable = Code(name: .unreachable)
-        /// The origin answered with an error status.
+        /// The origin responded with an error status.
         public static let refused = Code(name: .refused)
-        /// The origin's answer cannot be right: it is not used.
+        /// The origin's response is invalid; it is not used.
         public static let invalidResponse = Code(name: .invalidResponse)
-        /// The content changed at the origin while it was read: open it again.
+        /// The content changed at the origin while it was read; open it again.
         public static let changed = Code(name: .changed)
-        /// The bytes are not held and may not, or cannot, be fetched.
+        /// The bytes are not held, and may not or cannot be fetched.
         public static let notHeld = Code(name: .notHeld)
-        /// The range asked for lies outside the representation.
+        /// The requested range is outside the representation.
         public static let unsatisfiableRange = Code(name: .unsatisfiableRange)
-        /// The vault or the reader was closed while this was under way.
+        /// The vault or the reader was closed during the operation.
         public static let closed = Code(name: .closed)
-        /// The resource was removed while this was under way: open it again.
+        /// The resource was removed during the operation; open it again.
         public static let removed = Code(name: .removed)
-        /// Another act works on the keys of the vault: wait until it is done.
+        /// Another key operation is running; wait until it is done.
         public static let busy = Code(name: .busy)
-        /// Something still needs what was to go: see the message for what.
+        /// Something still needs the thing to remove; the message states what.
         public static let inUse = Code(name: .inUse)
 
-        /// The code's name, as `--json` and logs show it.
+        /// The code's name, as JSON output and logs show it.
         public var description: String { name.rawValue }
     }
 
-    /// What the caller can do next.
+    /// The class of the error: what the caller can do next.
     public var code: Code
-    /// One sentence without a full stop: what happened, to what, and what to do.
+    /// One sentence without a full stop, with what happened, to what, and what to do.
     public var message: String
     /// The origin's status, for ``Code/refused``.
     public var originStatus: Int?
@@ -88,10 +91,10 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
     public var retryAfter: Int?
     /// The first byte that is missing, for ``Code/notHeld``.
     public var firstMissing: Int64?
-    /// The representation's length, for ``Code/unsatisfiableRange``, where it is known.
+    /// The representation's length, for ``Code/unsatisfiableRange``, if it is known.
     public var length: Int64?
 
-    /// `message` is one sentence without a full stop, and holds nothing secret.
+    /// Creates an error. `message` is one sentence without a full stop, and contains nothing secret.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
@@ -102,7 +105,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension VaultError {
-    /// What everybody is told whose vault was closed, or locked, under him.
+    /// The error for callers whose vault was closed or locked during their operation.
     package static let vaultClosed = VaultError(
-        .closed, "the vault was closed or locked; open it again, or start its service anew")
+        .closed, "the vault was closed or locked; open it again, or restart its service")
 }

@@ -1,6 +1,6 @@
 import VaultModel
 
-/// Lets one at a time through, in the order they came, without blocking a thread.
+/// A lock for async functions: it admits one caller at a time, in order, without blocking a thread.
 final class AsyncLock: Sendable {
     private struct State {
         var isTaken = false
@@ -9,7 +9,7 @@ final class AsyncLock: Sendable {
 
     private let state = Locked(State())
 
-    /// Runs `body` when nobody else does.
+    /// Runs `body` while no other caller does.
     func exclusively<Result: Sendable>(_ body: () async throws -> Result) async rethrows -> Result {
         await enter()
         defer { leave() }
@@ -37,15 +37,16 @@ final class AsyncLock: Sendable {
     }
 }
 
-/// Wakes whoever waits; a wake that comes before the wait is remembered. It lives inside a locked state, and whoever
-/// raises it resumes the waiters after unlocking.
+/// A flag that wakes all waiters, and remembers a wake that comes before the wait.
+///
+/// It is part of a locked state; the caller that raises it resumes the waiters after unlocking.
 struct WakeFlag {
     typealias Waiter = CheckedContinuation<Void, Never>
 
     private var waiters: [Waiter] = []
     private(set) var isRaised = false
 
-    /// Raises the signal.
+    /// Raises the flag.
     ///
     /// - Returns: the waiters to resume.
     mutating func raise() -> [Waiter] {
@@ -54,9 +55,9 @@ struct WakeFlag {
         return waiters
     }
 
-    /// Begins to wait, unless the signal was raised meanwhile.
+    /// Begins to wait, unless the flag was raised meanwhile.
     ///
-    /// - Returns: whether the caller now waits; where not, it resumes at once.
+    /// - Returns: whether the caller now waits; if not, it resumes at once.
     mutating func wait(_ waiter: Waiter) -> Bool {
         guard !isRaised else {
             isRaised = false
@@ -66,11 +67,11 @@ struct WakeFlag {
         return true
     }
 
-    /// Forgets an earlier raise: the state is about to be looked at afresh.
+    /// Forgets an earlier raise, because the state is about to be checked again.
     mutating func lower() { isRaised = false }
 }
 
-/// Work that goes on beside those who asked for it, and must be over before its vault closes.
+/// Background work that must end before its vault closes.
 final class BackgroundTasks: Sendable {
     private struct State {
         var tasks: [Int: Task<Void, Never>] = [:]
@@ -80,7 +81,7 @@ final class BackgroundTasks: Sendable {
 
     private let state = Locked(State())
 
-    /// Begins a piece of work; it should end soon after it is cancelled. After ``end()`` it begins cancelled.
+    /// Begins a piece of work, which should end soon after it is cancelled. After ``end()`` it begins cancelled.
     func begin(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         let (task, isEnded) = state.withLock { state in
             state.last += 1
@@ -98,7 +99,7 @@ final class BackgroundTasks: Sendable {
 
     private func forget(_ number: Int) { state.withLock { $0.tasks[number] = nil } }
 
-    /// Cancels all work, and returns when it is over.
+    /// Cancels all work, and returns when it has ended.
     func end() async {
         let tasks = state.withLock { state in
             state.isEnded = true

@@ -3,9 +3,9 @@ import Dispatch
 import Foundation
 import VaultModel
 
-/// A few threads for calls that block: files, the index, a passphrase's key.
+/// A few threads for calls that block: files, the index, deriving a key from a passphrase.
 ///
-/// It is an executor too: a task that prefers it runs its blocking calls where it stands, without a change of thread.
+/// The pool is also an executor: a task that prefers it runs its blocking calls in place, without a change of thread.
 package final class BlockingPool: TaskExecutor, Sendable {
     private enum Work {
         case job(UnownedJob)
@@ -16,23 +16,23 @@ package final class BlockingPool: TaskExecutor, Sendable {
     private let available = DispatchSemaphore(value: 0)
     private let threads = Locked(Set<ThreadName>())
 
-    /// Starts the threads; they live as long as the process.
+    /// Starts the threads, which live as long as the process.
     package init(threads count: Int) {
         for number in 0..<count {
             Thread { [self] in
-                // Named from within: a name that is given from outside is not the kernel's.
+                // Named from within: a name that is set from outside does not reach the kernel.
                 Thread.current.name = "vault.pool.\(number)"
                 serve()
             }.start()
         }
     }
 
-    /// The pool of the process: enough threads that a slow disk leaves some for the others.
+    /// The pool of the process, with enough threads that a slow disk leaves some for other calls.
     package static let shared = BlockingPool(threads: max(4, ProcessInfo.processInfo.activeProcessorCount))
 
     package func enqueue(_ job: consuming ExecutorJob) { add(.job(UnownedJob(job))) }
 
-    /// Runs a call that may block, here and now where this is one of the pool's threads, else on one of them.
+    /// Runs a call that may block: in place if this is a thread of the pool, otherwise on one of its threads.
     package func run<Result: Sendable>(_ call: @escaping @Sendable () throws -> Result) async throws -> Result {
         if threads.withLock({ $0.contains(ThreadName.current) }) { return try call() }
         return try await withCheckedThrowingContinuation { continuation in
@@ -50,7 +50,7 @@ package final class BlockingPool: TaskExecutor, Sendable {
         while true {
             available.wait()
             switch queue.withLock({ $0.popFirst() }) {
-            // The executor that the runtime asked is the one that runs the job.
+            // This is the executor that the runtime gave the job to.
             case .job(let job): unsafe job.runSynchronously(on: asUnownedTaskExecutor())
             case .call(let call): call()
             case nil: break
@@ -59,7 +59,7 @@ package final class BlockingPool: TaskExecutor, Sendable {
     }
 }
 
-/// What tells one thread from another.
+/// The identity of a thread.
 private struct ThreadName: Hashable, Sendable {
     private let number: UInt
 

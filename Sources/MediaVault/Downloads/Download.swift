@@ -1,16 +1,18 @@
 import VaultModel
 
-/// A download into the vault: begins when it is iterated, goes on where an earlier one stopped, ends when everything is
-/// held. Leaving the loop, or cancelling its task, stops it; bytes that came are kept.
+/// A download into the vault.
+///
+/// It begins when it is iterated, continues where an earlier download stopped, and ends when everything is held.
+/// Leaving the loop, or cancelling its task, stops it; the bytes received so far are kept.
 public struct Download: AsyncSequence, Sendable {
-    /// How far it is, told ten times a second at most.
+    /// The progress, reported at most ten times a second.
     public typealias Element = DownloadProgress
 
     let vault: Vault
     let reference: MediaReference
     let options: DownloadOptions
 
-    /// Begins the download. The iterator throws ``VaultError`` where it cannot go on.
+    /// Begins the download. The iterator throws ``VaultError`` if it cannot continue.
     public func makeAsyncIterator() -> AsyncThrowingStream<DownloadProgress, any Error>.Iterator {
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: DownloadProgress.self, bufferingPolicy: .bufferingNewest(1))
@@ -28,35 +30,36 @@ public struct Download: AsyncSequence, Sendable {
     }
 }
 
-/// How a download goes about it.
+/// The options of a download.
 public struct DownloadOptions: Hashable, Sendable {
-    /// How many connections fetch at a time, where the origin can jump: 1 to ``mostConnections``.
+    /// The number of connections that fetch at the same time if the origin supports ranges: 1 to ``mostConnections``.
     public var connections: Int
-    /// The most bytes taken from the origin in a second; nil is as many as come.
+    /// The most bytes per second taken from the origin; nil for no limit.
     public var bytesPerSecond: Int64?
 
-    /// The most connections of one download: more bring nothing, and are not polite.
+    /// The most connections of one download: more gain nothing and burden the origin.
     public static let mostConnections = 16
 
-    /// One connection, as fast as it goes, unless told otherwise. What lies out of bounds is brought within them.
+    /// By default one connection without a rate limit. Values out of bounds are clamped.
     public init(connections: Int = 1, bytesPerSecond: Int64? = nil) {
         self.connections = min(max(1, connections), Self.mostConnections)
         self.bytesPerSecond = bytesPerSecond.map { max(1, $0) }
     }
 }
 
-/// Which bytes each connection of a download fetches: what is missing, cut into pieces that are fetched side by side; one
-/// piece for each gap where there is one connection.
+/// The ranges that the connections of a download fetch.
 ///
-/// A piece is made when it is asked for: an origin may claim any length, and no memory is spent on a claim.
+/// With several connections, the missing ranges are cut into pieces that are fetched in parallel; with one connection,
+/// each gap is one piece. Pieces are computed on demand: an origin may claim any length, and the claim must not cost
+/// memory.
 struct DownloadPlan: IteratorProtocol {
-    /// A piece is never smaller: it fills a segment, and outweighs the round trip that asking for it costs.
+    /// The smallest piece: it fills a segment, and is worth the round trip of its request.
     static let leastPiece = SegmentDescription.mostBytes
     private static let mostPiece = 8 * SegmentDescription.mostBytes
-    /// So many pieces for each connection: one that is slow, or ends early, leaves enough for the others to share.
+    /// Pieces per connection: if one connection is slow or ends early, enough is left for the others to share.
     private static let piecesEach: Int64 = 4
 
-    /// What no connection has taken yet, in ascending order.
+    /// The gaps that no connection has taken yet, in ascending order.
     private var gaps: ArraySlice<ByteRange>
     private let size: Int64
 
@@ -66,7 +69,7 @@ struct DownloadPlan: IteratorProtocol {
         size = connections > 1 ? Self.pieceSize(for: length, connections: connections) : .max
     }
 
-    /// The next piece; nil where none is left.
+    /// Returns the next piece; nil if none is left.
     mutating func next() -> ByteRange? {
         guard let gap = gaps.first else { return nil }
         let piece = gap.lowerBound..<(gap.lowerBound + min(size, gap.length))
@@ -78,23 +81,23 @@ struct DownloadPlan: IteratorProtocol {
         return piece
     }
 
-    /// A whole number of segments.
+    /// Returns the piece size, a multiple of the segment size.
     private static func pieceSize(for missing: Int64, connections: Int) -> Int64 {
         let fair = missing / (Int64(connections) * piecesEach)
         return min(max(leastPiece, fair - fair % leastPiece), mostPiece)
     }
 }
 
-/// How far a download is.
+/// The progress of a download.
 public struct DownloadProgress: Hashable, Sendable {
-    /// The bytes that are in the vault, or on their way into it.
+    /// The number of bytes that are in the vault or on their way into it.
     public let held: Int64
-    /// The length; nil while nobody knows.
+    /// The length in bytes; nil while it is unknown.
     public let total: Int64?
-    /// The media type, where it is known.
+    /// The media type, if known.
     public let type: String?
 
-    /// The kind of manifest it is, where it is one: then what it names is not fetched with it.
+    /// The kind of manifest, if the resource is one: the resources that it names are not fetched with it.
     public let manifest: ManifestKind?
 
     /// Whether nothing is missing.
@@ -102,13 +105,15 @@ public struct DownloadProgress: Hashable, Sendable {
 }
 
 extension Vault {
-    /// Fetches what is missing of a resource; its bytes are kept before those of what was merely played. A player that
-    /// waits for bytes of its own has them first.
+    /// Fetches what is missing of a resource, and makes it a download.
+    ///
+    /// Eviction removes resources that were merely played before downloads. A player waiting for bytes takes precedence
+    /// over the download.
     public func download(_ reference: MediaReference, options: DownloadOptions = DownloadOptions()) -> Download {
         Download(vault: self, reference: reference, options: options)
     }
 
-    /// Fetches what is missing; returns when all of it is durable.
+    /// Fetches the missing bytes; returns when all of them are durable.
     func fill(
         _ reference: MediaReference, _ options: DownloadOptions, tell: @escaping @Sendable (DownloadProgress) -> Void
     ) async throws {

@@ -1,7 +1,7 @@
 import VaultManifest
 import VaultModel
 
-/// One download at work: lanes, each a reader, that take what is missing piece by piece, side by side.
+/// A running download: several lanes, each with a reader, fetch the missing pieces in parallel.
 final class DownloadJob: Sendable {
     private let loader: ResourceLoader
     private let options: DownloadOptions
@@ -9,11 +9,11 @@ final class DownloadJob: Sendable {
     private let work = Locked(Work())
 
     private struct Work {
-        /// What no lane has taken yet.
+        /// The pieces that no lane has taken yet.
         var plan = DownloadPlan()
         /// Every fetch that a lane took bytes from.
         var fetches: Set<FetchState.ID> = []
-        /// What was held before: it costs the origin nothing.
+        /// The ranges held before: they cost the origin nothing.
         var heldBefore = ByteRanges()
         var rate: RateLimit?
         var lastTold: ContinuousClock.Instant?
@@ -21,9 +21,9 @@ final class DownloadJob: Sendable {
         var hasReceived = false
     }
 
-    /// How often progress is told.
+    /// How often progress is reported.
     private static let interval: Duration = .milliseconds(100)
-    /// How often what is missing is asked for.
+    /// How often the missing bytes are requested.
     private static let mostAttempts = 3
 
     init(_ loader: ResourceLoader, _ options: DownloadOptions, tell: @escaping @Sendable (DownloadProgress) -> Void) {
@@ -33,32 +33,33 @@ final class DownloadJob: Sendable {
         work.withLock { $0.rate = options.bytesPerSecond.map { RateLimit(bytesPerSecond: $0, now: .now) } }
     }
 
-    /// Fetches what is missing; returns when all of it is durable.
+    /// Fetches the missing bytes; returns when all of them are durable.
     func run() async throws {
-        // What a player was refused a moment ago may be taken now.
+        // The store may have refused a player's bytes a moment ago and accept them now.
         try? await loader.ready()
         await loader.storeAgain()
         guard try mayStore() else { return tell(progress) }
-        // What was lost on the way, to a disk that was full for a moment say, is fetched once more; and a representation
-        // that changed is begun anew.
+        // Bytes that could not be stored, for example because the disk was full for a moment, are fetched once more;
+        // a representation that changed is fetched from the start.
         for attempt in 1...Self.mostAttempts {
             do {
                 try await fill()
                 if loader.look({ $0.missing.isEmpty || $0.refusal != nil }) { break }
             } catch let error as VaultError where error.code == .changed && attempt < Self.mostAttempts {
-                // What came of the old representation goes when the new one is there.
+                // The bytes of the old representation are removed once the new one is there.
             }
         }
         try finish()
     }
 
-    /// False where there is nothing to store.
+    /// Returns false if there is nothing to store.
     private func mayStore() throws -> Bool {
         let (mode, isWhole) = loader.look { ($0.mode, $0.information?.length != nil && $0.missing.isEmpty) }
         guard mode == .noStore else { return true }
         guard isWhole else {
             throw VaultError(
-                .storage, "\(loader.url) is not stored in mode no-store; change its mode or the vault's, and try again")
+                .storage,
+                "\(loader.url) cannot be stored in mode no-store; change its mode or the vault's, and try again")
         }
         return false
     }
@@ -67,7 +68,7 @@ final class DownloadJob: Sendable {
         var isShared = options.connections > 1
         var opening = try await open(isShared)
         if isShared, loader.isBound {
-            // Nothing tells whether what other connections bring is the same.
+            // There is no proof that other connections would bring bytes of the same representation.
             let reader = opening.reader
             loader.change { $0.removeReader(reader) }
             isShared = false
@@ -84,7 +85,8 @@ final class DownloadJob: Sendable {
                 try await group.waitForAll()
             }
         } catch {
-            // No lane may have taken it over yet, and its fetch goes on as long as it is there.
+            // If no lane has taken this reader over, its fetch would otherwise continue for as long as the reader
+            // exists.
             loader.change { $0.removeReader(opening.reader) }
             await loader.settle(work.withLock(\.fetches))
             throw error
@@ -92,18 +94,18 @@ final class DownloadJob: Sendable {
         await loader.settle(work.withLock(\.fetches))
     }
 
-    /// Opens what the first lane brings: where it is shared no more than a piece of it.
+    /// Opens the first lane's range: at most one piece if several lanes share the download.
     private func open(_ isShared: Bool) async throws -> Opening {
         guard isShared else { return try await loader.open(.whole, isDownload: true) }
         do {
             return try await loader.open(.closed(first: 0, last: DownloadPlan.leastPiece - 1), isDownload: true)
         } catch let error as VaultError where error.code == .unsatisfiableRange && error.length == 0 {
-            // Of nothing there is no first piece.
+            // An empty resource has no first piece.
             return try await loader.open(.whole, isDownload: true)
         }
     }
 
-    /// Plans what the first reader does not bring.
+    /// Plans the ranges that the first reader does not bring.
     private func share(beyond opening: Opening) {
         let (held, length) = loader.look { ($0.map.covered, $0.information?.length) }
         let begun = opening.range?.upperBound ?? .max
@@ -116,20 +118,20 @@ final class DownloadJob: Sendable {
 
     // MARK: Lanes
 
-    /// One reader of the download, and where it begins.
+    /// One reader of the download, and its start position.
     private struct Lane {
         let reader: ReaderState.ID
         let position: Int64
     }
 
-    /// Takes pieces until none is left.
+    /// Fetches pieces until none is left.
     private func run(_ first: Lane?) async throws {
         var next = first
         while let lane = next ?? takePiece() {
             next = nil
             defer { loader.change { $0.removeReader(lane.reader) } }
             try await walk(lane)
-            // Where the store refuses, the pieces that are left would only ask the origin in vain.
+            // If the store refuses bytes, fetching the remaining pieces would only burden the origin.
             if loader.look({ $0.refusal != nil }) { return }
         }
     }
@@ -156,7 +158,9 @@ final class DownloadJob: Sendable {
         }
     }
 
-    /// An origin that gave something is waited for; of one that gives nothing the download says so at once.
+    /// Lets the lane wait for the origin once the origin has sent something.
+    ///
+    /// If the origin has never sent anything, the download fails at once instead.
     private func becomePatient(_ lane: Lane) -> Bool {
         guard work.withLock(\.hasReceived) else { return false }
         loader.change { $0.begin(lane.reader, isDownload: true) }
@@ -165,7 +169,7 @@ final class DownloadJob: Sendable {
 
     private func note(_ fetch: FetchState.ID) { work.withLock { _ = $0.fetches.insert(fetch) } }
 
-    /// Goes on no faster than the limit lets bytes come that were not held before.
+    /// Sleeps so that bytes that were not held before arrive no faster than the rate limit.
     private func keepToRate(_ passed: ByteRange) async throws {
         let delay = work.withLock { work -> Duration in
             let bytes = work.heldBefore.gaps(in: passed).reduce(0) { $0 + $1.length }
@@ -174,7 +178,7 @@ final class DownloadJob: Sendable {
         if delay > .zero { try await Task.sleep(for: delay) }
     }
 
-    // MARK: Telling
+    // MARK: Progress
 
     private func tellIfDue() {
         let isDue = work.withLock { work in
@@ -185,7 +189,7 @@ final class DownloadJob: Sendable {
         if isDue { tell(progress) }
     }
 
-    /// What came must be held now; where the store refused, the download says why.
+    /// Requires that every byte is held now; otherwise throws why the store refused.
     private func finish() throws {
         let (missing, failure) = loader.look { ($0.missing, $0.storeFailure) }
         guard let first = missing.first else { return tell(progress) }
@@ -210,15 +214,15 @@ final class DownloadJob: Sendable {
     }
 }
 
-/// Leads a reader through its bytes without handing them to anybody: what is missing comes into the vault on the way.
+/// Moves a reader through its bytes without delivering them: missing bytes are fetched into the vault on the way.
 struct GapCursor {
-    /// How far one step has come.
+    /// The outcome of one step.
     enum Step {
-        /// These bytes are behind it; `isNew` where the origin has just sent them.
+        /// The reader has passed these bytes; `isNew` if the origin has just sent them.
         case passed(ByteRange, isNew: Bool)
-        /// It has waited, and may go on.
+        /// The reader has waited and can continue.
         case waited
-        /// Nothing is left, or the store refuses: a player goes on without the store, a walk has nothing to go on for.
+        /// Nothing is left, or the store refuses bytes: a player can continue without the store, a cursor cannot.
         case ended
     }
 
@@ -233,11 +237,11 @@ struct GapCursor {
         loader.change { $0.beginFilling(reader) }
     }
 
-    /// Goes one step on.
+    /// Advances by one step.
     ///
-    /// - Parameter note: told of the fetch that the reader takes bytes from, before that is waited for: it has to be
-    ///   settled when the walk is over, however that ends.
-    /// - Throws: ``VaultError`` with `firstMissing` set where it says so; `CancellationError`.
+    /// - Parameter note: called with the fetch that the reader takes bytes from, before waiting for it. The caller must
+    ///   settle that fetch when it is done with the cursor, whatever the outcome.
+    /// - Throws: ``VaultError``, with `firstMissing` set if the position is known; `CancellationError`.
     mutating func next(noting note: (FetchState.ID) -> Void) async throws -> Step {
         let step = loader.step(reader)
         let (fetch, isStored) = loader.look { ($0.readers[reader]?.fetch, $0.bypass(reader) == nil) }

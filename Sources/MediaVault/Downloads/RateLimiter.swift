@@ -1,13 +1,13 @@
 import Synchronization
 import VaultModel
 
-/// Spreads bytes over time: a value that is told what was taken, and says how long to wait before more is.
+/// Spreads bytes over time: computes how long to wait after bytes were taken.
 struct RateLimit {
     private let bytesPerSecond: Int64
-    /// When all that was taken would have come at the rate allowed.
+    /// When all bytes taken so far would have arrived at the permitted rate.
     private var paidUntil: ContinuousClock.Instant
 
-    /// What was not taken is not saved up for longer than this.
+    /// Unused rate accumulates for at most this long.
     private static let memory: Duration = .milliseconds(200)
 
     init(bytesPerSecond: Int64, now: ContinuousClock.Instant) {
@@ -24,14 +24,14 @@ struct RateLimit {
     }
 }
 
-/// Holds a check back to so many bytes in a second. Time in which nothing was opened is not made up for.
+/// Limits verification to a number of bytes per second. Idle time is not made up for.
 struct VerifyPace {
     let bytesPerSecond: Int64
     private var free: ContinuousClock.Instant?
 
     init(bytesPerSecond: Int64) { self.bytesPerSecond = bytesPerSecond }
 
-    /// How long to wait after bytes were opened.
+    /// Returns how long to wait after bytes were opened.
     mutating func delay(after bytes: Int64, now: ContinuousClock.Instant) -> Duration {
         let begin = max(free ?? now, now)
         let end = begin + .seconds(Double(bytes) / Double(bytesPerSecond))
@@ -40,29 +40,29 @@ struct VerifyPace {
     }
 }
 
-/// Lets downloads stand back while a player waits for bytes from an origin: one for a vault.
+/// Makes downloads yield while a player waits for bytes from an origin. Each vault has one.
 final class PlaybackPriority: Sendable {
     private let players = Locked(WaitingPlayers())
     private let delays = Atomic(0)
 
-    /// How often a download has stood back so far.
+    /// How often downloads have yielded so far.
     var delayCount: Int { delays.load(ordering: .relaxed) }
 
-    /// Whether players have their bytes, and the disk, before any other work now.
+    /// Whether players currently take precedence over all other work, for bytes and for the disk.
     var isPlayerWaiting: Bool { players.withLock { $0.goFirst(now: .now) } }
 
     /// Waits for bytes on behalf of a player.
     ///
-    /// - Parameter origin: whose bytes it waits for.
+    /// - Parameter origin: the origin that should send the bytes.
     func waiting(at origin: String, _ wait: () async throws -> Void) async throws {
         let id = players.withLock { $0.begin(at: origin, now: .now) }
         defer { players.withLock { $0.end(id, now: .now) } }
         try await wait()
     }
 
-    /// Returns when a download of an origin's may go on.
+    /// Returns when a download from an origin may continue.
     ///
-    /// - Throws: `CancellationError` where the task was cancelled.
+    /// - Throws: `CancellationError` if the task was cancelled.
     func standBack(at origin: String) async throws {
         while players.withLock({ $0.goFirst(before: origin, now: .now) }) {
             delays.add(1, ordering: .relaxed)
@@ -71,20 +71,20 @@ final class PlaybackPriority: Sendable {
     }
 }
 
-/// Who waits for bytes of which origin, and since when: a value.
+/// The players that wait for bytes, by origin, with the start of each wait. A pure value.
 ///
-/// Downloads stand back for a while at a time, and never for good: a player whose origin is slow waits all the time, and
-/// gains nothing by what others leave.
+/// Downloads yield for a while at a time, never for good: a player of a slow origin waits all the time, and gains
+/// nothing from the bandwidth that others leave.
 struct WaitingPlayers {
     /// The players of one origin.
     private struct Group {
         var waiting: [Int: ContinuousClock.Instant] = [:]
-        /// When the last wait ended that was not given up on.
+        /// When the last wait ended that did not exceed ``patience``.
         var lastEnd: ContinuousClock.Instant?
-        /// Since when there has been no longer time than ``pause`` in which none of them waited.
+        /// Since when at least one of these players has been waiting, disregarding breaks of up to ``pause``.
         var busySince: ContinuousClock.Instant
 
-        /// Whether one of them waits for an origin that is not silent, or has had bytes a moment ago.
+        /// Whether a player waits for an origin that is not silent, or received bytes a moment ago.
         func isBusy(now: ContinuousClock.Instant) -> Bool {
             waiting.values.contains { now - $0 < WaitingPlayers.patience }
                 || lastEnd.map { now - $0 < WaitingPlayers.pause } ?? false
@@ -94,18 +94,18 @@ struct WaitingPlayers {
     private var groups: [String: Group] = [:]
     private var origins: [Int: String] = [:]
     private var lastID = 0
-    /// Since when there has been no longer time than ``pause`` in which no player of any origin waited.
+    /// Since when any player of any origin has been waiting, disregarding breaks of up to ``pause``.
     private var busySince: ContinuousClock.Instant?
 
-    /// A player that reads as fast as bytes come waits again at once.
+    /// A player that reads as fast as bytes arrive waits again within this time.
     static let pause: Duration = .milliseconds(150)
-    /// An origin that gives a player nothing for so long does not keep downloads from it.
+    /// An origin that has sent a player nothing for this long no longer holds back downloads.
     static let patience: Duration = .seconds(5)
-    /// After so long a download of the same origin has its turn, and how long that is.
+    /// How long a download of the same origin yields, and how long it then runs.
     static let stand: Duration = .seconds(5)
     static let turn: Duration = .seconds(1)
-    /// A download of another origin, which may share the player's line, stands back for so long and then goes on: however
-    /// many players there are, it has its turn as well.
+    /// How long a download of another origin yields before it runs: it may share the player's line, but gets its turn
+    /// however many players there are.
     static let courtesy: Duration = .seconds(1)
 
     mutating func begin(at origin: String, now: ContinuousClock.Instant) -> Int {
@@ -128,10 +128,10 @@ struct WaitingPlayers {
         groups = groups.filter { !$0.value.waiting.isEmpty || $0.value.isBusy(now: now) }
     }
 
-    /// Whether players of any origin have the bytes before others now.
+    /// Whether players of any origin take precedence over other work now.
     func goFirst(now: ContinuousClock.Instant) -> Bool { groups.keys.contains { goFirst(before: $0, now: now) } }
 
-    /// Whether players have the bytes before a download of this origin's now.
+    /// Whether players take precedence over a download of this origin now.
     func goFirst(before origin: String, now: ContinuousClock.Instant) -> Bool {
         if let own = groups[origin], own.isBusy(now: now) {
             return Self.stands(for: Self.stand, since: own.busySince, now)
@@ -142,7 +142,7 @@ struct WaitingPlayers {
         return Self.stands(for: Self.courtesy, since: busySince ?? now, now)
     }
 
-    /// Whether it is not the download's turn: it stands back for a while, has its turn, and so on.
+    /// Whether a download must yield now: it yields for `time`, runs for ``turn``, and so on.
     private static func stands(
         for time: Duration, since start: ContinuousClock.Instant, _ now: ContinuousClock.Instant
     ) -> Bool {

@@ -8,7 +8,7 @@ import Glibc
 import Darwin
 #endif
 
-/// A file that appears under its name whole and durable, or not at all. Every call blocks.
+/// A file that appears under its name whole and durable, or not at all. All calls block.
 final class ExportFile: Sendable {
     private let path: String
     private let temporary: String
@@ -16,7 +16,7 @@ final class ExportFile: Sendable {
     private let fileSystem: any FileSystem
     private let file: any StoredFile
 
-    /// Makes a file under a temporary name in the same folder.
+    /// Creates a file under a temporary name in the same folder.
     init(_ path: String, replacing: Bool, fileSystem: any FileSystem) throws {
         self.path = path
         self.replacing = replacing
@@ -24,10 +24,10 @@ final class ExportFile: Sendable {
         try Self.requireFree(path, replacing, fileSystem)
         let folder = PosixFileSystem.folder(of: path)
         let name = path.split(separator: "/").last.map(String.init) ?? ""
-        // Short, whatever the name is: it has room beside the longest that a folder takes.
+        // A short name of its own: the final name plus a suffix could exceed the longest name that a folder permits.
         temporary = folder + "/.mediavault-" + Hex.encode(try SecureRandom.bytes(8, "export")) + ".part"
         guard !name.isEmpty, !path.hasSuffix("/") else {
-            throw VaultError(.invalidArgument, "\(path) names no file; name one")
+            throw VaultError(.invalidArgument, "\(path) is not a file name; give the path of a file")
         }
         do throws(FileFailure) {
             file = try fileSystem.create(temporary)
@@ -40,7 +40,7 @@ final class ExportFile: Sendable {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { return }
         guard status.st_mode & S_IFMT != S_IFDIR else {
-            throw VaultError(.invalidArgument, "\(path) is a folder; name a file in it")
+            throw VaultError(.invalidArgument, "\(path) is a folder; give the path of a file in it")
         }
         guard replacing else { throw taken(path) }
     }
@@ -53,7 +53,7 @@ final class ExportFile: Sendable {
         }
     }
 
-    /// Gives the file its name.
+    /// Renames the file to its final name.
     func finish() throws {
         do throws(FileFailure) {
             try file.synchronize()
@@ -68,50 +68,51 @@ final class ExportFile: Sendable {
         }
     }
 
-    /// Leaves nothing behind.
+    /// Removes the temporary file.
     func abandon() { try? fileSystem.remove(temporary) }
 
     private static func taken(_ path: String) -> VaultError {
-        VaultError(.invalidArgument, "\(path) is there already; name another file, or overwrite it with --force")
+        VaultError(.invalidArgument, "\(path) already exists; choose another file, or overwrite it with --force")
     }
 
-    /// The path is the caller's own: it is told.
+    /// The path came from the caller, so the message may contain it.
     private static func failure(_ failure: FileFailure, _ path: String) -> VaultError {
         switch failure.kind {
         case .noSpace:
-            VaultError(.diskFull, "there is no room for \(path); make some and export again, nothing of it was left")
-        case .notPermitted: VaultError(.storage, "\(path) may not be written; check owner and mode of its folder")
+            VaultError(.diskFull, "the disk is too full for \(path); free some space and export again")
+        case .notPermitted:
+            VaultError(.storage, "no permission to write \(path); check the owner and mode of its folder")
         case .notFound:
             VaultError(
                 .storage,
-                "\(path) cannot be written: the folder \(PosixFileSystem.folder(of: path)) is not there, or takes no "
-                    + "files; make it, or name another")
+                "\(path) cannot be written: the folder \(PosixFileSystem.folder(of: path)) does not exist or takes no "
+                    + "files; create it, or choose another")
         default: VaultError(.storage, "\(path) cannot be written: \(failure.description)")
         }
     }
 }
 
-/// The bytes of one representation that is wholly held. Calls block.
+/// The bytes of one representation of which every byte is held. Calls block.
 struct ExportSource: Sendable {
     private let url: MediaURL
     private var resource: StoredResource
     private var map: SegmentMap
     private var open: (segment: SegmentDescription, reader: SegmentReader)?
 
-    /// The length of the whole.
+    /// The length in bytes.
     let length: Int64
 
     /// The most bytes opened at a time.
     private static let chunkBytes: Int64 = 1 << 20
 
-    /// - Throws: ``VaultError`` with code `notHeld` where a byte is missing.
+    /// - Throws: ``VaultError`` with code `notHeld` if a byte is missing.
     init(_ store: VaultStore, _ id: ResourceID, _ url: MediaURL) throws {
         self.url = url
         guard let resource = try store.index.resource(id), let serving = resource.serving else {
             throw VaultError(.notHeld, "the vault holds nothing of \(url); fetch it first")
         }
         guard let length = serving.info.information.length else {
-            throw VaultError(.notHeld, "nobody knows how long \(url) is, so it cannot be whole; fetch it first")
+            throw VaultError(.notHeld, "the length of \(url) is unknown, so it cannot be complete; fetch it first")
         }
         self.length = length
         self.resource = resource
@@ -130,12 +131,12 @@ struct ExportSource: Sendable {
         throw error
     }
 
-    /// The bytes from an offset on, one chunk of them.
+    /// Returns one chunk of bytes from an offset.
     mutating func bytes(at position: Int64, of store: VaultStore) throws -> [UInt8] {
         do {
             return try openedBytes(at: position, of: store)
         } catch SegmentFailure.missing {
-            // Removed or put elsewhere since the index was read: looked up once more.
+            // The segment was removed or replaced since the index was read: read the index once more.
             open = nil
             let known = resource.serving?.id
             guard let resource = try store.index.resource(resource.id), let serving = resource.serving,
@@ -175,7 +176,7 @@ struct ExportSource: Sendable {
         case .unreadable(let failure): error = failure.vaultError("a segment cannot be read")
         default:
             error = VaultError(
-                .integrity, "the bytes from \(position) on are damaged; mend them with verify --repair")
+                .integrity, "the bytes from \(position) on are damaged; repair them with verify --repair")
         }
         error.firstMissing = position
         return error
@@ -183,18 +184,18 @@ struct ExportSource: Sendable {
 }
 
 extension Vault {
-    /// Writes a resource's plaintext into a file: all of it or no file.
+    /// Writes a resource's plaintext into a file: either all of it or no file.
     ///
-    /// Only what the index says is held is written; no origin is asked, and no ownership is needed. The file is its
-    /// owner's alone (0600), and it has its name only when it is whole and durable. Nothing is left of one that is
-    /// cancelled.
+    /// Only bytes that the index lists as held are written; no origin is contacted, and the vault need not be owned.
+    /// Only the file's owner can read the file (mode 0600), and it appears under its name only when it is complete and
+    /// durable. A cancelled export leaves nothing behind.
     ///
     /// - Parameters:
     ///   - path: the absolute path of the file.
-    ///   - replacing: whether a file of that name is replaced.
-    ///   - progress: is told how far it is, ten times a second at most, and at the end.
-    /// - Throws: ``VaultError``: `notHeld` with `firstMissing` where bytes are missing, `integrity` where some are
-    ///   damaged, `invalidArgument` where the name is taken, `diskFull`, `storage`.
+    ///   - replacing: whether an existing file of that name is replaced.
+    ///   - progress: called at most ten times a second, and at the end.
+    /// - Throws: ``VaultError``: `notHeld` with `firstMissing` if bytes are missing, `integrity` if some are damaged,
+    ///   `invalidArgument` if the file exists, `diskFull`, `storage`.
     public func export(
         _ reference: MediaReference, to path: String, replacing: Bool = false,
         progress: (ExportProgress) async -> Void = { _ in }
@@ -237,10 +238,10 @@ extension Vault {
     }
 }
 
-/// How far an export is.
+/// The progress of an export.
 public struct ExportProgress: Hashable, Codable, Sendable {
-    /// Bytes written.
+    /// The number of bytes written.
     public let written: Int64
-    /// Bytes in all.
+    /// The total number of bytes.
     public let total: Int64
 }

@@ -3,25 +3,25 @@ import VaultModel
 import VaultStorage
 
 extension Vault {
-    /// Reads and checks the vault's audit log: a signed receipt for each act on its keys.
+    /// Reads and checks the vault's audit log: a signed receipt for each key operation.
     ///
-    /// A changed, exchanged or missing line is seen, and a log that is shorter than the keyring knows.
+    /// The report shows lines that were changed, swapped or removed, and a log that is shorter than the keyring states.
     ///
-    /// - Throws: ``VaultError`` with code `storage` where the log cannot be read.
+    /// - Throws: ``VaultError`` with code `storage` if the log cannot be read.
     public func audit() async throws -> AuditReport {
         let store = store
         return try await pool.run { try AuditLog.report(on: store.folder, keyring: store.keyring) }
     }
 
-    /// Whether a vault still has a keyring.
+    /// Returns whether a vault still has a keyring.
     public static func hasKeyring(_ place: VaultPlace) -> Bool { PosixFileSystem().exists(place.keyring) }
 
-    /// Reads and checks the audit log of a vault that is not open, or cannot be opened any more.
+    /// Reads and checks the audit log of a vault that is not open, or can no longer be opened.
     ///
-    /// - Parameter unlock: opens the keyring; nil checks without it: each signature, and that each line follows the one
-    ///   before. A log that was cut at its end looks sound then.
-    /// - Throws: as ``open(_:unlock:options:)`` where the keyring does not open; ``VaultError`` with code `storage`
-    ///   where the log cannot be read.
+    /// - Parameter unlock: opens the keyring. Nil checks without the keyring: each signature, and that each line
+    ///   follows the one before; then a log that was cut at its end looks intact.
+    /// - Throws: as ``open(_:unlock:options:)`` if the keyring does not open; ``VaultError`` with code `storage` if the
+    ///   log cannot be read.
     public static func audit(_ place: VaultPlace, unlock: Unlock?) async throws -> AuditReport {
         try await BlockingPool.shared.run {
             let keyring = try unlock.map { unlock in
@@ -33,14 +33,15 @@ extension Vault {
     }
 }
 
-// Receipts name a resource by a hash, which only the keyring can make.
+// Receipts name a resource by a keyed hash, so only the keyring can find them.
 extension Vault {
-    /// The same as ``audit()``, but only with receipts about some resources, whether the vault still has them or not.
-    /// Faults are those of the whole log.
+    /// Does the same as ``audit()``, but returns only receipts about some resources, whether or not the vault still has
+    /// them. The faults are those of the whole log.
     ///
-    /// Receipts from before a new locator are not found: what they call a resource was made with a key that is gone.
+    /// Receipts from before a change of the locator are not found: their subjects were computed with a key that no
+    /// longer exists.
     ///
-    /// - Throws: as ``audit()``; ``VaultError`` with code `foreignKeyring` where the keyring cannot name resources.
+    /// - Throws: as ``audit()``; ``VaultError`` with code `foreignKeyring` if the keyring cannot name resources.
     public func audit(about references: [MediaReference]) async throws -> AuditReport {
         let subjects = Set(try references.flatMap(receiptSubjects))
         var report = try await audit()
@@ -48,7 +49,7 @@ extension Vault {
         return report
     }
 
-    /// What receipts may call a resource: one name for everybody, and one for each principal that some were stored for.
+    /// Returns the names that receipts may use for a resource: the plain one, and one for each principal.
     private func receiptSubjects(of reference: MediaReference) throws -> [String] {
         let (keyring, locator, log) = (store.keyring, store.index.locator, auditLog)
         return try names.allKeys(of: tokens.unwrapped(reference).settled()).compactMap { key in
@@ -58,7 +59,7 @@ extension Vault {
 }
 
 extension KeyringOrder.Act {
-    /// What the audit log calls it.
+    /// The operation's name in the audit log.
     var receipt: Receipt.Act {
         switch self {
         case .add: .addSlot

@@ -1,24 +1,24 @@
 import VaultModel
 import VaultStorage
 
-/// Joins small segments of one resource, behind playback.
+/// The state of joining small segments of one resource in the background.
 struct Joining {
-    /// Whether it is at work: the resource is in use then.
+    /// Whether segments are being joined; the resource is in use meanwhile.
     private(set) var isRunning = false
-    /// Segments that could not be opened, for as long as the loader lives.
+    /// Segments that could not be opened, kept for the lifetime of the loader.
     var excluded: Set<SegmentID> = []
-    /// When it was last tried: those have their turn first that were tried longest ago.
+    /// When joining was last tried: the loaders that were tried longest ago go first.
     private(set) var lastTry: ContinuousClock.Instant?
-    /// Nothing was joined then.
+    /// Whether the last attempt joined nothing.
     var wasInVain = false
-    /// Who waits for the end.
+    /// The tasks that wait for the end of joining.
     private(set) var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// So many side by side are joined whatever goes on; fewer only once nobody has read and nothing was fetched for
-    /// ``rest``, since more may come.
+    /// This many adjacent segments are joined at any time. Fewer are joined only after ``rest`` without readers and
+    /// fetches, since more may follow.
     static let crowd = 16
     static let rest: Duration = .seconds(10)
-    /// What could not be joined is tried again after so long.
+    /// How long to wait after an attempt that joined nothing.
     static let patience: Duration = .seconds(30)
 
     func mayBegin(now: ContinuousClock.Instant) -> Bool {
@@ -27,13 +27,13 @@ struct Joining {
 
     mutating func begin(now: ContinuousClock.Instant) { (isRunning, lastTry, wasInVain) = (true, now, true) }
 
-    /// - Returns: who waits for the end.
+    /// - Returns: the tasks that wait for the end.
     mutating func end() -> [CheckedContinuation<Void, Never>] {
         defer { (isRunning, waiting) = (false, []) }
         return waiting
     }
 
-    /// - Returns: false where it is not at work: nothing is to be waited for.
+    /// - Returns: false if nothing is being joined, so there is nothing to wait for.
     mutating func wait(_ waiter: CheckedContinuation<Void, Never>) -> Bool {
         if isRunning { waiting.append(waiter) }
         return isRunning
@@ -41,18 +41,18 @@ struct Joining {
 }
 
 extension ResourceLoader {
-    /// Whether segments are to be joined now.
+    /// Returns whether segments should be joined now.
     ///
-    /// - Parameter isResting: whether nobody has used it for ``Joining/rest``.
+    /// - Parameter isResting: whether the resource has not been used for ``Joining/rest``.
     func isCrowded(isResting: Bool) -> Bool {
         let (pieces, isWhole) = look { ($0.map.pieces, $0.isWhole) }
         let crowd = SegmentJoin.next(of: pieces.map(\.range), isWhole: isWhole)?.count ?? 0
         return crowd >= Joining.crowd || (crowd > 1 && isResting)
     }
 
-    /// Joins the most segments that lie side by side and fit one, after ``Joining/begin(now:)``.
+    /// Joins the longest run of adjacent segments that fit into one, after ``Joining/begin(now:)``.
     ///
-    /// - Returns: how many bytes were opened and sealed again.
+    /// - Returns: the number of bytes opened and sealed again.
     @discardableResult
     func joinNeighbours() async -> Int64 {
         let bytes = await joinBegun()
@@ -72,7 +72,7 @@ extension ResourceLoader {
             try? await pool.run { store.removeReplaced(segments, by: [new]) }
             return new.length
         } catch is SegmentFailure {
-            // What does not open a reader finds, or verify.
+            // A segment that does not open is reported by a reader, or by verification.
             exclude(segments)
             return 0
         } catch {
@@ -80,7 +80,7 @@ extension ResourceLoader {
         }
     }
 
-    /// Returns once nothing is being joined.
+    /// Returns once no segments are being joined.
     func settleJoining() async {
         await withCheckedContinuation { waiter in
             let isWaiting = joining.withLock { $0.wait(waiter) }
@@ -109,7 +109,7 @@ extension LoaderState {
     /// Whether every byte is held.
     var isWhole: Bool { information?.length.map { $0 > 0 && map.holds(0..<$0) } ?? false }
 
-    /// Whether segments are known as the index has them, and no fetch has yet to say what it made of them.
+    /// Whether the index and the loader agree on these segments, and no running fetch overlaps them.
     func hasWritten(_ segments: [SegmentDescription]) -> Bool {
         segments.allSatisfy { segment in
             map.length(of: segment.id) == segment.length
@@ -118,20 +118,20 @@ extension LoaderState {
     }
 }
 
-/// When a vault joins segments: one title at a time, and not while players take bytes at full speed.
+/// Decides when a vault joins segments: one title at a time, and not while players read at full speed.
 struct JoiningPace {
     /// Whether segments are being joined.
     var isRunning = false
-    /// Bytes that joining opened since it was last asked; while it is at work nothing is counted.
+    /// Bytes opened by joining since the last check. While segments are being joined, nothing is counted.
     var own: Int64 = 0
     private var opened: Int64?
 
-    /// Who opens so many bytes in a second has the disk for itself.
+    /// The rate in bytes per second at which players are considered to need the whole disk.
     static let fullSpeed: Int64 = 16 << 20
 
-    /// Whether players have opened so many bytes since it was last asked, a second ago, that nothing is done beside them.
+    /// Returns whether players have read at full speed since the last check, a second ago.
     ///
-    /// - Parameter total: the bytes that were ever opened.
+    /// - Parameter total: the number of bytes opened since the vault was opened.
     mutating func isBusy(opened total: Int64) -> Bool {
         guard !isRunning else { return true }
         let read = total - (opened ?? total) - own
@@ -141,7 +141,7 @@ struct JoiningPace {
 }
 
 extension Vault {
-    /// Joins some segments of one title, where there are small ones side by side and players leave time for it.
+    /// Joins some segments of one title, if it has small adjacent ones and playback leaves time for it.
     func joinSegments(now: ContinuousClock.Instant) {
         let opened = store.work.opened.total
         guard store.isOwner, !joiningPace.withLock({ $0.isBusy(opened: opened) }),
@@ -167,7 +167,7 @@ extension Vault {
         joiningPace.withLock { ($0.isRunning, $0.own) = (false, bytes) }
     }
 
-    /// - Returns: false where the title is being removed, or has another loader by now.
+    /// - Returns: false if the title is being removed, or now has another loader.
     private func begin(_ id: ResourceID, _ loader: ResourceLoader, now: ContinuousClock.Instant) -> Bool {
         loaders.withLock { loaders in
             guard let entry = loaders[id], entry.loader === loader, !entry.isRemoving else { return false }

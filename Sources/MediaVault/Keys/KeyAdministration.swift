@@ -2,22 +2,23 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-// The life of generations: made, moved to, destroyed.
+// The life of generations: created, rewrapped to, destroyed.
 extension Vault {
-    /// How the keys stand: what needs which generation, and how far an act is that was not finished.
+    /// Returns the state of the keys: which resources need which generation, and the progress of unfinished key
+    /// operations.
     ///
-    /// - Throws: ``VaultError`` where the index cannot be read.
+    /// - Throws: ``VaultError`` if the index cannot be read.
     public func keyReport() async throws -> KeyReport {
         let (store, act) = (store, keyWork.act)
         return try await pool.run { try KeyReport(store, act: act) }
     }
 
-    /// Makes a new generation, which new resources use from now on. What is held stays under the older ones until it is
-    /// rewrapped.
+    /// Creates a new generation, which new resources use from now on. What is held stays under the older generations
+    /// until it is rewrapped.
     ///
-    /// - Returns: how the keys stand now: what the older ones still open.
-    /// - Throws: ``VaultError`` with code `busy` where another act works on the keys, `owned` where this is not the
-    ///   owner, `storage` or `diskFull` where keyring or index cannot be written.
+    /// - Returns: the new state of the keys, including what the older generations still open.
+    /// - Throws: ``VaultError`` with code `busy` if another key operation is running, `owned` if this process is not
+    ///   the owner, `storage` or `diskFull` if the keyring or the index cannot be written.
     public func rotateKeys() async throws -> KeyReport {
         try await changingKeys(.rotate) { store, log in
             _ = try store.addGeneration(noting: log)
@@ -25,15 +26,15 @@ extension Vault {
         }
     }
 
-    /// Wraps every resource key anew under the current generation; see ``Rewrapping``.
+    /// Wraps every resource key again, under the current generation; see ``Rewrapping``.
     public func rewrapKeys() -> Rewrapping { Rewrapping(vault: self) }
 
-    /// Destroys the key of a generation that nothing needs any more. One that is gone already stays gone.
+    /// Destroys the key of a generation that nothing needs any more. Does nothing if it is already retired.
     ///
-    /// - Returns: how the keys stand now: the proof that it is gone, and nothing needs it.
-    /// - Throws: ``VaultError`` with code `inUse` where something needs it, with what; `invalidArgument` where there is
-    ///   none of this number; `storage` where the index's log cannot be emptied, and the key is still there; `busy`,
-    ///   `owned`.
+    /// - Returns: the new state of the keys, which proves that the generation is retired and not needed.
+    /// - Throws: ``VaultError`` with code `inUse` if titles need the generation, naming some of them; `invalidArgument`
+    ///   if there is no generation with this number; `storage` if the index's write-ahead log cannot be emptied, in
+    ///   which case the key still exists; `busy`, `owned`.
     public func retireGeneration(_ number: Int) async throws -> KeyReport {
         try await changingKeys(.retire) { store, log in
             do {
@@ -45,8 +46,8 @@ extension Vault {
         }
     }
 
-    /// Does an act on the keys, while no other does. What it does to the store, and the receipt for it, are written where
-    /// that may block.
+    /// Runs a key operation while no other one is running. `body` may block: it changes the store and writes the
+    /// receipt.
     func changingKeys<Result: Sendable>(
         _ act: Receipt.Act, _ body: @escaping @Sendable (VaultStore, AuditLog) throws -> Result
     ) async throws -> Result {
@@ -57,7 +58,7 @@ extension Vault {
         }
     }
 
-    /// Wraps every resource key anew, a transaction at a time, so that whoever plays has their turn between.
+    /// Wraps every resource key again, in small transactions, so that playback is not blocked.
     func rewrap(_ tell: (RewrapProgress) -> Void) async throws {
         try requireOwner(to: "changes its keys")
         let (store, log) = (store, auditLog)
@@ -90,16 +91,18 @@ extension Vault {
 }
 
 extension Vault {
-    /// Makes a new root key, a new token key and a new generation, in one write of the keyring: who knows the old root key
-    /// does not open the keyring any more. All playback addresses and the admin token are void. What is stored stays under
-    /// the older generations until it is rewrapped.
+    /// Creates a new root key, token key and generation, in one write of the keyring.
+    ///
+    /// The old root key no longer opens the keyring. All playback links and the admin token become void. What is stored
+    /// stays under the older generations until it is rewrapped.
     ///
     /// - Parameters:
-    ///   - unlocks: what opens the slots that stay: their secrets are needed to seal the new root key.
-    ///   - droppingOtherSlots: whether the slots that none of them opens go.
-    /// - Returns: how the keys stand now.
-    /// - Throws: ``VaultError`` with code `wrongKey` where one opens no slot, `invalidArgument` where a slot would be locked
-    ///   out that may not, with its name; those of reading the secrets; `busy`, `owned`, `storage`, `diskFull`.
+    ///   - unlocks: open the slots to keep: their secrets are needed to seal the new root key.
+    ///   - droppingOtherSlots: whether slots that none of them opens are removed.
+    /// - Returns: the new state of the keys.
+    /// - Throws: ``VaultError`` with code `wrongKey` if one of them opens no slot, `invalidArgument` if a slot that
+    ///   must not be dropped would be locked out, with its name; the errors of reading the secrets; `busy`, `owned`,
+    ///   `storage`, `diskFull`.
     public func rotateRoot(unlockedBy unlocks: [Unlock], droppingOtherSlots: Bool = false) async throws -> KeyReport {
         try await changingKeys(.rotateRoot) { store, log in
             let secrets = try unlocks.map { SharedSecret(try $0.secret()) }
@@ -109,12 +112,11 @@ extension Vault {
     }
 }
 
-/// Lets one act at a time work on the keys of a vault. What goes on with an act that was broken off gives way to one that
-/// is asked for.
+/// Allows one key operation at a time on a vault. A resumed operation gives way to a requested one.
 package final class KeyOperationLock: Sendable {
     private struct State {
         var act: Receipt.Act?
-        /// What has the act that works give way; nil where it does not.
+        /// The task of the running operation, if the operation gives way to others; otherwise nil.
         var yielding: Task<Void, any Error>?
         var isOver = false
         var waiting: [CheckedContinuation<Void, Never>] = []
@@ -122,22 +124,24 @@ package final class KeyOperationLock: Sendable {
 
     private let state = Locked(State())
 
-    /// The act that works now; nil where none does.
+    /// The running operation; nil if none is running.
     package var act: Receipt.Act? { state.withLock { $0.act } }
 
-    /// Runs an act, unless another one works that was asked for.
+    /// Runs a key operation, unless another requested one is running.
     ///
-    /// - Parameter act: what others are told that runs.
-    /// - Throws: ``VaultError`` with code `busy` where another act works, `closed` after ``end()``; what `body` throws.
+    /// - Parameter act: the operation that is reported to others as running.
+    /// - Throws: ``VaultError`` with code `busy` if another operation is running, `closed` after ``end()``; any error
+    ///   of `body`.
     package func exclusively<Result>(_ act: Receipt.Act, _ body: () async throws -> Result) async throws -> Result {
         while try begin(act) == .after { await waitUntilFree() }
         defer { finish() }
         return try await body()
     }
 
-    /// Runs an act that nobody waits for: it is cancelled when another is asked for, and should end soon then.
+    /// Runs a key operation that no caller waits for. It is cancelled when another one is requested, and should then
+    /// end soon.
     ///
-    /// - Throws: as ``exclusively(_:_:)``; `CancellationError` where it gave way.
+    /// - Throws: as ``exclusively(_:_:)``; `CancellationError` if it gave way.
     func yielding(_ act: Receipt.Act, _ body: @escaping @Sendable () async throws -> Void) async throws {
         guard case .now(let task?) = try begin(act, giving: body) else { throw CancellationError() }
         defer { finish() }
@@ -148,7 +152,7 @@ package final class KeyOperationLock: Sendable {
         }
     }
 
-    /// Lets no act begin any more, and returns when none runs: what it writes must not come after the vault has closed.
+    /// Prevents new operations and waits for the running one, so that nothing is written after the vault has closed.
     func end() async {
         state.withLock { state in
             state.isOver = true
@@ -158,9 +162,9 @@ package final class KeyOperationLock: Sendable {
     }
 
     private enum Turn: Equatable {
-        /// With the task of an act that gives way.
+        /// The operation may run; the task is set if it gives way to others.
         case now(Task<Void, any Error>?)
-        /// Another one works, and gives way now.
+        /// Another operation is running, but gives way now.
         case after
     }
 
@@ -173,7 +177,7 @@ package final class KeyOperationLock: Sendable {
                 return .now(state.yielding)
             }
             guard let yielding = state.yielding, body == nil else {
-                throw VaultError(.busy, "\(other.command) works on the keys of this vault; wait until it is done")
+                throw VaultError(.busy, "\(other.command) is running on the keys of this vault; wait until it is done")
             }
             yielding.cancel()
             return .after
@@ -201,9 +205,10 @@ package final class KeyOperationLock: Sendable {
 }
 
 extension Vault {
-    /// Goes on with what an owner before this one left undone of acts on the keys: shreds first, then a reseal. Begins a
-    /// moment after the vault was opened: a command that is done before leaves it to the next. An act that is asked for
-    /// comes before a reseal that is gone on with.
+    /// Resumes the key operations that a previous owner left unfinished: shreds first, then a reseal.
+    ///
+    /// It begins a moment after the vault was opened, so a short-lived command leaves the work to the next owner. A
+    /// requested operation takes precedence over a resumed reseal.
     func resumeKeyWork(now: ContinuousClock.Instant) {
         guard resumption.withLock({ $0.begins(now: now) }) else { return }
         _ = chores.begin { [weak self] in
@@ -211,7 +216,7 @@ extension Vault {
             do {
                 try Task.checkCancellation()
                 let store = store
-                // Nobody is kept from the keys for a look.
+                // Look first without taking the lock, so that other key operations are not delayed for nothing.
                 if let act = try await pool.run({ try store.unfinishedAct() }) {
                     try await keyWork.exclusively(act) { _ = try await self.finishShreds() }
                 }
@@ -220,56 +225,57 @@ extension Vault {
             } catch let error where error is CancellationError || (error as? VaultError)?.code == .busy {
                 resumption.withLock { $0.giveWay() }
             } catch {
-                // Whoever acts on the keys next is told why.
+                // The next key operation that a caller requests throws the error.
                 resumption.withLock { $0.fail(now: .now) }
             }
         }
     }
 }
 
-/// When what an owner before this one left undone of acts on the keys is gone on with. A pure value.
+/// Decides when unfinished key operations of a previous owner are resumed. A pure value.
 struct ResumeSchedule {
     private enum State {
-        /// Due from a moment on.
+        /// Due at this time; nil for now.
         case due(ContinuousClock.Instant?)
         case running
-        /// Nothing is left: whoever begins an act from now on goes on with it.
+        /// Nothing is left from a previous owner; operations begun from now on are resumed by their callers.
         case done
     }
 
     private var state = State.due(nil)
 
-    /// How long after a failure it is tried again.
+    /// The delay before another attempt after a failure.
     private static let pause: Duration = .seconds(60)
 
-    /// Whether it is to be begun now; it counts as begun then.
+    /// Returns whether to begin now; if so, the state changes to running.
     mutating func begins(now: ContinuousClock.Instant) -> Bool {
         guard case .due(let moment) = state, moment.map({ $0 <= now }) ?? true else { return false }
         state = .running
         return true
     }
 
-    /// Nothing is left.
+    /// Ends the schedule: nothing is left.
     mutating func finish() { state = .done }
 
-    /// It gave way to an act that was asked for: it goes on after that.
+    /// Makes the work due again after it gave way to a requested operation.
     mutating func giveWay() { state = .due(nil) }
 
-    /// It failed, and is tried again in a while.
+    /// Schedules another attempt after a failure.
     mutating func fail(now: ContinuousClock.Instant) { state = .due(now + Self.pause) }
 }
 
-/// Every resource key is wrapped anew under the current generation: begins when it is iterated, and goes on beside
-/// everything else that the vault does. No media is read or written. The last element carries the report.
+/// Wraps every resource key again, under the current generation.
 ///
-/// Leaving the loop, or cancelling its task, ends it; what is done stays done, and the next goes on with the rest.
+/// It begins when it is iterated, and runs in parallel to all other use of the vault. No media is read or written. The
+/// last element contains the report. Leaving the loop, or cancelling its task, ends it; keys that were rewrapped stay
+/// so, and the next run continues with the others.
 public struct Rewrapping: AsyncSequence, Sendable {
-    /// How far it is.
+    /// The progress.
     public typealias Element = RewrapProgress
 
     let vault: Vault
 
-    /// Begins it.
+    /// Begins the operation.
     public func makeAsyncIterator() -> Iterator {
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: RewrapProgress.self, bufferingPolicy: .bufferingNewest(1))
@@ -286,18 +292,19 @@ public struct Rewrapping: AsyncSequence, Sendable {
         return Iterator(steps: stream.makeAsyncIterator(), task: task)
     }
 
-    /// Tells how far it is.
+    /// Delivers the progress.
     public struct Iterator: AsyncIteratorProtocol {
         var steps: AsyncThrowingStream<RewrapProgress, any Error>.Iterator
         let task: Task<Void, Never>
 
-        /// How far it is now; nil after the report.
+        /// Returns the current progress; nil after the report.
         ///
-        /// - Throws: ``VaultError`` with code `busy` where another act works on the keys, `owned` where this is not the
-        ///   owner, `storage` where the index refuses; `CancellationError` where the task was cancelled.
+        /// - Throws: ``VaultError`` with code `busy` if another key operation is running, `owned` if this process is
+        ///   not the owner, `storage` if the index cannot be written; `CancellationError` if the task was cancelled.
         public mutating func next() async throws -> RewrapProgress? {
             if let step = try await steps.next(isolation: #isolation) { return step }
-            // Cancelled, the stream ends before the work does; nothing is touched any more when this returns.
+            // After cancellation the stream ends before the work does; wait for it, so that nothing is changed after
+            // returning.
             await task.value
             try Task.checkCancellation()
             return nil

@@ -2,30 +2,31 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// How the keys of a vault stand, and how far an act on them is that was not finished.
+/// The state of a vault's keys, and the progress of unfinished key operations.
 public struct KeyReport: Hashable, Sendable {
-    /// The generations in ascending order, but for those in ``folded``.
+    /// The generations in ascending order, except those in ``folded``.
     public let generations: [GenerationReport]
     /// Generations that were retired long ago, in ascending order.
     public let folded: [ClosedRange<Int>]
-    /// The most generations that are not retired which a keyring may hold.
+    /// The most generations, not counting retired ones, that a keyring can have.
     public static let most = KeyringDocument.mostActive
-    /// The act that works on the keys now, by its command, `keys rewrap`; nil where none does, or another process's.
+    /// The key operation that is running in this process, by its command, such as `keys rewrap`; nil if none is
+    /// running.
     public let act: String?
-    /// Whether resource ids are being computed anew, and that was not finished: changing the locator again finishes it.
+    /// Whether recomputing the resource ids was interrupted; changing the locator again finishes it.
     public let isLocatorChanging: Bool
-    /// What is left of a reseal that was not finished; nil where nothing is.
+    /// The rest of an unfinished reseal; nil if there is none.
     public let reseal: RemainingReseal?
-    /// Titles whose keys are deleted, and whose shred is not finished: what wrapped their keys may still be there.
+    /// Deleted titles whose shred is not finished: the keys that wrapped theirs may still exist.
     public let shreds: Int
 
     /// The generation that new resources use.
     public var current: Int { generations.last { $0.state == .current }?.number ?? 0 }
 
-    /// Generations whose keys still open something, other than the current one.
+    /// Generations other than the current one whose keys still exist.
     public var older: [GenerationReport] { generations.filter { $0.state == .active || $0.state == .retiring } }
 
-    /// Reads it. Blocks.
+    /// Reads the state. Blocks.
     init(_ store: VaultStore, act: Receipt.Act?) throws {
         let (retiring, use) = (try store.retiringGenerations(), try store.index.generationUse())
         let (keyring, settings) = (store.keyring, try store.index.settings())
@@ -50,21 +51,21 @@ public struct KeyReport: Hashable, Sendable {
     }
 }
 
-/// What there is to say of a generation of keys.
+/// The state of one generation of keys.
 public struct GenerationReport: Hashable, Sendable {
-    /// Generations are counted from 1.
+    /// The number of the generation, from 1.
     public let number: Int
-    /// Seconds since 1970.
+    /// When it was created, in seconds since 1970.
     public let created: Int64
-    /// Where it stands in its life.
+    /// The stage of its life.
     public let state: GenerationState
-    /// How many backup files of the keyring hold its key.
+    /// The number of backup files of the keyring that contain its key.
     public let backups: Int
-    /// Resources that need it: it wraps a key of theirs.
+    /// The number of resources that need it because it wraps one of their keys.
     public let resources: Int
-    /// Plaintext bytes that lie sealed under the keys that it wraps.
+    /// The number of plaintext bytes sealed under the keys that it wraps.
     public let bytes: Int64
-    /// Resources among them that need it no more once the reseal that is not finished is done.
+    /// How many of these resources will no longer need it when the unfinished reseal is done.
     public let leaving: Int
 
     init(_ record: GenerationRecord, _ state: GenerationState, _ use: GenerationUsage, leaving: Int) {
@@ -78,25 +79,25 @@ public struct GenerationReport: Hashable, Sendable {
     }
 }
 
-/// Where a generation of keys stands in its life.
+/// The stage of a generation's life.
 public enum GenerationState: String, CaseIterable, Sendable {
     /// New resources use it.
     case current
-    /// It opens what it wrapped, and nothing new uses it.
+    /// It opens what it wrapped; nothing new uses it.
     case active
-    /// It is being destroyed: retiring it again finishes that.
+    /// It is being destroyed; retiring it again finishes that.
     case retiring
     /// Its key is destroyed.
     case retired
 }
 
-/// What is left of a reseal that was not finished.
+/// The rest of an unfinished reseal.
 public struct RemainingReseal: Hashable, Sendable {
-    /// Resources that are not done: not begun, or with an older key beside the one in use.
+    /// The number of resources that are not done: not begun, or with an older key beside the current one.
     public let resources: Int
-    /// Plaintext bytes of theirs that are still to be sealed anew.
+    /// The number of their plaintext bytes that are still to be resealed.
     public let bytes: Int64
-    /// Whether the vault goes on with it. Where not, it is over, and these could not be sealed anew in whole.
+    /// Whether the vault will continue. If not, the reseal is over, and these could not be resealed completely.
     public let isDue: Bool
 
     init(_ backlog: ResealBacklog) {
@@ -106,12 +107,12 @@ public struct RemainingReseal: Hashable, Sendable {
     }
 }
 
-/// Says what needs a generation that was to go.
+/// Names the titles that still need a generation.
 enum GenerationNeeds {
-    /// How many titles are named.
+    /// The most titles that are named.
     private static let most = 3
 
-    /// The refusal with the names of some titles, without their queries; as it is where none needs it. Blocks.
+    /// Returns the refusal with the names of some titles, without their queries; unchanged if none needs it. Blocks.
     static func naming(_ generation: Int, in store: VaultStore, _ refusal: VaultError) -> VaultError {
         guard let ids = try? store.index.resources(wrappedBy: generation, limit: most + 1), !ids.isEmpty,
             generation != store.keyring.currentGeneration
@@ -122,29 +123,29 @@ enum GenerationNeeds {
 
     private static func name(of id: ResourceID, in store: VaultStore) -> String {
         guard let resource = try? store.index.resource(id), let url = try? MediaURL(resource.metadata.url) else {
-            return "a title that does not open, and so cannot be rewrapped: remove it"
+            return "a title that does not open and so cannot be rewrapped: remove it"
         }
         return url.description
     }
 }
 
-/// How far wrapping all resource keys anew is.
+/// The progress of rewrapping all resource keys.
 public struct RewrapProgress: Hashable, Sendable {
-    /// How many were wrapped anew.
+    /// The number of keys rewrapped.
     public let keys: Int
-    /// How many are to be, as far as was known at the beginning.
+    /// The number of keys to rewrap, as known at the beginning.
     public let total: Int
-    /// What it has come to; in the last element alone.
+    /// The result; nil except in the last element.
     public let report: RewrapReport?
 }
 
-/// What wrapping all resource keys anew has come to.
+/// The result of rewrapping all resource keys.
 public struct RewrapReport: Hashable, Sendable {
     /// The generation that wraps them now.
     public let generation: Int
-    /// How many were wrapped anew.
+    /// The number of keys rewrapped.
     public let keys: Int
-    /// How many do not open, and stay as they are: what they seal is damaged.
+    /// The number of keys that do not open and stay unchanged: what they seal is damaged.
     public let unopened: Int
     /// The other generations that the keyring still has.
     public let older: [Int]

@@ -2,10 +2,10 @@ package import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// An order as the owner of a vault takes it.
+/// An order that the owner of a vault carries out.
 package typealias KeyringOrder = VaultCrypto.KeyringOrder
 
-/// Makes orders for the owner of a vault, out of a keyring that this process has unlocked by itself. So a secret stays in
+/// Creates orders for the owner of a vault from a keyring that this process unlocked. This way a secret never leaves
 /// the process that was given it.
 package struct KeyringOrders: Sendable {
     private let keyring: Keyring
@@ -20,7 +20,7 @@ package struct KeyringOrders: Sendable {
         self.pool = pool
     }
 
-    /// Unlocks the file of a keyring.
+    /// Unlocks a keyring file.
     ///
     /// - Throws: ``VaultError`` as ``Vault/open(_:unlock:options:)``.
     package static func open(keyring path: String, unlock: Unlock) async throws -> KeyringOrders {
@@ -33,15 +33,16 @@ package struct KeyringOrders: Sendable {
     /// The number of the slot that opened the keyring.
     package var unlockedSlot: Int { Int(keyring.unlockedSlot) }
 
-    /// Orders another slot.
+    /// Creates an order to add a slot.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` where there can be none; what the way's secret throws.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the slot is not possible; any error of reading the
+    ///   secret.
     package func adding(_ way: NewSlot) async throws -> KeyringOrder {
         try await pool.run { try Self.adding(way, to: file(), of: keyring) }
     }
 
-    /// Orders another slot of a keyring, whose file has these bytes. Its key file is made last, once nothing speaks
-    /// against the order. Blocks.
+    /// Creates an order to add a slot to a keyring, given the bytes of its file. Its key file is created last, once the
+    /// order is known to be valid. Blocks.
     static func adding(_ way: NewSlot, to file: [UInt8], of keyring: Keyring) throws -> KeyringOrder {
         let isToBeMade = way.isToBeMade
         let order = try adding(way, to: file, of: keyring, openedBy: way.plannedSecret())
@@ -56,14 +57,16 @@ package struct KeyringOrders: Sendable {
             cost: way.strength.cost())
     }
 
-    /// Orders another way for a slot. Its key file is made last, once nothing speaks against the order.
+    /// Creates an order to replace a slot. Its key file is created last, once the order is known to be valid.
     ///
     /// - Parameters:
     ///   - number: nil for the slot that opened the keyring.
-    ///   - root: the new root key that is to follow.
-    /// - Throws: as ``adding(_:)``; ``VaultError`` where that root key could not be made: `wrongKey` where a secret opens
-    ///   no slot, `invalidArgument` where a slot would be locked out.
-    package func replacing(_ number: Int?, with way: NewSlot, then root: RootRotation? = nil) async throws -> KeyringOrder {
+    ///   - root: the root rotation that is to follow.
+    /// - Throws: as ``adding(_:)``; ``VaultError`` if that root key could not be created: `wrongKey` if a secret opens
+    ///   no slot, `invalidArgument` if a slot would be locked out.
+    package func replacing(
+        _ number: Int?, with way: NewSlot, then root: RootRotation? = nil
+    ) async throws -> KeyringOrder {
         try await pool.run {
             let (file, number, isToBeMade) = (try file(), Int64(number ?? unlockedSlot), way.isToBeMade)
             let planned = try way.plannedSecret()
@@ -81,13 +84,13 @@ package struct KeyringOrders: Sendable {
         )
     }
 
-    /// Orders that a slot goes.
+    /// Creates an order to remove a slot.
     ///
     /// - Parameters:
-    ///   - root: the new root key that is to follow.
-    ///   - isForced: removes it though no slot that stays is known to open.
-    /// - Throws: ``VaultError`` with code `invalidArgument` where there is none, or no other, or a slot would be locked
-    ///   out of that root key, `wrongKey` where a secret for it opens no slot, `inUse` where it is the only one that is known
+    ///   - root: the root rotation that is to follow.
+    ///   - isForced: whether to remove it even if no remaining slot is known to open.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if there is no such slot, or no other, or if that root key
+    ///   would lock out a slot; `wrongKey` if a secret for it opens no slot; `inUse` if the slot is the only one known
     ///   to open.
     package func removing(
         _ number: Int, then root: RootRotation? = nil, isForced: Bool = false
@@ -100,14 +103,14 @@ package struct KeyringOrders: Sendable {
         }
     }
 
-    /// Has a backup counted, then writes it: the keyring as it was counted, opened by one passphrase alone. The file is
-    /// 0600, whole or not there.
+    /// Has a backup counted, then writes it: the keyring as counted, opened by one passphrase only. The file has mode
+    /// 0600, and is written completely or not at all.
     ///
-    /// Counted first: a count too many is harmless, a backup that nobody knows of is not.
+    /// It is counted first: a count that is too high is harmless, an uncounted backup is not.
     ///
-    /// - Parameter count: has the vault's owner carry out an order; called again where the keyring was changed behind it.
-    /// - Throws: ``VaultError`` with code `invalidArgument` where the way is no passphrase, or there is such a file; what
-    ///   `count` throws.
+    /// - Parameter count: has the vault's owner carry out an order; called again if the keyring was changed meanwhile.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the slot is not for a passphrase, or the file exists;
+    ///   any error of `count`.
     package func backUp(
         to file: String, for way: NewSlot, counting count: (KeyringOrder) async throws -> Void
     ) async throws {
@@ -124,13 +127,14 @@ package struct KeyringOrders: Sendable {
             guard !fileSystem.exists(file) else { throw KeyringFile.taken(file) }
             let folder = PosixFileSystem.folder(of: file)
             guard fileSystem.exists(folder) else {
-                throw VaultError(.storage, "there is no folder \(folder) for the backup; make it, or name another")
+                throw VaultError(
+                    .storage, "the folder \(folder) for the backup does not exist; create it, or choose another")
             }
             return try keyring.orderBackup(of: self.file())
         }
     }
 
-    /// - Returns: false where the keyring is not the one that was counted: a generation that is new in it counts no backup.
+    /// - Returns: false if the keyring has changed since it was counted: a generation added since counts no backup.
     private func writeBackup(
         to file: String, for way: NewSlot, countedBy order: KeyringOrder
     ) async throws -> Bool {
@@ -145,7 +149,7 @@ package struct KeyringOrders: Sendable {
         }
     }
 
-    /// What the keyring's file says, authenticated.
+    /// Reads the keyring's file and authenticates it.
     package func summary() async throws -> KeyringSummary {
         try await pool.run { KeyringSummary(try keyring.document(of: file())) }
     }
@@ -153,16 +157,16 @@ package struct KeyringOrders: Sendable {
     private func file() throws -> [UInt8] { try KeyringFile.read(path, fileSystem: fileSystem) }
 }
 
-/// A new root key that is to follow an order: what tells beforehand whether it can be made.
+/// A root rotation that is to follow an order, checked before the order is carried out.
 package struct RootRotation: Sendable {
     private let unlocks: [Unlock]
     private let hasOtherKeys: Bool
     private let dropsOtherSlots: Bool
 
     /// - Parameters:
-    ///   - unlocks: what opens slots that stay, read in this process.
-    ///   - hasOtherKeys: whether the owner has keys of 32 bytes, too, that this process cannot read.
-    ///   - dropsOtherSlots: whether slots that nothing opens are to go.
+    ///   - unlocks: open the slots to keep, read in this process.
+    ///   - hasOtherKeys: whether the owner also has 32-byte keys that this process cannot read.
+    ///   - dropsOtherSlots: whether slots that nothing opens are removed.
     package init(
         openedBy unlocks: [Unlock], besideOtherKeys hasOtherKeys: Bool, droppingOtherSlots dropsOtherSlots: Bool
     ) {
@@ -171,11 +175,11 @@ package struct RootRotation: Sendable {
         self.dropsOtherSlots = dropsOtherSlots
     }
 
-    /// Tries whether it can be made once an order is carried out. Blocks.
+    /// Checks that the root key can be rotated once an order is carried out. Blocks.
     ///
-    /// - Parameter new: what opens the slot that the order brings.
-    /// - Throws: ``VaultError`` with code `wrongKey` where a secret opens no slot, `invalidArgument` where a slot would be
-    ///   locked out that may not; those of reading the secrets.
+    /// - Parameter new: opens the slot that the order adds.
+    /// - Throws: ``VaultError`` with code `wrongKey` if a secret opens no slot, `invalidArgument` if a slot that must
+    ///   not be dropped would be locked out; the errors of reading the secrets.
     func check(after order: KeyringOrder, in file: [UInt8], of keyring: Keyring, new: SharedSecret? = nil) throws {
         let secrets = try unlocks.map { SharedSecret(try $0.secret()) }
         try keyring.tryNewRoot(

@@ -3,24 +3,24 @@ import VaultModel
 import VaultStorage
 
 extension Vault {
-    /// Puts a backup of the keyring in the keyring's place, once it is proved that it opens this vault. Nobody may own the
-    /// vault meanwhile: an owner has keys that may be others.
+    /// Replaces the keyring with a backup, once it is proved that the backup opens this vault. No process may own the
+    /// vault meanwhile: an owner may have other keys in memory.
     ///
-    /// The ways to unlock stay that the keyring which is replaced has, if it is whole, of the backup's root key, and not
-    /// older than what the vault has seen: a way that was removed does not come back. Beside them are the one that opened the
-    /// backup, and `way`. A generation that was retired since the backup was
-    /// made stays retired, and a playback address that was revoked stays revoked. The keyring that is replaced is kept
-    /// beside it. Whatever interrupts this, the file is the old keyring or the new one.
+    /// The slots of the replaced keyring are kept if it is intact, has the backup's root key, and is not older than
+    /// what the vault has seen: a slot that was removed does not come back. In addition there are the slot that opened
+    /// the backup, and `way`. A generation that was retired since the backup was created stays retired, and a revoked
+    /// playback link stays revoked. The replaced keyring is kept beside the new one. If this is interrupted, the file
+    /// is either the old keyring or the new one.
     ///
     /// - Parameters:
     ///   - file: the backup's absolute path.
-    ///   - unlock: what opens the backup.
-    ///   - way: a way to unlock that the keyring gets at once.
-    ///   - keepingSlots: whether ways to unlock stay that there were.
-    ///   - force: restores though it is older than a retire, or opens some of the titles only.
-    /// - Throws: ``VaultError`` with code `owned`; `noVault`; `wrongKey`, `damagedKeyring`, `tamperedKeyring` where the
-    ///   backup does not open; `foreignKeyring` where it is another vault's; `olderKeyring` where it needs force, or opens
-    ///   nothing; `inUse` where the ways that stay leave no slot for it; `storage`.
+    ///   - unlock: opens the backup.
+    ///   - way: a slot that is added to the restored keyring.
+    ///   - keepingSlots: whether to keep the slots of the replaced keyring.
+    ///   - force: restores the backup even if it is older than a retirement, or opens only some of the titles.
+    /// - Throws: ``VaultError`` with code `owned`; `noVault`; `wrongKey`, `damagedKeyring` or `tamperedKeyring` if the
+    ///   backup does not open; `foreignKeyring` if it belongs to another vault; `olderKeyring` if it needs `force`, or
+    ///   opens nothing; `inUse` if the kept slots leave no free slot; `storage`.
     public static func restoreKeyring(
         _ place: VaultPlace, from file: String, unlock: Unlock, adding way: NewSlot? = nil,
         keepingSlots: Bool = true, force: Bool = false
@@ -30,7 +30,7 @@ extension Vault {
         }
     }
 
-    /// The same on a file system that is given. Blocks.
+    /// Does the same on a given file system. Blocks.
     static func restore(
         _ place: VaultPlace, from file: String, _ unlock: Unlock, _ way: NewSlot?, _ force: Bool,
         _ fileSystem: any FileSystem, keepingSlots: Bool = true
@@ -39,12 +39,13 @@ extension Vault {
         let lock = try VaultLock(folder: place.folder)
         let needs = try KeyringRequirements.read(vault: place.folder)
         guard fileSystem.exists(file) else {
-            throw VaultError(.noVault, "there is no backup at \(file); name one that keys backup wrote")
+            throw VaultError(.noVault, "there is no backup at \(file); name a file that keys backup wrote")
         }
         let bytes = try KeyringFile.read(file, fileSystem: fileSystem)
         let backup = try opened(bytes, of: file, with: try unlock.secret())
         guard backup.vaultID == needs.vaultID else {
-            throw VaultError(.foreignKeyring, "the backup is of another vault's keyring; name one of this vault's")
+            throw VaultError(
+                .foreignKeyring, "the backup belongs to another vault's keyring; use a backup of this vault's keyring")
         }
         let replaced =
             fileSystem.exists(place.keyring) ? try KeyringFile.read(place.keyring, fileSystem: fileSystem) : nil
@@ -79,7 +80,7 @@ extension Vault {
                 .map(KeyringSlot.init))
     }
 
-    /// Opens a backup. What its reader says of a keyring is said of the backup: the keyring is another file.
+    /// Opens a backup. The errors name the backup, since the vault's own keyring is another file.
     private static func opened(
         _ bytes: [UInt8], of file: String, with secret: borrowing UnlockSecret
     ) throws -> Keyring {
@@ -89,11 +90,11 @@ extension Vault {
             switch error.code {
             case .wrongKey:
                 throw VaultError(
-                    .wrongKey, "the backup \(file) does not open with this passphrase; give the one it was made with")
+                    .wrongKey, "the backup \(file) does not open with this passphrase; give its own passphrase")
             case .damagedKeyring:
                 throw VaultError(
                     .damagedKeyring,
-                    "\(file) is no backup of a keyring, or a damaged one; name one that keys backup wrote")
+                    "\(file) is not a backup of a keyring, or is damaged; name a file that keys backup wrote")
             default: throw error
             }
         }
@@ -118,47 +119,47 @@ extension Vault {
     }
 }
 
-/// Whether a backup of the keyring fits a vault, and what of it comes back. A pure decision.
+/// Decides whether a backup of the keyring fits a vault, and which of its keys are restored. Pure.
 struct RestorePlan: Hashable, Sendable {
-    /// What is known of the backup, of the vault's index, and of what the one opens of the other.
+    /// The facts about the backup and the vault's index, and about what the backup opens of the index.
     struct Facts: Hashable, Sendable {
         /// The revision of the backup.
         var revision: Int64
-        /// The generation that the backup has new resources use.
+        /// The generation that new resources use, according to the backup.
         var current: Int
-        /// The generations whose keys the backup holds.
+        /// The generations whose keys the backup contains.
         var active: Set<Int>
         var hasLocator: Bool
-        /// The highest revision that the backup, or the keyring which is replaced, has proof of.
+        /// The highest revision that the backup or the replaced keyring proves.
         var knownRevision: Int64
-        /// The revision that the index states: anybody who can write the file may have.
+        /// The revision stated by the index; not authenticated, so anyone who can write the file may have set it.
         var indexedRevision: Int64
         /// The generations that the index names.
         var indexed: Set<Int>
-        /// How many resources have a key under each generation.
+        /// The number of resources with a key under each generation.
         var resources: [Int: Int]
-        /// The generations of which the backup opens a resource key, as a sample shows.
+        /// The generations of which the backup opens a resource key, checked by a sample.
         var opened: Set<Int>
-        /// Whether it opens the vault's settings.
+        /// Whether the backup opens the vault's settings.
         var opensSettings: Bool
     }
 
-    /// The generations whose keys do not come back: they were retired since.
+    /// The generations whose keys are not restored, because they were retired since.
     let retired: Set<Int>
     /// The generation that new resources use.
     let current: Int
-    /// The highest revision that the vault has seen, as far as that can be.
+    /// The highest plausible revision that the vault has seen.
     let lastRevision: Int64
-    /// What is lost or undone, a clause each; where there is any, only force restores.
+    /// What is lost or undone, one clause each; if there are any, restoring needs `force`.
     let warnings: [String]
 
-    /// - Throws: ``VaultError`` with code `olderKeyring` where the backup opens nothing of the vault, whatever is wanted.
+    /// - Throws: ``VaultError`` with code `olderKeyring` if the backup opens nothing of the vault, even with `force`.
     init(_ facts: Facts) throws {
         guard facts.hasLocator else {
             throw VaultError(
-                .olderKeyring, "the backup was made before the vault's names were changed; use a newer backup")
+                .olderKeyring, "the backup was created before the vault's locator was changed; use a newer backup")
         }
-        // So that a number which cannot be leaves the keyring room to count on.
+        // Bounded, so that an impossible number leaves the keyring revisions to count up to.
         let farthest = facts.knownRevision + KeyringRequirements.farthestRevision
         lastRevision = min(max(facts.indexedRevision, facts.knownRevision), farthest)
         let retired = Self.retired(facts, lastRevision)
@@ -168,7 +169,7 @@ struct RestorePlan: Hashable, Sendable {
         guard opensSomething, let newest = left.max() else {
             throw VaultError(
                 .olderKeyring,
-                "the backup opens nothing of this vault: every key that it holds was replaced since; use a newer backup"
+                "the backup opens nothing of this vault: every key in it was replaced since; use a newer backup"
             )
         }
         self.retired = retired
@@ -176,39 +177,40 @@ struct RestorePlan: Hashable, Sendable {
         warnings = Self.warnings(retired, lacking) + (facts.indexedRevision > farthest ? [Self.impossible] : [])
     }
 
-    /// Generations that the index had and names no more. One that is newer than all that it names has yet to be named.
+    /// Returns the generations that the index once had and no longer names. A generation newer than all that it names
+    /// may simply not have been used yet.
     private static func retired(_ facts: Facts, _ lastRevision: Int64) -> Set<Int> {
         guard facts.revision < lastRevision, let newest = facts.indexed.max() else { return [] }
         return facts.active.filter { $0 < newest && !facts.indexed.contains($0) }
     }
 
     private static let impossible =
-        "the index states a revision of the keyring that none can have, and has to be made anew with index rebuild"
+        "the index states an impossible revision of the keyring; rebuild the index with index rebuild"
 
     private static func warnings(_ retired: Set<Int>, _ lacking: [Int: Int]) -> [String] {
         let numbers = retired.sorted().map(String.init).joined(separator: ", ")
         let gone =
             retired.isEmpty
-            ? [] : ["it still holds the key of generation \(numbers), which was retired since; that key is left out"]
+            ? [] : ["it still has the key of generation \(numbers), which was retired since; that key is left out"]
         return gone
             + lacking.sorted { $0.key < $1.key }.map { generation, count in
-                "it lacks the key of generation \(generation), and \(count) titles open no more"
+                "it lacks the key of generation \(generation), so \(count) titles no longer open"
             }
     }
 }
 
-/// What ``Vault/restoreKeyring(_:from:unlock:adding:keepingSlots:force:)`` did.
+/// The result of ``Vault/restoreKeyring(_:from:unlock:adding:keepingSlots:force:)``.
 public struct RestoreReport: Hashable, Sendable {
     /// The revision of the keyring now.
     public let revision: Int64
     /// The generations that it opens, in ascending order.
     public let generations: [Int]
-    /// What was lost or undone, a clause each; empty where all is as it was.
+    /// What was lost or undone, one clause each; empty if nothing was.
     public let warnings: [String]
-    /// Where the keyring that was replaced is kept; nil where there was none.
+    /// The path at which the replaced keyring is kept; nil if there was none.
     public let kept: String?
-    /// The ways to unlock the keyring now.
+    /// The slots of the keyring now.
     public let slots: [KeyringSlot]
-    /// The ways that the keyring which was replaced had, as far as it can be read, and this one has not.
+    /// The slots of the replaced keyring, as far as it could be read, that the new one lacks.
     public let lostSlots: [KeyringSlot]
 }

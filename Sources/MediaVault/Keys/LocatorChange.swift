@@ -3,17 +3,17 @@ import VaultModel
 import VaultStorage
 
 extension Vault {
-    /// Gives the vault a fresh locator key: every resource id is computed anew, and who knows the old key cannot tell any
-    /// more whether the vault has a given URL. What was broken off is finished.
+    /// Replaces the vault's locator key and recomputes every resource id.
     ///
-    /// Readers and downloads end with code `removed`, and what is opened meanwhile is refused with code `busy`: afterwards
-    /// everything is found by its URL as before. Where resources are stored for single users, all playback addresses and
-    /// the admin token are void.
+    /// Afterwards the old key no longer reveals whether the vault has a given URL. An interrupted change is finished.
     ///
-    /// - Returns: how the keys stand now.
-    /// - Throws: ``VaultError`` with code `integrity` where the settings do not open, or some titles do not, and keep the ids
-    ///   that they have while all others have new ones; `busy`, `owned`, `storage`,
-    ///   `diskFull`.
+    /// Readers and downloads end with code `removed`, and opening a resource meanwhile fails with code `busy`;
+    /// afterwards everything is found by its URL as before. If resources are stored for single users, all playback
+    /// links and the admin token become void.
+    ///
+    /// - Returns: the new state of the keys.
+    /// - Throws: ``VaultError`` with code `integrity` if the settings fail authentication, or if some titles do: these
+    ///   keep their ids while all others have new ones; `busy`, `owned`, `storage`, `diskFull`.
     public func changeLocator() async throws -> KeyReport {
         try requireOwner(to: "changes its keys")
         let (store, log) = (store, auditLog)
@@ -35,18 +35,19 @@ extension Vault {
     private static func unrenamed(_ count: Int) -> VaultError {
         VaultError(
             .integrity,
-            "the locator is another, but \(count) titles do not open and keep the ids of the old one: make the index "
-                + "anew with index rebuild, or remove the titles that list cannot name, and run it again")
+            "the locator was changed, but \(count) titles do not open and keep their old ids: rebuild the index "
+                + "with index rebuild, or remove the titles that list cannot name, and run it again")
     }
 
     private static let renamed = VaultError(
-        .removed, "the vault's resource ids are being computed anew; open it again in a moment")
+        .removed, "the vault's resource ids are being recomputed; open the title again in a moment")
 
-    /// What is refused while ids are computed anew.
+    /// The error for callers while ids are being recomputed.
     static let renaming = VaultError(
-        .busy, "the vault's resource ids are being computed anew; try again in a moment")
+        .busy, "the vault's resource ids are being recomputed; try again in a moment")
 
-    /// The names that principals have under another locator. Whose credentials no resource keeps has the old one still.
+    /// Returns the new names of principals under another locator. A principal keeps its old name if no resource has its
+    /// credentials.
     private static func principals(
         in store: VaultStore, from old: Int, to new: Int
     ) throws -> [[UInt8]: [UInt8]] {

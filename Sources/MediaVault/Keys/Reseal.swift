@@ -1,20 +1,20 @@
 import VaultModel
 import VaultStorage
 
-/// New keys for resources, and all their segments sealed anew: begins when it is iterated, and goes on beside everything
-/// else that the vault does. The last element carries the report.
+/// New keys for resources, and all their segments sealed again.
 ///
-/// Leaving the loop, or cancelling its task, breaks it off; what was sealed anew stays so. The vault remembers what is
-/// left, and goes on with it when it is opened again, or asked again.
+/// It begins when it is iterated, and runs in parallel to all other use of the vault. The last element contains the
+/// report. Leaving the loop, or cancelling its task, interrupts it; resealed segments stay resealed. The vault records
+/// what is left, and continues when it is opened again or when a reseal is requested again.
 public struct Reseal: AsyncSequence, Sendable {
-    /// How far it is, told ten times a second at most.
+    /// The progress, reported at most ten times a second.
     public typealias Element = ResealProgress
 
     let vault: Vault
     let references: [MediaReference]
     let bytesPerSecond: Int64?
 
-    /// Begins it.
+    /// Begins the reseal.
     public func makeAsyncIterator() -> Iterator {
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: ResealProgress.self, bufferingPolicy: .bufferingNewest(1))
@@ -31,19 +31,20 @@ public struct Reseal: AsyncSequence, Sendable {
         return Iterator(steps: stream.makeAsyncIterator(), task: task)
     }
 
-    /// Tells how far it is.
+    /// Delivers the progress.
     public struct Iterator: AsyncIteratorProtocol {
         var steps: AsyncThrowingStream<ResealProgress, any Error>.Iterator
         let task: Task<Void, Never>
 
-        /// How far it is now; nil after the report.
+        /// Returns the current progress; nil after the report.
         ///
-        /// - Throws: ``VaultError``: `owned` where this is not the owner, `busy` where another act works on the keys,
-        ///   `notHeld` where the vault knows nothing of a resource, `diskFull`, `storage`; `CancellationError` where
+        /// - Throws: ``VaultError``: `owned` if this process is not the owner, `busy` if another key operation is
+        ///   running, `notHeld` if the vault does not know a resource, `diskFull`, `storage`; `CancellationError` if
         ///   the task was cancelled.
         public mutating func next() async throws -> ResealProgress? {
             if let step = try await steps.next(isolation: #isolation) { return step }
-            // Cancelled, the stream ends before the work does; nothing is touched any more when this returns.
+            // After cancellation the stream ends before the work does; wait for it, so that nothing is changed after
+            // returning.
             await task.value
             try Task.checkCancellation()
             return nil
@@ -52,17 +53,18 @@ public struct Reseal: AsyncSequence, Sendable {
 }
 
 extension Vault {
-    /// Gives resources new keys, and seals every segment of them anew: for when a resource key may have leaked.
+    /// Gives resources new keys and seals all their segments again, in case a resource key may have leaked.
     ///
-    /// Those go first whose risk is newest: what was begun and broken off; then what the oldest generation wraps; of
-    /// those what was read last, because its key was in memory last. It needs room for one segment. Playing goes on.
+    /// The resources with the newest risk go first: those of an interrupted reseal; then those under the oldest
+    /// generation, and among these the ones read last, because their keys were in memory last. It needs free space for
+    /// one segment. Playback continues.
     ///
-    /// It does not help against somebody who has a copy of the old segments and their key, and not while the keyring
-    /// that wraps the new keys is known: rotate, rewrap and retire first.
+    /// It does not help against an attacker who has a copy of the old segments and their key, nor while an attacker
+    /// knows the keyring that wraps the new keys: rotate, rewrap and retire first.
     ///
     /// - Parameters:
-    ///   - references: what is sealed anew; all that the vault holds where there is none.
-    ///   - bytesPerSecond: the most plaintext bytes in a second; nil is as fast as it goes.
+    ///   - references: the resources to reseal; if empty, all that the vault holds.
+    ///   - bytesPerSecond: the most plaintext bytes per second; nil for no limit.
     public func reseal(_ references: [MediaReference] = [], bytesPerSecond: Int64? = nil) -> Reseal {
         Reseal(vault: self, references: references, bytesPerSecond: bytesPerSecond)
     }
@@ -70,9 +72,9 @@ extension Vault {
     func reseal(
         _ references: [MediaReference], bytesPerSecond: Int64?, tell: @escaping (ResealProgress) -> Void
     ) async throws {
-        try requireOwner(to: "seals it anew")
+        try requireOwner(to: "reseals titles")
         guard bytesPerSecond ?? 1 > 0 else {
-            throw VaultError(.invalidArgument, "a rate is at least one byte in a second")
+            throw VaultError(.invalidArgument, "a rate must be at least one byte per second")
         }
         var resources: [ResourceID] = []
         for reference in references {
@@ -92,7 +94,7 @@ extension Vault {
         }
     }
 
-    /// Goes on with a reseal that was broken off; nothing happens where there is none.
+    /// Continues an interrupted reseal, if there is one.
     func resumeReseal() async throws {
         let store = store
         guard let order = try await pool.run({ try store.index.settings().resealOrder }) else { return }
@@ -103,36 +105,37 @@ extension Vault {
     }
 }
 
-/// How far a reseal is.
+/// The progress of a reseal.
 public struct ResealProgress: Hashable, Codable, Sendable {
-    /// Plaintext bytes that were sealed anew.
+    /// The number of plaintext bytes resealed.
     public let bytes: Int64
-    /// Plaintext bytes that are to be sealed anew in all, as far as was known at the beginning.
+    /// The number of plaintext bytes to reseal, as known at the beginning.
     public let bytesTotal: Int64
-    /// Resources that are done.
+    /// The number of resources that are done.
     public let resources: Int
-    /// Resources that are to be done.
+    /// The number of resources to reseal.
     public let resourcesTotal: Int
-    /// What it came to; in the last element alone.
+    /// The result; nil except in the last element.
     public let report: ResealReport?
 }
 
-/// What a reseal came to.
+/// The result of a reseal.
 public struct ResealReport: Hashable, Codable, Sendable {
     /// Resources that have a new key, and nothing sealed under an older one.
     public internal(set) var resources = 0
-    /// Segments that were sealed anew.
+    /// Segments that were resealed.
     public internal(set) var segments = 0
-    /// Plaintext bytes in them.
+    /// Plaintext bytes in these segments.
     public internal(set) var bytes: Int64 = 0
-    /// Pieces of damage that were found: their ranges are gaps from now on.
+    /// Damaged segments found; what fails becomes a gap.
     public internal(set) var damage = 0
     /// Resources that keep an older key, because their rows or a file cannot be read.
     public internal(set) var problems = 0
 
-    /// What receipts call the resources that were named (``Receipt/subject``), in that order; none where all were meant.
+    /// The names that receipts use for the requested resources (``Receipt/subject``), in the same order; empty if all
+    /// resources were meant.
     public let subjects: [String]
 
-    /// Nothing yet.
+    /// Creates a report with all counts at zero.
     init(subjects: [String]) { self.subjects = subjects }
 }

@@ -1,8 +1,8 @@
 import VaultModel
 import VaultStorage
 
-/// One reseal, from beginning to end: resource by resource, and segment by segment beside everything else that the vault
-/// does. What is done stays done; one that is broken off goes on where it was.
+/// One reseal, resource by resource and segment by segment, in parallel to all other use of the vault. An interrupted
+/// reseal continues where it stopped.
 struct Resealer {
     let vault: Vault
     let order: ResealOrder
@@ -15,26 +15,26 @@ struct Resealer {
     private var lastTold: ContinuousClock.Instant?
     /// How many segments are sealed at a time: one while another waits for the disk.
     private var width = 2
-    /// Segments that were tried, with the blocks that were known to be bad then: nothing else comes of trying again.
+    /// Segments that were tried, with the blocks known to be bad at the time; trying again without a change is useless.
     private var tried: [SegmentID: Set<Int>] = [:]
-    /// Segments that were not what their rows had said once. One that is not for the second time never is.
+    /// Segments that did not match their rows once. A second mismatch is final.
     private var changed: Set<SegmentID> = []
 
-    /// A resource at work: nobody lets go of its loader meanwhile.
+    /// A resource being resealed; the lease keeps its loader alive.
     private struct Entry {
         let loader: ResourceLoader
         let lease: LoaderLease
     }
 
-    /// Resources that get their keys before the catalog is backed up once for all of them: without the new key in the
-    /// backup, what is sealed under it could not be taken in by an index that is made anew.
+    /// Resources that get their keys before the catalog is backed up once for all of them. Without the new key in the
+    /// backup, an index rebuild could not adopt what is sealed under it.
     private static let batch = 64
     private static let pageSize = 64
-    /// How long growing segments are waited for.
+    /// How long to wait for segments that are still being written.
     private static let patience: Duration = .seconds(1)
     private static let interval: Duration = .milliseconds(100)
 
-    /// - Parameter subjects: what receipts call the resources that were named.
+    /// - Parameter subjects: the names that receipts use for the requested resources.
     init(vault: Vault, order: ResealOrder, subjects: [String] = [], tell: @escaping (ResealProgress) -> Void) {
         report = ResealReport(subjects: subjects)
         self.vault = vault
@@ -43,7 +43,7 @@ struct Resealer {
         pace = order.bytesPerSecond.map { RateLimit(bytesPerSecond: $0, now: .now) }
     }
 
-    /// Runs it; the last step that is told carries the report.
+    /// Runs the reseal; the last step reported contains the report.
     mutating func run() async throws {
         let wanted = order.resources
         let queue = try await blocking { try $0.index.resealQueue().filter { wanted?.contains($0) ?? true } }
@@ -65,7 +65,7 @@ struct Resealer {
         progress()
     }
 
-    /// - Returns: the resources that this run is done with.
+    /// - Returns: the resources that this run has finished.
     private mutating func reseal(_ batch: [ResourceID]) async throws -> [ResourceID] {
         var entries: [Entry] = []
         var done: [ResourceID] = []
@@ -100,9 +100,9 @@ struct Resealer {
 
     private enum Beginning {
         case begun(Entry)
-        /// In this run, which was broken off: its receipt is still to come.
+        /// Done earlier in this run, which was interrupted: its receipt is still to be written.
         case doneBefore
-        /// It is gone, or does not open.
+        /// The resource was removed, or does not open.
         case left
     }
 
@@ -129,14 +129,14 @@ struct Resealer {
         case growing
         /// Something cannot be read.
         case stuck
-        /// It was removed meanwhile.
+        /// The resource was removed meanwhile.
         case gone
     }
 
     private mutating func sealAll(of loader: ResourceLoader) async throws -> Outcome {
         let record = loader.record
         while true {
-            // Those that were tried come up again, and must not hide what stands behind them.
+            // Segments that were tried come up again, and must not hide those after them.
             let limit = Self.pageSize + tried.count
             let page = try await blocking { _ in try record.resealTasks(limit: limit) }
             let known = tried
@@ -150,7 +150,7 @@ struct Resealer {
         }
     }
 
-    /// Seals segments anew, some at a time. Where there is room for one alone, one at a time.
+    /// Seals segments again, several at a time. If the disk has space for only one, one at a time.
     private mutating func seal(_ tasks: [ResealTask], of loader: ResourceLoader) async throws {
         let resealer = SegmentResealer(loader: loader)
         var waiting = tasks[...]
@@ -174,7 +174,7 @@ struct Resealer {
         for task in refused { try await note(try await sealAlone(task, resealer), of: task) }
     }
 
-    /// Seals a segment anew that there was no room for while another was at work; in the end something goes for it.
+    /// Reseals a segment that did not fit on the disk beside another; if necessary, frees space for it.
     private func sealAlone(_ task: ResealTask, _ resealer: SegmentResealer) async throws -> SegmentResealer.Outcome {
         let outcome = await resealer.seal(task)
         guard case .full = outcome, try await blocking({ $0.makeDiskRoom() }) else { return outcome }
@@ -208,7 +208,7 @@ struct Resealer {
         return try await vault.pool.run { try call(store) }
     }
 
-    // MARK: Telling
+    // MARK: Progress
 
     private mutating func progress() {
         let now = ContinuousClock.now
@@ -224,7 +224,7 @@ struct Resealer {
     }
 }
 
-/// Seals segments of one resource anew, each for itself, so that one can be sealed while another is synced.
+/// Seals segments of one resource again, each on its own, so that one can be sealed while another is synced.
 struct SegmentResealer: Sendable {
     let loader: ResourceLoader
 
@@ -232,16 +232,16 @@ struct SegmentResealer: Sendable {
         case sealed
         /// Nothing is known about the bytes: the segment stays as it is.
         case unreadable
-        /// It does not open: what fails is a gap from now on.
+        /// The segment does not open: what fails becomes a gap.
         case damaged
-        /// It was removed, or condemned: the next look at its rows says what is left.
+        /// The segment was removed or invalidated: its rows must be read again.
         case changed
-        /// There is no room for it now.
+        /// The disk has no space for it now.
         case full(VaultError)
         case failed(any Error)
     }
 
-    /// Seals a segment anew, and has readers use what holds its bytes then.
+    /// Seals a segment again, and redirects readers to the new segment.
     func seal(_ task: ResealTask) async -> Outcome {
         let (record, store) = (loader.record, loader.store)
         do {
@@ -266,14 +266,15 @@ struct SegmentResealer: Sendable {
 }
 
 extension ResourceLoader {
-    /// Whether a closed segment can be put in another's place: the loader knows it, or writes none. While segments are
-    /// joined, the index may name one that the loader has yet to hear of.
+    /// Whether a closed segment can be replaced: the loader knows it, or is writing none. While segments are being
+    /// joined, the index may name one that the loader does not know yet.
     func hasTakenOver(_ segment: SegmentDescription) -> Bool {
         guard !joining.withLock(\.isRunning) else { return false }
         return look { $0.map.length(of: segment.id) == segment.length } || !isFetching
     }
 
-    /// Bytes lie in other segments from now on. Who reads the old one just then finds it open still, or looks again.
+    /// Makes readers use new segments for the same bytes. A reader of an old one either has it open still, or looks
+    /// again.
     func exchange(_ old: [SegmentDescription], for new: [SegmentDescription]) {
         change { state in
             state.map.exchange(old.map(\.id), for: new)

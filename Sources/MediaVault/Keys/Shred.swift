@@ -3,29 +3,31 @@ import VaultModel
 import VaultStorage
 
 extension Vault {
-    /// Forgets resources for good: their keys are deleted, their segments removed, their readers end with code
-    /// `removed`. Then the generation is turned: a new one is made, every other key is wrapped anew under it, and those
-    /// that wrapped the deleted keys are destroyed. What is left of a wrapped key in freed blocks of the drive, or in a
-    /// copy of the index, opens with no key of the keyring any more.
+    /// Removes resources so that no key of the keyring opens what is left of them.
     ///
-    /// A copy of the keyring made before, together with what unlocks it, still opens a copy of the folder made before:
-    /// nothing that is done here changes what others have. A receipt for each stands in the audit log.
+    /// Their keys are deleted, their segments removed, and their readers end with code `removed`. Then the generation
+    /// is replaced: a new one is created, every other key is rewrapped under it, and the generations that wrapped the
+    /// deleted keys are destroyed. A wrapped key that remains in freed blocks of the drive, or in a copy of the index,
+    /// can then no longer be opened with the keyring.
     ///
-    /// Broken off at any moment it is finished when the vault is opened again.
+    /// An earlier copy of the keyring, together with its key or passphrase, still opens an earlier copy of the folder:
+    /// nothing here affects copies. The audit log gets a receipt for each resource.
+    ///
+    /// If it is interrupted, it is finished when the vault is opened again.
     ///
     /// - Parameters:
-    ///   - references: what is forgotten; each is tried, and what fails is told in the report.
-    ///   - quick: leaves the generation as it is until it is rotated and retired; receipts then say *removed*.
-    /// - Throws: ``VaultError``: `owned` where this is not the owner, `busy` where another act works on the keys,
-    ///   `storage` or `diskFull` where what was deleted may still stand somewhere: it is finished by the next shred, and
-    ///   when the vault is opened again.
+    ///   - references: the resources to remove; each is tried, and failures are listed in the report.
+    ///   - quick: keeps the generation until it is rotated and retired; receipts then say *removed*.
+    /// - Throws: ``VaultError``: `owned` if this process is not the owner, `busy` if another key operation is running,
+    ///   `storage` or `diskFull` if traces of deleted data may remain: the next shred, or the next opening of the
+    ///   vault, finishes the work.
     public func shred(_ references: [MediaReference], quick: Bool = false) async throws -> ShredReport {
-        try requireOwner(to: "shreds")
+        try requireOwner(to: "shreds titles")
         return try await keyWork.exclusively(.shred) {
             var titles: [ShreddedTitle] = []
             for reference in references { titles.append(try await shredOne(reference, quick: quick)) }
             let kept = try await finishShreds()
-            // Where nothing was there to be forgotten nothing was turned either.
+            // If no title was removed, the generation was not replaced either.
             let isDestroyed = !quick && kept.isEmpty && titles.contains { $0.error == nil }
             return ShredReport(
                 titles: titles, outcome: isDestroyed ? .destroyed : .removed,
@@ -46,7 +48,7 @@ extension Vault {
         }
     }
 
-    /// Does what is left of shreds. The caller has the keys to itself.
+    /// Finishes pending shreds. The caller must hold the key operation lock.
     ///
     /// - Returns: generations that could not be destroyed, because a key that they wrap does not open.
     func finishShreds() async throws -> [Int] {
@@ -54,28 +56,31 @@ extension Vault {
         return try await pool.run { try store.finishShreds(noting: log) }
     }
 
-    /// - Throws: ``VaultError`` with code `owned` where this process may not change the vault.
+    /// - Throws: ``VaultError`` with code `owned` if this process may not change the vault.
     package func requireOwner(to act: String) throws {
         guard store.isOwner else {
-            throw VaultError(.owned, "only the owner of a vault \(act), and here it is only read; open it as the owner")
+            throw VaultError(.owned, "only the owner of a vault \(act); open it as the owner")
         }
     }
 }
 
 extension Vault {
-    /// Makes the whole vault unreadable, for ever: every resource key is deleted from index, log and backup, a receipt is
-    /// written, the keyring's file is overwritten and removed, and the files of segments go. The vault is closed then.
+    /// Makes the whole vault permanently unreadable.
     ///
-    /// The audit log stays: ``audit(_:unlock:)`` checks it without a key. A copy of the keyring, a backup file of it, or
-    /// a copy of the folder that was made before opens what it opened.
+    /// Every resource key is deleted from the index, its log and the backup, a receipt is written, the keyring's file
+    /// is overwritten and removed, and the segment files are removed. Then the vault is closed.
     ///
-    /// - Parameter vaultID: the id of the vault that is meant, in hex: ``VaultStatus/vaultID``.
-    /// - Throws: ``VaultError``: `invalidArgument` where it is another vault's, `owned` where this is not the owner,
-    ///   `busy` where another act works on the keys, `storage` where something cannot be written: do it again.
+    /// The audit log stays: ``audit(_:unlock:)`` checks it without a key. An earlier copy of the keyring, a backup file
+    /// of it, or a copy of the folder still opens what it opened before.
+    ///
+    /// - Parameter vaultID: the id of the vault to destroy, in hex: ``VaultStatus/vaultID``.
+    /// - Throws: ``VaultError``: `invalidArgument` if the id is another vault's, `owned` if this process is not the
+    ///   owner, `busy` if another key operation is running, `storage` if something cannot be written: destroy the vault
+    ///   again.
     public func destroy(vaultID: String) async throws -> DestructionReport {
         try requireOwner(to: "destroys it")
         guard vaultID == store.keyring.vaultID.hex else {
-            throw VaultError(.invalidArgument, "this vault has another id; status names it, and destroying wants it")
+            throw VaultError(.invalidArgument, "wrong vault id; the vault's status shows it")
         }
         let report = try await keyWork.exclusively(.destroy) {
             let destroyed = VaultError(.closed, "the vault was destroyed")
@@ -84,7 +89,7 @@ extension Vault {
             do {
                 return try await pool.run { try Self.destroy(store, noting: log) }
             } catch {
-                // Done again by whoever can still use the vault.
+                // The vault is still usable, so that destroying it can be tried again.
                 refusal.withLock { $0 = nil }
                 throw error
             }
@@ -93,48 +98,49 @@ extension Vault {
         return report
     }
 
-    /// Blocks.
+    /// Destroys rows, keyring and files. Blocks.
     private static func destroy(_ store: VaultStore, noting log: AuditLog) throws -> DestructionReport {
         let resources = try store.destroyRows()
         let backups = store.keyring.generationRecords.map(\.backups).max() ?? 0
         try log.place.destroyCopies(of: store.keyring.vaultID)
         // From here on nothing can be read any more.
         try log.destroyKeyring(resources: resources)
-        // What cannot be removed is noise.
+        // Without the keyring, files that cannot be removed are noise.
         try? store.finishDestruction()
         return DestructionReport(vaultID: store.keyring.vaultID.hex, resources: Int(resources), backups: backups)
     }
 }
 
-/// What became of one resource that was to be shredded.
+/// The outcome for one resource that was to be shredded.
 public struct ShreddedTitle: Hashable, Sendable {
     /// Its URL, without credentials.
     public let url: String
-    /// The bytes of its files, which are gone; nil where it was not shredded.
+    /// The size of its removed files in bytes; nil if it was not shredded.
     public let bytes: Int64?
-    /// What its receipt calls it: ``Receipt/subject``; nil where it was not shredded.
+    /// Its name in the receipt, ``Receipt/subject``; nil if it was not shredded.
     public let subject: String?
-    /// Why it was not; nil where it was.
+    /// Why it was not shredded; nil if it was.
     public let error: VaultError?
 }
 
-/// What a shred came to.
+/// The result of a shred.
 public struct ShredReport: Hashable, Sendable {
-    /// Each resource that was asked for, in that order.
+    /// The requested resources, in the same order.
     public let titles: [ShreddedTitle]
-    /// What the receipts say: ``Receipt/Outcome/destroyed`` where nothing that the keyring has opens what is left of a
-    /// wrapped key; ``Receipt/Outcome/removed`` where the generation that wrapped it is still there.
+    /// The outcome in the receipts: ``Receipt/Outcome/destroyed`` if the keyring can no longer open any remaining
+    /// wrapped key; ``Receipt/Outcome/removed`` if the generation that wrapped the keys still exists.
     public let outcome: Receipt.Outcome
     /// The current generation.
     public let generation: Int
 }
 
-/// What destroying a vault came to.
+/// The result of destroying a vault.
 public struct DestructionReport: Hashable, Codable, Sendable {
     /// The vault's id in hex.
     public let vaultID: String
-    /// Resources that there were, those that an attempt before deleted included.
+    /// The number of resources, including those that an earlier attempt deleted.
     public let resources: Int
-    /// Backup files of the keyring that were counted when they were made: each still opens a copy of the folder.
+    /// The number of backup files of the keyring, as counted when they were created: each still opens a copy of the
+    /// folder.
     public let backups: Int
 }

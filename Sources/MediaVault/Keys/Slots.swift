@@ -2,25 +2,26 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// The ways to unlock the keyring. Each change is one durable write of its file: whatever interrupts it, either the old
-/// ways open it or the new ones do.
+/// The slots of the keyring. Each change is one durable write of its file: if it is interrupted, either the old slots
+/// open it or the new ones do.
 ///
-/// Who knew a way that is gone, and copied the keyring while it was there, opens that copy still.
+/// A key or passphrase of a removed slot still opens a copy of the keyring from before the removal.
 extension Vault {
-    /// What the keyring's file tells: its slots.
+    /// Returns what the keyring's file states: its slots.
     ///
     /// - Throws: ``VaultError`` with code `storage`, `noVault`, `damagedKeyring` or `tamperedKeyring`.
     public func keyringSummary() async throws -> KeyringSummary { try await keyringOrders.summary() }
 
-    /// Adds a way to unlock the keyring, beside those it has.
+    /// Adds a slot to the keyring.
     ///
-    /// - Throws: ``VaultError`` with code `owned` where this is not the owner, `invalidArgument` where there can be no
-    ///   such slot, `inUse` where there are 16, `busy` where another act works on the keys; what the way's secret throws.
+    /// - Throws: ``VaultError`` with code `owned` if this process is not the owner, `invalidArgument` if the slot is
+    ///   not possible, `inUse` if there are already 16, `busy` if another key operation is running; any error of
+    ///   reading the secret.
     public func addSlot(_ way: NewSlot) async throws {
         try await carryOut(keyringOrders.adding(way))
     }
 
-    /// Puts another way in the place of one: a new passphrase, or another method.
+    /// Replaces a slot, with a new passphrase or another method.
     ///
     /// - Parameter number: nil for the slot that opened the keyring.
     /// - Throws: as ``addSlot(_:)``.
@@ -28,43 +29,45 @@ extension Vault {
         try await carryOut(keyringOrders.replacing(number, with: way))
     }
 
-    /// Removes a way to unlock the keyring. The last one cannot be removed, nor the only one that is known to open: one
-    /// that opened this vault, or was added or changed here, has to stay.
+    /// Removes a slot of the keyring.
     ///
-    /// - Parameter force: removes it though nothing shows that another one opens.
-    /// - Throws: as ``addSlot(_:)``; ``VaultError`` with code `inUse` where only force removes it.
+    /// The last slot cannot be removed, nor the only one known to open: a slot that opened this vault, or that this
+    /// process added or changed, must remain.
+    ///
+    /// - Parameter force: removes it even if no other slot is known to open.
+    /// - Throws: as ``addSlot(_:)``; ``VaultError`` with code `inUse` if removing it needs `force`.
     public func removeSlot(_ number: Int, force: Bool = false) async throws {
         try await carryOut(keyringOrders.removing(number, isForced: force))
     }
 
-    /// Writes a copy of the keyring that one passphrase opens, and nothing else does. Each generation in it counts one
-    /// more backup from then on.
+    /// Writes a copy of the keyring that only one passphrase opens. The backup count of each generation in it grows by
+    /// one.
     ///
     /// - Parameters:
-    ///   - file: its absolute path; 0600, whole or not there.
+    ///   - file: the absolute path; mode 0600, written completely or not at all.
     ///   - way: a passphrase.
-    /// - Throws: as ``addSlot(_:)``; ``VaultError`` with code `invalidArgument` where there is such a file, or the way is
-    ///   no passphrase.
+    /// - Throws: as ``addSlot(_:)``; ``VaultError`` with code `invalidArgument` if the file exists, or the slot is not
+    ///   for a passphrase.
     public func backUpKeyring(to file: String, for way: NewSlot) async throws {
         try Self.checkBackup(way)
         try await keyringOrders.backUp(to: file, for: way) { try await carryOut($0) }
     }
 
-    /// Does what an order says that somebody made who has unlocked the keyring.
+    /// Carries out an order that was created by a process that has unlocked the keyring.
     ///
-    /// - Throws: ``VaultError`` with code `owned` where this is not the owner, `busy` where another act works on the
-    ///   keys, `wrongKey` where the order was made without the keyring, `olderKeyring` where the keyring has changed
-    ///   since, `invalidArgument` where it cannot be.
+    /// - Throws: ``VaultError`` with code `owned` if this process is not the owner, `busy` if another key operation is
+    ///   running, `wrongKey` if the order was created without the keyring, `olderKeyring` if the keyring has changed
+    ///   since, `invalidArgument` if the order is not possible.
     package func carryOut(_ order: KeyringOrder) async throws {
         try await changingKeys(order.act.receipt) { _, log in
             try log.change(order.act.receipt) { try $0.carryOut(order) }
         }
     }
 
-    /// A backup is found in a drawer years later: what opens it must be in somebody's head or on paper.
+    /// Requires a passphrase: a backup may be needed years later, when a key file or command no longer exists.
     package static func checkBackup(_ way: NewSlot) throws {
         guard way.unlock.method == .passphrase else {
-            throw VaultError(.invalidArgument, "a backup of the keyring is opened by a passphrase; give one")
+            throw VaultError(.invalidArgument, "a backup of the keyring needs a passphrase; give one")
         }
     }
 
@@ -73,49 +76,51 @@ extension Vault {
     }
 }
 
-/// A new way to unlock a keyring.
+/// A new slot for a keyring.
 public struct NewSlot: Sendable {
-    /// What will open it. A key file that is not there is made.
+    /// The secret that will open it. A missing key file is created.
     public var unlock: Unlock
-    /// What people call it; nil for the name of its method, or the label that the slot has.
+    /// The name that people see; nil for the name of its method, or for the existing label of the slot.
     public var label: String?
-    /// What its passphrase costs, where it is one.
+    /// The cost of the passphrase, if it is one.
     public var strength: PassphraseStrength
 
-    /// A way with a label of at most 128 bytes.
+    /// Creates a slot with a label of at most 128 bytes.
     public init(_ unlock: Unlock, label: String? = nil, strength: PassphraseStrength = .moderate) {
         self.unlock = unlock
         self.label = label
         self.strength = strength
     }
 
-    /// Whether its key file is yet to be made.
+    /// Whether its key file has yet to be created.
     var isToBeMade: Bool {
         guard case .keyFile(let path, _) = unlock else { return false }
         return !PosixFileSystem().exists(path)
     }
 
-    /// Reads what will open it; a random key stands in for a key file that is yet to be made. Blocks.
-    func plannedSecret() throws -> UnlockSecret { isToBeMade ? .key(try SecureRandom.key("key file")) : try unlock.secret() }
+    /// Reads the secret; a random key stands in for a key file that has yet to be created. Blocks.
+    func plannedSecret() throws -> UnlockSecret {
+        isToBeMade ? .key(try SecureRandom.key("key file")) : try unlock.secret()
+    }
 
-    /// Reads what will open it, after making the key file that is not there. Blocks.
+    /// Reads the secret, after creating the key file if it is missing. Blocks.
     func newSecret() throws -> UnlockSecret {
         try Vault.makeKeyFile(unlock, PosixFileSystem())
         return try unlock.secret()
     }
 }
 
-/// A way to unlock the keyring, as its file tells it. It holds no secret.
+/// A slot as the keyring's file states it. It contains no secret.
 public struct KeyringSlot: Hashable, Sendable {
-    /// What it is called by, from 1.
+    /// The number of the slot, from 1.
     public let number: Int
-    /// What people call it.
+    /// The name that people see.
     public let label: String
     /// `key-file`, `passphrase`, `command` or `credential`.
     public let method: String
-    /// Passes of Argon2id, where it is a passphrase.
+    /// Passes of Argon2id; nil unless the slot is for a passphrase.
     public let opsLimit: Int64?
-    /// Memory of Argon2id in bytes, where it is a passphrase.
+    /// Memory of Argon2id in bytes; nil unless the slot is for a passphrase.
     public let memLimit: Int64?
 
     init(_ slot: KeyringDocument.Slot) {
@@ -127,13 +132,13 @@ public struct KeyringSlot: Hashable, Sendable {
     }
 }
 
-/// What a keyring's file tells of itself.
+/// What a keyring's file states about itself.
 public struct KeyringSummary: Hashable, Sendable {
-    /// The name of the vault it belongs to, 32 hex digits.
+    /// The id of the vault that it belongs to, 32 hex digits.
     public let vaultID: String
     /// Grows by one with each change.
     public let revision: Int64
-    /// The ways to unlock it, in their order.
+    /// The slots, in their order.
     public let slots: [KeyringSlot]
 
     init(_ document: KeyringDocument) {
@@ -142,8 +147,7 @@ public struct KeyringSummary: Hashable, Sendable {
         slots = document.slots.map(KeyringSlot.init)
     }
 
-    /// Reads a keyring's file without unlocking it: whether somebody without its keys has changed it shows only when it
-    /// is unlocked.
+    /// Reads a keyring's file without unlocking it. Tampering is detected only when it is unlocked.
     ///
     /// - Throws: ``VaultError`` with code `noVault`, `damagedKeyring` or `storage`.
     public static func read(_ keyring: String) async throws -> KeyringSummary {
@@ -153,14 +157,14 @@ public struct KeyringSummary: Hashable, Sendable {
     }
 }
 
-/// What it costs to make a key out of a passphrase: for whoever opens the vault, and for whoever guesses.
+/// The cost of deriving a key from a passphrase, for owners and for attackers who guess it.
 public enum PassphraseStrength: Hashable, Sendable {
     /// 3 passes over 256 MiB of memory: most of a second.
     case moderate
-    /// 4 passes over 1 GiB of memory: some seconds.
+    /// 4 passes over 1 GiB of memory: several seconds.
     case sensitive
 
-    /// A fresh salt at this cost.
+    /// Returns this cost with a new salt.
     func cost() throws -> Argon2id.Cost {
         switch self {
         case .moderate: try .moderate()

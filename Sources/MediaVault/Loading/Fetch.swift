@@ -2,13 +2,16 @@ import VaultFetch
 import VaultModel
 import VaultStorage
 
-/// One transfer of one gap: takes bytes from the origin for all readers of the gap, while ``FetchSealer`` seals them.
+/// One transfer of one gap.
+///
+/// It receives bytes from the origin for all readers of the gap, while ``FetchSealer`` seals them.
 struct Fetch {
     let id: FetchState.ID
     let loader: ResourceLoader
 
-    /// Runs until the gap is filled, nobody wants it any more, or the origin fails; returns when all that came is
-    /// sealed and committed.
+    /// Runs until the gap is filled, no reader needs it any more, or the origin fails.
+    ///
+    /// Returns when everything received is sealed and committed.
     func run() async {
         let sealer = FetchSealer(id: id, loader: loader)
         async let sealing: Void = sealer.run()
@@ -24,7 +27,7 @@ struct Fetch {
             defer { response.cancel() }
             loader.noteContact(isReachable: true)
             await loader.noteAnswer(from: request.url)
-            // However this ends, what had come is kept.
+            // However this ends, the bytes that arrived are kept.
             defer { for bytes in response.end() { take(bytes) } }
             while try await mayReceive() {
                 guard let bytes = try await response.nextBytes() else {
@@ -41,11 +44,11 @@ struct Fetch {
             return .origin(failure)
         } catch {
             return .final(
-                error as? VaultError ?? VaultError(.storage, "a fetch failed for an unknown reason: \(error)"))
+                error as? VaultError ?? VaultError(.storage, "a fetch failed unexpectedly: \(error)"))
         }
     }
 
-    /// An answer whose head is good; nil where nothing is wanted any more.
+    /// Returns an answer with a valid head; nil if nothing is wanted any more.
     private func acceptedAnswer() async throws -> (request: OriginRequest, response: any OriginResponse)? {
         while true {
             let time = loader.store.now()
@@ -62,13 +65,13 @@ struct Fetch {
         }
     }
 
-    /// The condition that was asked with no longer counts, and the answer is one to that condition.
+    /// Thrown to repeat a request whose condition no longer applies, as the answer depends on that condition.
     private struct AskAgain: Error {}
 
     private func take(_ bytes: [UInt8]) {
         loader.change { state in
             let (used, effects) = state.received(bytes, by: id, now: .now)
-            // Before a reader that has its last byte can ask for the sum.
+            // Counted before a reader that has its last byte can ask for the total.
             loader.store.countFetched(used)
             return effects
         }
@@ -85,7 +88,7 @@ struct Fetch {
         }
     }
 
-    /// Waits until a reader has come near enough; false where the transfer shall end.
+    /// Waits until a reader is near enough; returns false if the transfer must end.
     private func mayReceive() async throws -> Bool {
         while true {
             try Task.checkCancellation()
@@ -105,10 +108,10 @@ struct Fetch {
         }
     }
 
-    /// Believes the answer's head only after it was checked, and tells the loader what it says.
+    /// Checks the head of the answer, then passes what it states to the loader.
     private func accept(_ head: OriginHead, asked: OriginRequest, at time: Int64) async throws {
-        // One answer at a time is taken in, so that two first ones, or two that bring one change, are not two changes.
-        // Which representation the bytes belong to is noted before the next one may begin another.
+        // One answer at a time is processed, so that two first answers, or two that bring the same change, do not count
+        // as two changes. The representation of the bytes is recorded before the next answer may begin another.
         try await loader.answers.exclusively {
             let content = try await takeIn(loader.heard(head), asked: asked, at: time)
             let representation = loader.record.representation
@@ -141,7 +144,9 @@ struct Fetch {
                 case .fill: break
                 case .apart: return verdict.content
                 case .begin: return try await begin(information, head, time, verdict.content)
-                case .none: throw VaultError(.changed, "\(loader.url) has nothing that tells whether it is the same still")
+                case .none:
+                    throw VaultError(
+                        .changed, "\(loader.url) has no validator that shows whether it is unchanged; open it again")
                 }
             }
             try await learn(information, content, known, asked)
@@ -152,7 +157,7 @@ struct Fetch {
             throw VaultError(.changed, "\(loader.url) has changed at its origin")
         case (.changed, _):
             if case .whole = verdict.content, asked.ifRange != nil {
-                // The whole came because the representation changed: that says nothing about ranges.
+                // The whole was sent because the representation changed, which says nothing about range support.
                 information.supportsRanges = head.fields["Accept-Ranges"]?.isEqualIgnoringCase("bytes") ?? false
             }
             _ = try await begin(information, head, time, verdict.content)
@@ -160,7 +165,7 @@ struct Fetch {
         return verdict.content
     }
 
-    /// What the answer's bytes are to the representation that is read.
+    /// Returns what the answer's bytes are to the representation being read.
     private func share(from connection: UInt64?) -> LoaderState.Share {
         let isBound = loader.isBound
         return loader.change { state in
@@ -169,12 +174,12 @@ struct Fetch {
         }
     }
 
-    /// Another representation begins with this answer.
+    /// Begins another representation with this answer.
     private func begin(
         _ information: ContentInformation, _ head: OriginHead, _ time: Int64, _ content: ResponseContent
     ) async throws -> ResponseContent {
         loader.change { state in
-            // It was to be apart from what ends now.
+            // It was apart only from the representation that ends now.
             state.fetches[id]?.isApart = false
             for reader in state.readers.keys where state.readers[reader]?.fetch == id {
                 state.readers[reader]?.isApart = false
@@ -199,12 +204,12 @@ struct Fetch {
         if case .unsatisfiable(nil) = content, known.length == nil, let first = asked.first,
             loader.look({ $0.present.contains(first - 1) })
         {
-            // Of a length that nobody knew: nothing is behind the last byte there is.
+            // The length was unknown: nothing follows the last byte that is present.
             information.length = first
         }
         if case .unsatisfiable = content {} else {
             information.supportsRanges = news.supportsRanges
-            // The type may be HEAD's word alone, which some origins give carelessly.
+            // The type may be unconfirmed (from HEAD), which some origins answer carelessly.
             if loader.look(\.present.isEmpty) { information.type = news.type ?? known.type }
         }
         if information != known { try await loader.learn(information) }
@@ -216,12 +221,14 @@ struct Fetch {
             return
         }
         var error = VaultError(
-            .unsatisfiableRange, "the range begins at or past the end of the resource; ask for one within it")
+            .unsatisfiableRange, "the range begins at or past the end of the resource; request a range within it")
         error.length = total
         throw error
     }
 
-    /// The body ended as HTTP lets it: where nobody knew the length, now it is known.
+    /// Records the length at the end of the body if it was unknown.
+    ///
+    /// - Throws: ``OriginFailure`` if the body ended early.
     private func reachedEnd() async throws {
         let (present, end, known) = loader.look { state in
             (state.fetches[id]?.present ?? 0, state.fetches[id]?.end ?? 0, state.information)

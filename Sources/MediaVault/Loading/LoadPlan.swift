@@ -1,17 +1,18 @@
 package import VaultModel
 import VaultStorage
 
-/// How a request is answered: which bytes are held, which are on their way, and which gaps must be fetched.
+/// How a request is answered: which bytes are held, which are in flight, and which gaps must be fetched.
 ///
-/// A pure function over (request, held, in flight): gaps only, byte-exact, each byte in exactly one piece.
+/// A pure function of the request and of the held and in-flight ranges. Only gaps are fetched, to the exact byte, and
+/// each byte is in exactly one piece.
 package enum LoadPlan {
-    /// One run of bytes and where it comes from.
+    /// A run of bytes and its source.
     package enum Piece: Hashable, Sendable {
         /// Sealed in the vault: open it.
         case held(ByteRange)
-        /// Being fetched for somebody already: wait and share.
+        /// Already being fetched: wait and share.
         case inFlight(ByteRange)
-        /// Nobody has it: fetch it.
+        /// Neither: fetch it.
         case gap(ByteRange)
 
         package var range: ByteRange {
@@ -21,7 +22,7 @@ package enum LoadPlan {
         }
     }
 
-    /// The pieces of `request`, in ascending order.
+    /// Returns the pieces of `request`, in ascending order.
     package static func pieces(of request: ByteRange, held: ByteRanges, inFlight: ByteRanges) -> [Piece] {
         var pieces: [Piece] = []
         var rest = request
@@ -32,7 +33,9 @@ package enum LoadPlan {
         return pieces
     }
 
-    /// What is asked of an origin for a gap: one smaller than a block grows to whole blocks, as far as nothing is there.
+    /// Returns what to request from an origin for a gap.
+    ///
+    /// A gap smaller than a block grows to whole blocks, as far as the bytes around it are missing too.
     package static func roundedOut(
         _ gap: ByteRange, block: Int64, there: ByteRanges, length: Int64
     ) -> ByteRange {
@@ -42,7 +45,7 @@ package enum LoadPlan {
         return there.gaps(in: first..<last).first { $0.contains(gap.lowerBound) } ?? gap
     }
 
-    /// The first piece of `request`; nil where it is empty. What is held counts before what is in flight.
+    /// Returns the first piece of `request`; nil if it is empty. Held bytes come before those in flight.
     package static func first(of request: ByteRange, held: ByteRanges, inFlight: ByteRanges) -> Piece? {
         guard !request.isEmpty else { return nil }
         let position = request.lowerBound
@@ -58,7 +61,7 @@ package enum LoadPlan {
     }
 }
 
-/// Which segment holds which bytes of a representation, growing segments included: a value.
+/// The segments that hold the bytes of a representation, including growing ones: a value.
 struct SegmentMap {
     /// A run of good bytes within one segment.
     struct Piece: Hashable {
@@ -73,7 +76,7 @@ struct SegmentMap {
 
     /// All bytes that can be opened.
     private(set) var covered = ByteRanges()
-    /// Bytes that were there and failed their tag.
+    /// Bytes that were held and failed verification.
     private(set) var damaged = ByteRanges()
 
     init() {}
@@ -84,7 +87,7 @@ struct SegmentMap {
         rebuild()
     }
 
-    /// The segment and the run of good bytes that hold `offset`.
+    /// Returns the segment and the run of good bytes that hold `offset`.
     func segment(at offset: Int64) -> (segment: SegmentDescription, run: ByteRange)? {
         let index = firstPiece(endingAfter: offset)
         guard index < pieces.count, pieces[index].range.contains(offset), let segment = segments[pieces[index].segment]
@@ -92,7 +95,7 @@ struct SegmentMap {
         return (segment, pieces[index].range)
     }
 
-    /// Whether all of a range can be opened; it is not empty.
+    /// Whether all of a range can be opened. The range must not be empty.
     func holds(_ range: ByteRange) -> Bool {
         var position = range.lowerBound
         var index = firstPiece(endingAfter: position)
@@ -104,7 +107,7 @@ struct SegmentMap {
         return false
     }
 
-    /// Adds a segment, or takes over that it has grown.
+    /// Adds a segment, or records that it has grown.
     mutating func put(_ segment: SegmentDescription) {
         guard let known = segments.updateValue(segment, forKey: segment.id), known.length > 0 else {
             guard segment.length > 0 else { return }
@@ -121,7 +124,7 @@ struct SegmentMap {
         covered.insert(contentsOf: grown)
     }
 
-    /// Takes a block whose tag failed out.
+    /// Removes a block whose tag failed.
     mutating func markBad(_ id: SegmentID, block: Int) {
         badBlocks[id, default: []].insert(block)
         if let segment = segments[id], block < segment.blockCount {
@@ -130,17 +133,17 @@ struct SegmentMap {
         rebuild()
     }
 
-    /// The bytes of a segment; 0 where there is none.
+    /// Returns the number of bytes in a segment; 0 if it is not in the map.
     func length(of id: SegmentID) -> Int64 { segments[id]?.length ?? 0 }
 
-    /// Takes a whole segment out.
+    /// Removes a whole segment.
     mutating func remove(_ id: SegmentID, isDamaged: Bool) {
         guard let segment = segments.removeValue(forKey: id) else { return }
         if isDamaged { damaged.insert(contentsOf: segment.range) }
         rebuild()
     }
 
-    /// Puts segments in the place of others; nothing happens where none of those is one of these.
+    /// Replaces segments with others; does nothing if none of the old ones is in the map.
     mutating func exchange(_ old: [SegmentID], for new: [SegmentDescription]) {
         guard !old.filter({ segments.removeValue(forKey: $0) != nil }).isEmpty else { return }
         for id in old { badBlocks[id] = nil }
@@ -157,7 +160,7 @@ struct SegmentMap {
         covered = pieces.reduce(into: ByteRanges()) { $0.insert(contentsOf: $1.range) }
     }
 
-    /// The first piece that ends after `offset`, by halving.
+    /// Returns the index of the first piece that ends after `offset`, by binary search.
     private func firstPiece(endingAfter offset: Int64) -> Int {
         var low = 0
         var high = pieces.count

@@ -1,9 +1,9 @@
 import VaultModel
 import VaultStorage
 
-// Transfers: begun, taken from, let go and ended.
+// Transfers: how they start, receive bytes, and end.
 extension LoaderState {
-    /// Ends transfers; what they brought is kept.
+    /// Ends transfers, keeping the bytes that they received.
     mutating func letGo(_ ids: [FetchState.ID]) -> Effects {
         for id in ids { fetches[id]?.isLetGo = true }
         var effects = Effects()
@@ -11,7 +11,7 @@ extension LoaderState {
         return effects
     }
 
-    /// Takes fetches of an earlier representation out at once: nothing they bring is used any more.
+    /// Removes fetches of an earlier representation at once; none of their bytes is used any more.
     mutating func abandon(_ ids: [FetchState.ID]) -> Effects {
         var effects = Effects()
         effects.cancelled = ids
@@ -28,8 +28,9 @@ extension LoaderState {
         _ gap: ByteRange, now: ContinuousClock.Instant, isApart: Bool = false
     ) -> FetchState.ID {
         lastID += 1
-        // A fetch that would come here much later stops before: nothing is fetched twice. What is bound to its connection
-        // does not, as the other may turn out to be none of it.
+        // A fetch that would come here much later stops before the gap, so that nothing is fetched twice. If the
+        // representation is bound to one connection it goes on, as the new fetch's bytes may turn out not to belong to
+        // the representation.
         for (id, fetch) in fetches
         where !isBound && !isApart && fetch.isActive && !fetch.isApart && fetch.remaining.contains(gap.lowerBound) {
             fetches[id]?.end = gap.lowerBound
@@ -40,7 +41,11 @@ extension LoaderState {
         return lastID
     }
 
-    /// The head of a fetch's answer is good: bytes up to `end` follow, from byte 0 where `fromZero`.
+    /// Records that the head of a fetch's answer is valid.
+    ///
+    /// - Parameters:
+    ///   - end: one past the last byte that follows; nil if unknown.
+    ///   - fromZero: whether the bytes begin at byte 0, whatever was requested.
     mutating func accept(
         _ id: FetchState.ID, end: Int64?, fromZero: Bool, of representation: RepresentationID? = nil
     ) -> Effects {
@@ -64,7 +69,7 @@ extension LoaderState {
         return effects
     }
 
-    /// Whether a fetch's receiver may go on; nil where it must end.
+    /// Returns whether a fetch's receiver may go on; nil if it must end.
     mutating func mayReceive(_ id: FetchState.ID, now: ContinuousClock.Instant) -> Bool? {
         guard var fetch = fetches[id], fetch.isActive else { return nil }
         defer { fetches[id] = fetch }
@@ -89,9 +94,9 @@ extension LoaderState {
         return effects
     }
 
-    /// Bytes came.
+    /// Takes bytes that arrived.
     ///
-    /// - Returns: how many of them are used, and counted; those that leave no trace are not.
+    /// - Returns: the number of bytes used that count as fetched; 0 if the mode does not store.
     mutating func received(
         _ bytes: [UInt8], by id: FetchState.ID, now: ContinuousClock.Instant
     ) -> (used: Int64, effects: Effects) {
@@ -100,7 +105,7 @@ extension LoaderState {
         if fetch.isLetGo { fetch.end = endOfLateBytes(of: fetch) }
         let isNews = !map.covered.contains(fetch.present)
         let used = fetch.append(bytes, now: now)
-        // Crumbs are no progress: each would be a request, a file and a row.
+        // Tiny answers are no progress: each would cost a request, a file and a row.
         if isNews, fetch.askedInVain == nil { retry.received(used) }
         hasFetched = true
         if !fetch.isStoring, mode.stores { effects.passedThrough = used }
@@ -115,7 +120,9 @@ extension LoaderState {
         return (mode.stores ? used : 0, effects)
     }
 
-    /// Up to where bytes are used that come from a fetch which was let go: what another fetch brings is not counted twice.
+    /// Returns up to where the late bytes of a released fetch are used.
+    ///
+    /// Bytes that another fetch brings are not counted twice.
     func endOfLateBytes(of fetch: FetchState) -> Int64 {
         fetches.values.reduce(fetch.end) { end, other in
             guard other.id != fetch.id, !other.isApart, other.end > fetch.present else { return end }
@@ -123,19 +130,19 @@ extension LoaderState {
         }
     }
 
-    /// No more bytes come. Readers that waited for them learn why, or plan anew.
+    /// Ends a fetch's reception. Readers that waited for its bytes learn why, or plan again.
     ///
-    /// - Parameter chance: from 0 to 1, for the time of the next try.
+    /// - Parameter chance: a random number from 0 to 1, for the time of the next attempt.
     mutating func receiverEnded(
         _ id: FetchState.ID, _ failure: FetchFailure?, now: ContinuousClock.Instant, chance: Double
     ) -> Effects {
         var effects = Effects()
         guard var fetch = fetches[id] else { return effects }
-        // An origin that drops who takes nothing has done nothing wrong.
+        // An origin that drops a client which takes nothing has done nothing wrong.
         var failure = fetch.hasStoodStill && failure?.isInterruption ?? false ? nil : failure
         if let asked = fetch.askedInVain, failure == nil, fetch.present >= fetch.end {
             let given = fetch.end - fetch.start
-            failure = .origin(OriginFailure(.interrupted, "it gave \(given) of the \(asked) bytes asked for"))
+            failure = .origin(OriginFailure(.interrupted, "it sent \(given) of the \(asked) requested bytes"))
         }
         if let failure { retry.failed(failure, now: now, chance: chance) }
         fetch.phase = .ended
@@ -143,7 +150,7 @@ extension LoaderState {
         fetches[id] = fetch
         for reader in readers.keys where readers[reader]?.fetch == id {
             if let position = readers[reader]?.position, position >= fetch.present {
-                // What a stricter fetch refused, others ask for again on their own.
+                // If a fetch with stricter demands failed, readers without them ask again on their own.
                 let isTheirs = !fetch.keepsRepresentation || readers[reader]?.keepsRepresentation == true
                 readers[reader]?.failure = isTheirs ? failure : nil
                 readers[reader]?.fetch = nil
@@ -153,11 +160,11 @@ extension LoaderState {
         return effects
     }
 
-    /// The fetch is gone: its bytes lie in segments.
+    /// Removes a fetch whose bytes are in segments.
     mutating func remove(_ id: FetchState.ID) -> Effects {
         var effects = Effects()
         guard fetches[id]?.isStoring ?? true || !isWanted(id) else {
-            // What is not stored stays for those who take their bytes from it.
+            // Bytes that are not stored stay for the readers that take them from this fetch.
             fetches[id]?.isLeftOver = true
             return effects
         }
@@ -173,15 +180,15 @@ extension LoaderState {
 
 // What is sealed, and when.
 extension LoaderState {
-    /// What a fetch's sealer does next.
+    /// The next task of a fetch's sealer.
     enum SealWork {
         /// Seal these bytes, which begin at this offset.
         case seal(ArraySlice<UInt8>, at: Int64)
-        /// Close the segment that is being written; what comes next begins another.
+        /// Close the segment that is being written; the next bytes begin another.
         case close
         /// Wait until woken.
         case wait
-        /// Close the segment: nothing comes any more.
+        /// Close the segment: no more bytes come.
         case finish
     }
 
@@ -193,7 +200,7 @@ extension LoaderState {
         fetch.waitsForOther = false
         guard fetch.isStoring else { return (fetch.phase == .ended ? .finish : .wait, effects) }
         if fetch.takenTo < fetch.present {
-            // An origin that cannot jump sends again what is held: that part is passed over.
+            // An origin without range support sends held bytes again; they are skipped.
             if let (_, run) = map.segment(at: fetch.takenTo) {
                 fetch.takenTo = min(run.upperBound, fetch.present)
                 fetch.sealedTo = fetch.takenTo
@@ -201,12 +208,12 @@ extension LoaderState {
                 if fetch.mayReceive { effects.wake(fetch.receiverSignal.raise()) }
                 return (.close, effects)
             }
-            // What an earlier fetch has yet to seal is left to it, and what any has in hand.
+            // Bytes that an earlier fetch has yet to seal are left to it, and so are bytes that any fetch is sealing.
             let others = fetches.values.filter { $0.id != id && $0.isStoring }
                 .map { (id: $0.id, bytes: $0.sealedTo..<max($0.sealedTo, $0.id < id ? $0.present : $0.takenTo)) }
                 .filter { !$0.bytes.isEmpty }
             if let other = others.first(where: { $0.bytes.contains(fetch.takenTo) }) {
-                // What is in hand here is sealed first: no two wait for each other.
+                // Bytes in hand are sealed first, so that no two fetches wait for each other.
                 if fetch.takeFlush() { return (.close, effects) }
                 fetch.waitsForOther = true
                 fetches[other.id]?.wantsFlush = true
@@ -224,7 +231,7 @@ extension LoaderState {
         return (fetch.takeFlush() ? .close : .wait, effects)
     }
 
-    /// Wakes the sealers that wait for what another fetch was to seal.
+    /// Wakes the sealers that wait for bytes that another fetch seals.
     mutating func wakeWaitingSealers() -> Effects {
         var effects = Effects()
         for id in fetches.keys where fetches[id]?.waitsForOther == true {
@@ -237,10 +244,10 @@ extension LoaderState {
         fetches[id]?.sealerSignal.wait(waiter) ?? false
     }
 
-    /// Blocks of a segment are sealed and can be opened.
+    /// Records that blocks of a segment are sealed and can be opened.
     mutating func sealed(_ segment: SegmentDescription, by id: FetchState.ID) -> Effects {
         var effects = Effects()
-        // A fetch that was abandoned writes for a representation that is no longer read.
+        // An abandoned fetch writes for a representation that is no longer read.
         guard var fetch = fetches[id] else { return effects }
         map.put(segment)
         fetch.sealedTo = max(fetch.sealedTo, segment.range.upperBound)
@@ -251,10 +258,12 @@ extension LoaderState {
         return effects
     }
 
-    /// The store refused: the segment is gone, and the fetch's bytes only pass through from now on.
+    /// Records that the store refused bytes.
+    ///
+    /// The segment is gone, and the fetch's bytes only pass through from now on.
     mutating func storeFailed(_ id: FetchState.ID, segment: SegmentID?, _ failure: VaultError) -> Effects {
         var effects = Effects()
-        // A late block of a representation that is no longer read is no failure of the store.
+        // A late block of a representation that is no longer read is not a failure of the store.
         if failure.code != .changed { refuse(failure) }
         if let segment {
             effects.passedThrough = map.length(of: segment)
@@ -273,21 +282,21 @@ extension LoaderState {
     }
 }
 
-// Representations that nothing tells from another version are bound to one connection: they are filled from it alone.
+// A representation that no validator distinguishes from another version is bound: one connection alone fills it.
 extension LoaderState {
-    /// What becomes of the bytes of an answer.
+    /// What the bytes of an answer are used for.
     enum Share {
-        /// They are the representation's.
+        /// They belong to the representation.
         case fill
-        /// They begin another.
+        /// They begin another representation.
         case begin
-        /// Others read the representation: they are handed on beside it, unstored.
+        /// They are passed on unstored, apart from the representation, which other readers are reading.
         case apart
-        /// They are of no use to who waits for them: it has had bytes that came otherwise.
+        /// They are of no use to the readers that wait for them, which have had bytes from elsewhere.
         case none
     }
 
-    /// What an answer that came by a connection is to a representation that is bound.
+    /// Decides what an answer is to a bound representation, by the connection it came on.
     mutating func share(of id: FetchState.ID, from connection: UInt64?) -> Share {
         guard isBound, fetches[id]?.isApart != true else { return .fill }
         let hasBytes =
@@ -297,11 +306,12 @@ extension LoaderState {
             self.connection = connection
             return .fill
         }
-        // What was rounded out begins before the bytes that are waited for, and holds them all.
+        // A range extended to whole blocks begins before the awaited bytes and contains them all.
         let coming = fetches[id].map { $0.start..<$0.end } ?? 0..<0
         let owners = readers.filter { _, reader in
             reader.fetch == id && !reader.hasBegun
-                && (reader.position == coming.lowerBound || coming.contains(reader.position) && reader.end <= coming.upperBound)
+                    && (reader.position == coming.lowerBound
+                        || coming.contains(reader.position) && reader.end <= coming.upperBound)
         }
         guard readers.contains(where: { $0.value.hasBegun && !$0.value.isApart && $0.value.edition == edition }) else {
             return .begin
@@ -313,17 +323,19 @@ extension LoaderState {
         return .apart
     }
 
-    /// What opening a range of a representation that is bound begins with.
+    /// How a range of a bound representation is opened.
     enum BoundStep {
-        /// As any other.
+        /// Like any other range.
         case share
-        /// Another representation, from the first byte on.
+        /// By beginning another representation.
         case begin
-        /// A transfer of its own, beside the representation that others read.
+        /// With a transfer of its own, apart from the representation that others are reading.
         case apart
     }
 
-    /// A range of which something is held must not have the rest from another connection.
+    /// Returns how to open a range.
+    ///
+    /// If part of a range is held, the rest must not come from another connection.
     func boundStep(for wanted: ByteRange) -> BoundStep {
         guard isBound, !present.overlaps(with: wanted).isEmpty else { return .share }
         var coming = present
@@ -335,14 +347,14 @@ extension LoaderState {
         return isRead ? .apart : .begin
     }
 
-    /// Adds a reader that takes its bytes from a transfer of its own.
+    /// Adds a reader with a transfer of its own.
     mutating func addReaderApart(_ range: ByteRange) -> ReaderState.ID {
         let id = addReader(range)
         readers[id]?.isApart = true
         return id
     }
 
-    /// What a reader does next that takes its bytes from one fetch alone.
+    /// Returns what a reader with a transfer of its own does next.
     mutating func stepApart(
         _ reader: inout ReaderState, after failure: FetchFailure?, _ now: ContinuousClock.Instant
     ) -> (Step, Effects) {
@@ -368,9 +380,9 @@ extension LoaderState {
     }
 
     private static let brokenOff = FetchFailure.origin(
-        OriginFailure(.interrupted, "nothing tells whether it has the same still"))
+        OriginFailure(.interrupted, "no validator shows whether the content is unchanged"))
 
-    /// Ends fetches that went on for a reader alone that has left.
+    /// Ends fetches that went on only for a reader that has left.
     mutating func releaseUnneeded() -> Effects {
         guard isBound else { return Effects() }
         let taken = Set(readers.values.compactMap(\.fetch))
@@ -380,8 +392,9 @@ extension LoaderState {
             }.map(\.id))
     }
 
-    /// Whether a fetch that its last reader leaves goes on: another reader will need its bytes, and no other fetch can
-    /// bring them.
+    /// Whether a fetch goes on after its last reader has left.
+    ///
+    /// It does if another reader will need its bytes, and no other fetch can bring them.
     func isNeeded(_ fetch: FetchState, leaving: ReaderState?) -> Bool {
         guard isBound, !fetch.isApart else { return false }
         let needing = readers.values.count {

@@ -1,9 +1,9 @@
 import VaultModel
 import VaultStorage
 
-// What readers do next, and what their coming and going does to fetches.
+// What readers do next, and how their coming and going affects fetches.
 extension LoaderState {
-    /// Adds a reader of `range`; an upper bound of `Int64.max` is "to the end".
+    /// Adds a reader of `range`; an upper bound of `Int64.max` means "to the end".
     mutating func addReader(_ range: ByteRange) -> ReaderState.ID {
         lastID += 1
         readers[lastID] = ReaderState(
@@ -12,7 +12,7 @@ extension LoaderState {
         return lastID
     }
 
-    /// Takes a reader out; a fetch that it was the last to want is cancelled.
+    /// Removes a reader, and cancels its fetch if no other reader needs it.
     mutating func removeReader(_ id: ReaderState.ID) -> Effects {
         var effects = Effects()
         guard var reader = readers.removeValue(forKey: id) else { return effects }
@@ -23,14 +23,14 @@ extension LoaderState {
         return effects
     }
 
-    /// The bytes that are there: in segments, or just come.
+    /// The bytes that are present: sealed in segments, or just received.
     var present: ByteRanges {
         fetches.values.reduce(into: map.covered) {
             if !$1.isApart { $0.insert(contentsOf: $1.recent.start..<$1.present) }
         }
     }
 
-    /// What a reader does next.
+    /// Returns what a reader does next.
     mutating func step(_ id: ReaderState.ID, now: ContinuousClock.Instant) -> (Step, Effects) {
         var effects = Effects()
         guard var reader = readers[id] else { return (.finished, effects) }
@@ -38,7 +38,7 @@ extension LoaderState {
         defer { readers[id] = reader }
         if let ending { return (.failed(.final(ending)), effects) }
         guard reader.isApart || reader.edition == edition else { return (.changed, effects) }
-        // It matters only to who still misses the byte.
+        // The failure matters only to a reader that still lacks the byte.
         let failure = reader.failure.take()
         let (position, end) = (reader.position, reader.end)
         guard position < end else { return (.finished, effects) }
@@ -52,14 +52,14 @@ extension LoaderState {
         }
         let supportsRanges = information?.supportsRanges ?? false
         let active = fetches.values.filter { $0.isActive && !$0.isApart }
-        // Before the first answer nobody knows what will come: one fetch asks, the others wait.
+        // Before the first answer, what will come is unknown: one fetch asks, and the others wait.
         if information == nil, let pioneer = active.first {
             effects.merge(attach(&reader, to: pioneer.id, isDemanding: false))
             return (.wait, effects)
         }
         var inFlight = ByteRanges()
         for fetch in fetches.values where !fetch.isApart {
-            // Bytes that came and are not sealed yet need not be fetched again.
+            // Bytes that are received but not yet sealed need not be fetched again.
             inFlight.insert(contentsOf: fetch.recent.start..<fetch.present)
             if fetch.isActive { inFlight.insert(contentsOf: fetch.near(supportsRanges: supportsRanges)) }
         }
@@ -86,9 +86,11 @@ extension LoaderState {
         }
     }
 
-    /// A reader gets what its answer promises: another range than it asked for, where the origin cannot jump.
+    /// Moves a reader to the range that its answer promises.
     ///
-    /// - Parameter isWhole: whether it asked for everything, without a range.
+    /// This is not the requested range if the origin does not support ranges.
+    ///
+    /// - Parameter isWhole: whether the client asked for everything, without a range.
     mutating func place(_ id: ReaderState.ID, _ range: ByteRange, isWhole: Bool = false) {
         let end = min(range.upperBound, information?.length ?? .max)
         readers[id]?.isWhole = isWhole
@@ -96,7 +98,7 @@ extension LoaderState {
         readers[id]?.end = end
     }
 
-    /// A reader has had bytes up to `position`.
+    /// Records that a reader has had the bytes up to `position`.
     mutating func advance(_ id: ReaderState.ID, to position: Int64) -> Effects {
         var effects = Effects()
         guard readers[id] != nil else { return effects }
@@ -125,10 +127,10 @@ extension LoaderState {
         return nil
     }
 
-    /// A reader takes its bytes from this fetch now, and no longer from another.
+    /// Attaches a reader to a fetch, and releases the fetch it had before.
     ///
-    /// - Parameter isDemanding: whether the fetch shall run to where the reader is; not before the first answer, which
-    ///   the reader may be far from.
+    /// - Parameter isDemanding: whether the fetch must run up to the reader's position. Before the first answer it must
+    ///   not, as the reader may be far away.
     mutating func attach(_ reader: inout ReaderState, to fetch: FetchState.ID, isDemanding: Bool = true) -> Effects {
         var effects = Effects()
         let old = reader.fetch
@@ -148,12 +150,15 @@ extension LoaderState {
         return effects
     }
 
-    /// Cancels a fetch whose last reader has left. The reader that is leaving may still stand in the table.
+    /// Cancels a fetch whose last reader has left.
+    ///
+    /// - Parameter leaving: the reader that is leaving, if it is still in the table.
     mutating func release(_ id: FetchState.ID, leaving: ReaderState? = nil) -> Effects {
         var effects = removeLeftOver(id, leaving: leaving)
         guard let fetch = fetches[id], fetch.isActive else { return effects }
         let remaining = readers.values.count { $0.fetch == id } - (leaving == nil ? 0 : 1)
-        // What was rounded out is a block or two: it comes to its end, or each byte asked for would be a file.
+        // A fetch extended to whole blocks is short and runs to its end; otherwise each requested byte would become a
+        // file.
         let endsSoon = fetch.isRoundedOut && fetch.isStoring && fetch.phase == .flowing && maySeeOffOneMore
         guard remaining <= 0, !endsSoon else { return effects }
         if let heir = heir(to: fetch) {
@@ -165,14 +170,15 @@ extension LoaderState {
         return effects
     }
 
-    /// Whether there are few fetches that come to their end without a reader: each has a connection of its origin's.
+    /// Whether few fetches run to their end without a reader; each uses a connection to the origin.
     private var maySeeOffOneMore: Bool {
         let taken = Set(readers.values.compactMap(\.fetch))
         return fetches.values.count { $0.isActive && $0.isRoundedOut && !taken.contains($0.id) } <= FetchState.mostLeft
     }
 
-    /// One who reads what is sealed and will come to what a fetch has still to bring, where the origin cannot jump: it
-    /// would send everything once more.
+    /// Returns a reader of sealed bytes that will reach what a fetch has still to bring.
+    ///
+    /// This applies only to an origin without range support, which would otherwise send everything again.
     private func heir(to fetch: FetchState) -> ReaderState.ID? {
         guard information?.supportsRanges == false, !fetch.isApart else { return nil }
         return readers.first { _, reader in
@@ -184,45 +190,45 @@ extension LoaderState {
 
 /// One reader of a resource as the loader sees it.
 struct ReaderState {
-    /// Names one reader of a loader.
+    /// Identifies a reader within its loader.
     typealias ID = Int
 
-    /// Which representation it reads: they are counted.
+    /// The number of the representation that it reads.
     var edition: Int
-    /// The next byte it wants.
+    /// The offset of the next byte that it wants.
     var position: Int64
     /// One past the last byte it wants; `Int64.max` while the length is unknown.
     var end: Int64
-    /// Whether what it causes to be fetched must be of the representation that is read: another one begins nothing.
+    /// Whether its fetches must bring the representation being read; an answer with another one fails.
     var keepsRepresentation = false
-    /// The fetch it takes bytes from, whose transfer lives as long as somebody does.
+    /// The fetch that it takes bytes from. A transfer lives as long as a reader needs it.
     var fetch: FetchState.ID?
-    /// Whether it takes its bytes from one fetch alone, which is apart from the representation.
+    /// Whether it takes its bytes from one fetch alone, apart from the representation.
     var isApart = false
-    /// What the last fetch it waited for ended with.
+    /// Why the last fetch that it waited for failed.
     var failure: FetchFailure?
-    /// How long it waits for a byte that an origin does not give; nothing before it has begun.
+    /// How long it waits for a byte while the origin fails; zero before its answer has begun.
     var patience: Duration = .zero
-    /// The same before it has begun, where the connection fails of an origin that answered lately.
+    /// How long it waits before its answer has begun, while connections to a recently reachable origin fail.
     var openingPatience: Duration = .zero
-    /// Whether its answer promised all there is, without a range.
+    /// Whether its answer promised everything, without a range.
     var isWhole = false
-    /// Until when it waits, before it has begun, for an origin that is busy for a moment; in the past where it has waited.
+    /// Until when it waits, before its answer has begun, for a briefly busy origin; in the past once it has waited.
     var busyUntil: ContinuousClock.Instant?
-    /// Since when it waits for one; nil while all is well.
+    /// Since when it has been waiting for a failing origin; nil if it is not.
     var troubledSince: ContinuousClock.Instant?
-    /// Where the bytes it has had came from, and where those come from that it has now.
+    /// Where the bytes that it has had came from, and where its current bytes come from.
     var trace = ByteTrace()
     var source = ByteTrace.Source.vault
-    /// Whether its answer has begun: what it gives from then on must be of one version.
+    /// Whether its answer has begun: from then on all its bytes must be of one version.
     var hasBegun = false
-    /// Whether what it has now came from an answer that gave next to nothing: that ends no trouble.
+    /// Whether its current bytes came from a tiny answer, which does not count as a recovery of the origin.
     var takesCrumbs = false
-    /// Whether it fills the vault and answers nobody.
+    /// Whether it fills the vault and answers no client.
     var isFilling = false
     var signal = WakeFlag()
 
-    /// It has had bytes up to `position`.
+    /// Records that it has had the bytes up to `position`.
     mutating func advance(to position: Int64) {
         trace.note(self.position..<max(self.position, position), source)
         hasBegun = hasBegun || position > self.position
@@ -231,34 +237,34 @@ struct ReaderState {
     }
 }
 
-// What can be opened without waiting for anybody.
+// What can be opened without waiting.
 extension LoaderState {
-    /// Bytes that are all held, and of a representation that need not be asked about.
+    /// Bytes that are all held, of a representation that needs no revalidation.
     struct Held {
         let information: ContentInformation
         let range: ByteRange
-        /// The segment that holds the first of them, and the run of good bytes there.
+        /// The segment that holds the first byte, and the run of good bytes around it.
         let segment: SegmentDescription
         let run: ByteRange
 
-        /// The vault's own name for the representation.
+        /// The vault's own entity tag for the representation.
         var entityTag: EntityTag { EntityTag(strong: segment.representation.hex) }
     }
 
-    /// What is asked for, where all of it lies in segments and is fresh; nil where anything else has to be found out first.
+    /// Returns the requested range if all of it is in segments and fresh; nil otherwise.
     ///
-    /// - Parameter now: by the wall clock.
+    /// - Parameter now: the wall-clock time, in seconds since 1970.
     func held(_ requested: RequestedRange, now: Int64) -> Held? {
         guard ending == nil, let information, let length = information.length, !isStale(now: now),
             let range = requested.resolved(length: length), !range.isEmpty, map.holds(range),
-            // Where the origin cannot jump and something is missing, everything is given.
+            // If the origin does not support ranges and something is missing, everything is given.
             information.supportsRanges || map.holds(0..<length),
             let (segment, run) = map.segment(at: range.lowerBound)
         else { return nil }
         return Held(information: information, range: range, segment: segment, run: run)
     }
 
-    /// Adds a reader of what is held.
+    /// Adds a reader of held bytes.
     mutating func addReader(of held: Held) -> ReaderState.ID {
         let reader = addReader(held.range)
         readers[reader]?.patience = retry.policy.patience
@@ -266,9 +272,9 @@ extension LoaderState {
     }
 }
 
-// What readers do about an origin that fails.
+// How readers react to a failing origin.
 extension LoaderState {
-    /// A reader has its answer's head: from now on it waits for an origin that fails, within reason.
+    /// Begins a reader's answer: from now on it waits for a failing origin, up to a time limit.
     mutating func begin(_ id: ReaderState.ID, isDownload: Bool) -> Effects {
         readers[id]?.hasBegun = true
         readers[id]?.patience = isDownload ? retry.policy.downloadPatience : retry.policy.patience
@@ -276,27 +282,28 @@ extension LoaderState {
         return Effects()
     }
 
-    /// A reader has no answer yet, of an origin that answered lately: while connections fail it is asked again before
-    /// anything is said. Players take an error for final.
+    /// Lets a reader wait before its answer has begun, while connections to a recently reachable origin fail.
+    ///
+    /// Players take an error for final, so the origin is asked again before one is reported.
     mutating func expect(_ id: ReaderState.ID) -> Effects {
         readers[id]?.openingPatience = min(retry.policy.openingPatience, retry.policy.patience)
         return Effects()
     }
 
-    /// What is fetched for a gap: whole blocks where the origin can be asked for them.
+    /// Returns what to fetch for a gap: whole blocks if the origin supports ranges.
     func roundedOut(_ gap: ByteRange, between there: ByteRanges) -> ByteRange {
         guard let information, information.supportsRanges, let length = information.length else { return gap }
         return LoadPlan.roundedOut(gap, block: Int64(VaultStore.blockSize), there: there, length: length)
     }
 
-    /// A reader misses a byte that nobody is fetching.
+    /// Decides what a reader does about a missing byte that no fetch is bringing.
     mutating func ask(
         for gap: ByteRange, _ reader: inout ReaderState, _ id: ReaderState.ID, after failure: FetchFailure?,
         _ now: ContinuousClock.Instant
     ) -> (Step, Effects) {
         var effects = Effects()
         var failure = failure
-        // An origin that is busy for a moment is waited for once by who has not begun; then that one is told.
+        // A reader whose answer has not begun waits once for a briefly busy origin; the next failure is reported.
         if reader.patience == .zero, reader.busyUntil == nil,
             let time = failure.flatMap({ retry.waitAtFirst(after: $0) })
         {
@@ -319,8 +326,9 @@ extension LoaderState {
             return (.wait, effects)
         case .ask: break
         }
-        // While the origin is in trouble one asks, and the others wait for what it hears.
-        if retry.isInTrouble, let asking = fetches.values.first(where: { $0.isActive && !$0.isApart && $0.phase == .asking })
+        // While the origin is failing, one fetch asks, and the other readers wait for its result.
+        if retry.isInTrouble,
+            let asking = fetches.values.first(where: { $0.isActive && !$0.isApart && $0.phase == .asking })
         {
             effects.merge(attach(&reader, to: asking.id, isDemanding: false))
             return (.wait, effects)

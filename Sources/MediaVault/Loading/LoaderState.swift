@@ -1,47 +1,47 @@
 import VaultModel
 import VaultStorage
 
-/// Everything a loader knows, and every decision it takes: a value without I/O, changed under one lock.
+/// The knowledge and the decisions of a loader: a value without I/O, changed under one lock.
 ///
 /// Methods return what is to be done after unlocking: waiters to resume, fetches to start or to cancel.
 struct LoaderState {
-    /// What is known of the representation that is read; nil before the first answer.
+    /// What is known of the representation being read; nil before the first answer.
     private(set) var information: ContentInformation?
-    /// Counts the representations this loader has read; readers of an earlier one end.
+    /// Counts the representations that this loader has read. Readers of an earlier one end.
     private(set) var edition = 0
     var map = SegmentMap()
     var fetches: [FetchState.ID: FetchState] = [:]
     var readers: [ReaderState.ID: ReaderState] = [:]
-    /// Whether bytes of this representation came through this loader.
+    /// Whether this loader has received any bytes.
     var hasFetched = false
-    /// What the store last refused with.
+    /// The error with which the store last refused bytes.
     var storeFailure: VaultError?
-    /// What it refuses with now; nil while it takes bytes.
+    /// The current refusal of the store; nil while it takes bytes.
     var refusal: Refusal?
-    /// Whether the store has taken the representation in.
+    /// Whether the store has accepted the representation.
     var canStore = true
-    /// Why all readers end, once they do.
+    /// The error that all readers end with; nil while they may read.
     private(set) var ending: VaultError?
-    /// Of readers that have ended, until they are taken.
+    /// The traces of ended readers, until they are taken.
     var traces: [ByteTrace] = []
     var lastID = 0
-    /// What may be asked, and what is kept.
+    /// The mode in force: whether the origin may be asked, and whether bytes are stored.
     var mode: VaultMode
     var vaultMode: VaultMode
-    /// The mode that the resource has for itself.
+    /// The mode set for this resource alone.
     var ownMode: VaultMode?
-    /// How long the representation is taken for what the origin has, and what the index knows of that.
+    /// How long the representation counts as current, and what the index has of that.
     var freshness: Freshness?
     var writtenFreshness: Freshness?
-    /// Whether nothing tells the representation from another version: then it is filled from one connection alone.
+    /// Whether no validator distinguishes the representation from another version; then one connection alone fills it.
     var isBound = false
-    /// That connection; nil where it has no bytes yet, and where they came in an earlier run.
+    /// That connection; nil if it has brought no bytes yet, or if they came in an earlier run.
     var connection: UInt64?
-    /// What was heard of versions that may be nodes.
+    /// The validators of versions that may come from different nodes of the origin.
     var nodes = NodeWatch()
-    /// Whether the resource is kept, and given, whatever becomes of it at its origin.
+    /// Whether the resource is kept and served whatever becomes of it at its origin.
     var isPinned = false
-    /// When an origin that fails is asked again.
+    /// When a failing origin is asked again.
     var retry: RetrySchedule
 
     init(mode: VaultMode, retry: RetryPolicy = RetryPolicy()) {
@@ -50,50 +50,53 @@ struct LoaderState {
         self.retry = RetrySchedule(retry)
     }
 
-    /// What a reader does next.
+    /// The next step of a reader.
     enum Step {
-        /// Take these bytes, which have just come.
+        /// Take these bytes, which have just arrived.
         case take(ArraySlice<UInt8>)
         /// Open these bytes of a segment.
         case open(SegmentDescription, ByteRange)
-        /// Wait until it is woken.
+        /// Wait until woken.
         case wait
         /// Start this fetch, then wait.
         case fetch(FetchState.ID)
-        /// Nothing is left.
+        /// The reader has had all its bytes.
         case finished
         /// The byte is missing and may not be fetched.
         case hole(at: Int64, isDamage: Bool)
-        /// The fetch it waited for failed.
+        /// The fetch that the reader waited for failed.
         case failed(FetchFailure)
-        /// The representation it reads is no longer the one there is.
+        /// The representation being read is no longer the current one.
         case changed
     }
 
     // MARK: Representations
 
-    /// Takes over what the index says.
+    /// Loads the state from the index.
     mutating func load(_ representation: StoredRepresentation) {
         information = representation.info.information
         map = SegmentMap(representation)
         writtenFreshness = representation.info.freshness
-        // What was stored before anybody wrote that down is as fresh as what says nothing.
+        // A representation stored before freshness was recorded gets the default for answers that state none.
         freshness = writtenFreshness ?? Freshness(HeaderFields(), asked: representation.info.retrieved)
     }
 
-    /// The index was looked at again, which another process changes: what it still holds of the representation, without
-    /// a segment that is not there; nothing where it holds another one now.
+    /// Takes over what the index has now; another process changes it.
+    ///
+    /// - Parameters:
+    ///   - representation: what the index still holds of the representation; nil if it has another one now.
+    ///   - lost: a segment whose file is missing.
     mutating func reload(_ representation: StoredRepresentation?, without lost: SegmentID) -> Effects {
         if let representation { load(representation) } else { map = SegmentMap() }
         map.remove(lost, isDamaged: false)
         return Effects()
     }
 
-    /// A representation begins: nothing of an earlier one is used any more.
+    /// Begins a representation: nothing of an earlier one is used any more.
     ///
     /// - Parameters:
-    ///   - keeping: the fetch that brought the news, and goes on.
-    ///   - refused: why the store does not take it: its bytes only pass through.
+    ///   - keeping: the fetch whose answer begins it, and which continues.
+    ///   - refused: why the store does not accept it; then its bytes only pass through.
     mutating func begin(
         _ information: ContentInformation, _ freshness: Freshness? = nil, keeping: FetchState.ID?,
         refused: VaultError? = nil
@@ -117,7 +120,7 @@ struct LoaderState {
         return effects
     }
 
-    /// Forgets what is known, so that the next answer begins a new representation.
+    /// Forgets the representation, so that the next answer begins a new one.
     mutating func forget() -> Effects {
         var effects = Effects()
         information = nil
@@ -130,7 +133,7 @@ struct LoaderState {
         return effects
     }
 
-    /// Readers end with an error, none is served any more, and what has come is still sealed.
+    /// Ends all readers with an error; none is served any more. Bytes that have arrived are still sealed.
     mutating func end(with error: VaultError) -> Effects {
         ending = error
         var effects = letGo(Array(fetches.keys))
@@ -138,7 +141,7 @@ struct LoaderState {
         return effects
     }
 
-    /// More has become known of the representation: its length, or that its origin cannot jump.
+    /// Records more about the representation: its length, or that its origin does not support ranges.
     mutating func learn(_ information: ContentInformation) -> Effects {
         var effects = Effects()
         self.information = information
@@ -154,12 +157,12 @@ struct LoaderState {
         readers[id]?.end = min(end, length)
     }
 
-    /// The bytes that are not sealed, as far as the length is known.
+    /// The ranges that are not sealed; none while the length is unknown.
     var missing: [ByteRange] { map.covered.gaps(in: 0..<(information?.length ?? 0)) }
 
     // MARK: Damage
 
-    /// What reading a segment failed with makes a gap.
+    /// Turns the unreadable bytes of a segment into a gap.
     mutating func condemn(_ segment: SegmentID, for failure: SegmentFailure) {
         switch failure {
         case .badBlock(let block): map.markBad(segment, block: block)
@@ -170,7 +173,7 @@ struct LoaderState {
 
     // MARK: Time
 
-    /// What has become due: transfers whose readers stand still are let go, short blocks are sealed.
+    /// Does what is due: ends transfers whose readers stand still, and has short blocks sealed.
     mutating func tick(now: ContinuousClock.Instant) -> Effects {
         var effects = Effects()
         if let refusal, refusal.retryAt == nil { self.refusal?.retryAt = now + Refusal.pause }
@@ -180,7 +183,7 @@ struct LoaderState {
                 fetch.rest()
                 if fetch.takenTo < fetch.present { effects.wake(fetch.sealerSignal.raise()) }
             }
-            // What is bound to its connection could not be taken up again.
+            // A transfer bound to its connection could not be resumed.
             if !isBound, !fetch.isApart, let since = fetch.pausedSince, now - since >= FetchState.patience {
                 fetch.isLetGo = true
                 effects.wake(fetch.receiverSignal.raise())
@@ -203,29 +206,31 @@ struct LoaderState {
     }
 }
 
-// Whether what is held is still what the origin has, and what may be asked.
+// Whether held bytes are still what the origin has, and whether it may be asked.
 extension LoaderState {
-    /// Whether a representation is known of which nobody has said lately that its origin still has it.
+    /// Whether the origin has not confirmed the known representation recently enough.
     ///
-    /// - Parameter now: by the wall clock.
+    /// - Parameter now: the wall-clock time, in seconds since 1970.
     func isStale(now: Int64) -> Bool {
         guard information != nil, !isPinned, let freshness else { return false }
         return !freshness.isFresh(now: now)
     }
 
-    /// What opening a representation that is stale begins with.
+    /// The first step in opening a stale representation.
     enum StaleStep: Equatable {
-        /// It can be given: what must be fetched for that will tell.
+        /// It can be given: fetching its missing bytes will show whether it has changed.
         case open
-        /// It can be given, though nobody may ask.
+        /// It can be given, although the origin may not be asked.
         case stale(Staleness)
-        /// Its origin is asked first.
+        /// The origin is asked first.
         case ask
     }
 
-    /// - Parameter position: the first byte wanted; nil where it is not about bytes.
+    /// Returns how to open a stale representation.
+    ///
+    /// - Parameter position: the first byte wanted; nil if the request is not about bytes.
     func staleStep(at position: Int64?) -> StaleStep {
-        // The answer that brings a missing first byte says whether it is of the same representation.
+        // The answer that brings a missing first byte shows whether it is of the same representation.
         if let position, position < information?.length ?? .max, !present.contains(position) { return .open }
         switch mode {
         case .offline: return .stale(.offline)
@@ -234,28 +239,29 @@ extension LoaderState {
         }
     }
 
-    /// The origin still has the representation.
+    /// Records that the origin still has the representation.
     mutating func confirm(_ freshness: Freshness) -> Effects {
         self.freshness = freshness
         return Effects()
     }
 
-    /// What the index should be told; from now on it has been.
+    /// Returns freshness that must be written to the index, and counts it as written.
     mutating func takeFreshnessNews() -> Freshness? {
         guard mode.stores, canStore, let freshness, freshness.isNews(after: writtenFreshness) else { return nil }
         writtenFreshness = freshness
         return freshness
     }
 
-    /// Another mode counts from now on. Transfers end that it forbids, or that would be kept otherwise; their readers go
-    /// on by the new one.
+    /// Changes the mode.
+    ///
+    /// Transfers end if the new mode forbids them or stores their bytes differently; their readers continue under it.
     mutating func setMode(vault: VaultMode? = nil, own: VaultMode?? = nil) -> Effects {
         vaultMode = vault ?? vaultMode
         ownMode = own ?? ownMode
         let before = mode
         mode = VaultMode.inForce(vault: vaultMode, own: ownMode)
         guard mode.asksOrigins != before.asksOrigins || mode.stores != before.stores else { return Effects() }
-        // What passed by until now is taken in, if the store takes it.
+        // A representation that has passed through until now is stored from now on, if the store accepts it.
         if mode.stores, !canStore { refusal = Refusal(error: VaultError(.storage, "the mode was no-store")) }
         var effects = letGo(fetches.keys.filter { fetches[$0]?.isActive == true })
         for id in readers.keys { effects.wake(readers[id]?.signal.raise()) }
@@ -265,26 +271,26 @@ extension LoaderState {
 
 // Where the bytes of answers came from.
 extension LoaderState {
-    /// How many that ended are kept until somebody takes them.
+    /// The most traces of ended readers that are kept until they are taken.
     private static let mostTraces = 16
 
-    /// A reader has ended. What a download passes over is no answer.
+    /// Keeps the trace of an ended reader. The bytes that a download passes over answer no client.
     mutating func keepTrace(of reader: ReaderState) {
         guard !reader.isFilling, reader.trace.bytes > 0 else { return }
         if traces.count >= Self.mostTraces { traces.removeFirst() }
         traces.append(reader.trace)
     }
 
-    /// Hands over the traces of readers that have ended.
+    /// Returns the traces of ended readers, and forgets them.
     mutating func takeTraces() -> [ByteTrace] {
         defer { traces = [] }
         return traces
     }
 
-    /// The traces of readers that go on.
+    /// The traces of current readers that answer clients.
     var runningTraces: [ByteTrace] { readers.values.filter { !$0.isFilling && $0.trace.bytes > 0 }.map(\.trace) }
 
-    /// A reader fills the vault and answers nobody.
+    /// Marks a reader as one that fills the vault and answers no client.
     mutating func beginFilling(_ id: ReaderState.ID) -> Effects {
         readers[id]?.isFilling = true
         return Effects()
@@ -294,12 +300,12 @@ extension LoaderState {
 /// What is to be done after the loader's state was changed and unlocked.
 struct Effects {
     var waiters: [WakeFlag.Waiter] = []
-    /// Fetches that nobody wants any more.
+    /// Fetches that are no longer needed.
     var cancelled: [FetchState.ID] = []
-    /// Readers to be woken at a time.
+    /// Readers to wake at a given time.
     var alarms: [(reader: ReaderState.ID, time: ContinuousClock.Instant)] = []
 
-    /// Bytes that were handed on and will not be stored.
+    /// The number of bytes that passed through and will not be stored.
     var passedThrough: Int64 = 0
 
     mutating func wake(_ woken: [WakeFlag.Waiter]?) { waiters += woken ?? [] }

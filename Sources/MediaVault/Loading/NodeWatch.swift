@@ -1,18 +1,19 @@
 import VaultFetch
 import VaultModel
 
-/// What answers have said of content of one length that seemed to be different versions: what is said again after it was
-/// contradicted comes from another node of the same origin. A value.
+/// The validators of seemingly different versions of one length: a value.
+///
+/// If validators come back after others have contradicted them, they come from another node of the same origin.
 struct NodeWatch {
     private var length: Int64?
-    /// The oldest first.
+    /// The validators that were contradicted, the oldest first.
     private var contradicted: [Validators] = []
-    /// Whether the origin's entity tags were found to tell nodes, not versions.
+    /// Whether the origin's entity tags were found to identify nodes, not versions.
     private(set) var ignoresTags = false
 
     private static let most = 8
 
-    /// One version is followed by what seems to be another.
+    /// Records validators that were followed by those of a seemingly different version.
     mutating func note(_ validators: Validators, length: Int64?) {
         if length != self.length { (self.length, contradicted) = (length, []) }
         contradicted.removeAll { $0 == validators }
@@ -20,32 +21,34 @@ struct NodeWatch {
         if contradicted.count > Self.most { contradicted.removeFirst() }
     }
 
-    /// Whether this was said before, and contradicted since.
+    /// Whether these validators were recorded, and contradicted since.
     func isBack(_ validators: Validators, length: Int64?) -> Bool {
         length == self.length && contradicted.contains(validators)
     }
 
-    /// From now on entity tags say nothing.
+    /// Ignores entity tags from now on.
     mutating func ignoreTags() { ignoresTags = true }
 }
 
 // Nodes of one origin that give the same bytes different entity tags.
 extension ResourceLoader {
-    /// Whether the origin's entity tags say nothing: the operator says so, or it was found out.
+    /// Whether the origin's entity tags are ignored, by the operator's choice or because they were found to be useless.
     private var ignoresTags: Bool { look { $0.nodes.ignoresTags } || names.ignoresEntityTag(of: url.host) }
 
-    /// What is known of the representation that is read, as far as it counts.
+    /// What is known of the representation being read, without an entity tag that is ignored.
     var known: ContentInformation? {
         guard var information = look({ $0.information }) else { return nil }
         if ignoresTags { information.validators = information.validators.withoutTag }
         return information
     }
 
-    /// What an answer says, as far as it counts.
+    /// Returns the head of an answer, without an entity tag that is ignored.
     func heard(_ head: OriginHead) -> OriginHead { ignoresTags ? head.withoutEntityTag : head }
 
-    /// Whether nothing tells what is known from another version, and the operator has not said that there is none: then it
-    /// is filled from one connection alone.
+    /// Whether the representation is filled from one connection alone.
+    ///
+    /// This is so if no validator distinguishes it from another version, and the operator has not declared the content
+    /// of the origin's host immutable.
     var isBound: Bool { look { $0.information }.map(isBound) ?? false }
 
     private func isBound(_ information: ContentInformation) -> Bool {
@@ -54,21 +57,24 @@ extension ResourceLoader {
         return !names.isImmutable(host: url.host)
     }
 
-    /// The vault's name for a representation: a weak one where nothing tells it from another version.
+    /// Returns the vault's entity tag for a representation.
+    ///
+    /// The tag is weak if no validator distinguishes the representation from another version.
     func name(_ entityTag: EntityTag, of information: ContentInformation) -> EntityTag {
         isBound(information) ? EntityTag(weak: entityTag.opaque) : entityTag
     }
 
-    /// How often is asked again what another node might say otherwise.
+    /// How often the origin is asked for the answer of another node.
     private static let mostProbes = 5
-    /// The same where there is no date: what is named otherwise twice in a moment has a name of its own for each answer.
+    /// How often it is asked if there is no date: an origin that gives two tags at once gives each answer its own.
     private static let mostProbesWithoutDate = 1
-    /// How long all of that may take.
+    /// The time limit for all of that.
     private static let probePatience: Duration = .seconds(2)
 
-    /// Whether an answer that seems to be of another version comes from another node that has the same: length and date
-    /// are equal, and entity tags go back and forth, or are others each time. From then on the date alone counts, and where
-    /// there is none, the connection. One caller at a time.
+    /// Whether an answer of a seemingly different version comes from another node that has the same version.
+    ///
+    /// This is so if length and date are equal, and the entity tags alternate or differ each time. From then on only
+    /// the date counts or, without a date, the connection. One caller at a time.
     func isOfOtherNode(_ head: OriginHead, _ content: ResponseContent) async throws -> Bool {
         if case .unsatisfiable = content { return false }
         guard let known, content.length == nil || content.length == known.length else { return false }
@@ -89,8 +95,9 @@ extension ResourceLoader {
         return true
     }
 
-    /// Whether the whole was sent in place of a range because another node calls the same version by a weak tag: from then
-    /// on the date alone counts. One caller at a time.
+    /// Whether the whole was sent instead of a range because another node has a weak tag for the same version.
+    ///
+    /// From then on only the date counts. One caller at a time.
     func isOfWeakerNode(_ head: OriginHead, asked: OriginRequest) async throws -> Bool {
         guard let known, let mine = known.validators.strongTag, asked.ifRange == mine.description,
             let theirs = head.validators.entityTag, theirs.isWeak, theirs.matchesWeakly(mine),
@@ -110,8 +117,10 @@ extension ResourceLoader {
         try await learn(settled)
     }
 
-    /// Whether the origin, asked again, names the same length and date with another entity tag. It is not waited for long, as
-    /// the answer that raised the question waits, and some give no second answer beside a first.
+    /// Whether the origin, asked again, gives the same length and date with another entity tag.
+    ///
+    /// The time limit is short: the answer that raised the question waits, and some origins give no second answer
+    /// beside a first.
     private func hears(otherThan validators: Validators, length: Int64?) async throws -> Bool {
         do {
             return try await contact.within(Self.probePatience) { [self] in

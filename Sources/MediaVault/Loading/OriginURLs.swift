@@ -1,8 +1,8 @@
 import VaultModel
 
-/// Where the bytes of one resource can be asked for, shared by all who ask.
+/// The URLs that one resource can be requested from, shared by all its requests.
 final class AddressBook: Sendable {
-    /// An address, the fields that were given for its origin or another, and where it may lie.
+    /// A URL, the fields given for its origin or another, and the network addresses that it may lead to.
     typealias Source = (url: MediaURL, fields: OriginFields?, reach: NetworkReach)
 
     private let addresses: Locked<OriginAddresses>
@@ -15,7 +15,7 @@ final class AddressBook: Sendable {
                 reference.url, fields: OriginFields(reference.fields, for: reference.url), reach: reference.reach))
     }
 
-    /// What to ask next.
+    /// The URL to request next.
     var current: Source {
         addresses.withLock { addresses in
             let url = addresses.current ?? first
@@ -23,7 +23,7 @@ final class AddressBook: Sendable {
         }
     }
 
-    /// Somebody gave an address.
+    /// Adds a URL that a caller gave.
     func give(_ reference: MediaReference) {
         addresses.withLock {
             $0.give(
@@ -31,36 +31,36 @@ final class AddressBook: Sendable {
         }
     }
 
-    /// Where an address may lie.
+    /// Returns which network addresses a URL may lead to.
     func reach(of url: MediaURL) -> NetworkReach { addresses.withLock { $0.reach(of: url) } }
 
-    /// The index remembers an address.
+    /// Adds the URL that the index has.
     func recall(_ source: Source) {
         addresses.withLock { $0.recall(source.url, fields: source.fields, reach: source.reach) }
     }
 
-    /// The origin refused an address.
+    /// Records that the origin refused a URL.
     ///
-    /// - Returns: whether another is left to ask.
+    /// - Returns: whether another URL is left to request.
     func refuse(_ url: MediaURL) -> Bool { addresses.withLock { $0.refuse(url) } }
 
-    /// The origin granted an address.
+    /// Records that the origin accepted a URL.
     func grant(_ url: MediaURL) { addresses.withLock { $0.grant(url) } }
 
-    /// What the index has to be told after the origin has answered to an address; nil where it knows.
+    /// Returns what to write to the index after the origin answered a URL; nil if it is up to date.
     func takeNews(of url: MediaURL) -> Source? {
         addresses.withLock { $0.takeNews(of: url, now: .now) ? (url, $0.fields, $0.reach(of: url)) : nil }
     }
 }
 
 extension MediaReference {
-    /// Where its URL may lie.
+    /// Which network addresses its URL may lead to.
     fileprivate var reach: NetworkReach { isDerived ? .publicOnly : .anywhere }
 }
 
-/// The addresses that were given for one resource, and the request fields that go with them: a value.
+/// The URLs that were given for one resource, and the request fields that go with them: a value.
 ///
-/// Signed addresses run out and are renewed. The newest counts, unless the origin refused it and knows another.
+/// Signed URLs expire and are renewed. The newest one is used, unless the origin refused it and another is left.
 struct OriginAddresses {
     private struct Address {
         let url: MediaURL
@@ -68,16 +68,16 @@ struct OriginAddresses {
         var isRefused = false
     }
 
-    /// The oldest first.
+    /// The URLs, the oldest first.
     private var addresses: [Address] = []
-    /// The fields given last, and the origin they were given for.
+    /// The request fields given last, and the origin that they were given for.
     private(set) var fields: OriginFields?
-    /// What the index was last told.
+    /// What was last written to the index.
     private var told: (url: MediaURL, fields: OriginFields?, reach: NetworkReach, at: ContinuousClock.Instant?)?
 
-    /// The most addresses that are remembered.
+    /// The most URLs that are remembered.
     static let most = 4
-    /// The index is told of a new address no more often.
+    /// The shortest time between two writes of a new URL to the index.
     static let pace: Duration = .seconds(60)
 
     init(_ url: MediaURL, fields: OriginFields? = nil, reach: NetworkReach = .anywhere) {
@@ -85,18 +85,18 @@ struct OriginAddresses {
         self.fields = fields
     }
 
-    /// The address to ask next: of those that were not refused, or else of all, the newest.
+    /// The URL to request next: the newest that was not refused or, if all were, the newest.
     var current: MediaURL? { (addresses.last { !$0.isRefused } ?? addresses.last)?.url }
 
-    /// Somebody gave an address; fields that came with it take the place of earlier ones.
+    /// Adds a URL that a caller gave; fields that came with it replace earlier ones.
     mutating func give(_ url: MediaURL, fields: OriginFields?, reach: NetworkReach = .anywhere) {
         let known = addresses.first { $0.url == url }
         addresses.removeAll { $0.url == url }
-        // What the operator has named once may be asked wherever it lies, whoever names it again.
+        // A URL that the operator has named may lead anywhere, even if a manifest or a redirect names it again.
         addresses.append(
             Address(
                 url: url, reach: known?.reach == .anywhere ? .anywhere : reach, isRefused: known?.isRefused ?? false))
-        // Other fields are another question: what was refused before may be granted.
+        // Other fields make another request: what was refused before may be accepted.
         if let fields, fields != self.fields {
             self.fields = fields
             for index in addresses.indices { addresses[index].isRefused = false }
@@ -106,8 +106,10 @@ struct OriginAddresses {
         }
     }
 
-    /// What the index remembers is older than all that was given since. It may lie where it might when it was given: a
-    /// restart makes no address of a manifest's or a redirect's one that the operator has named.
+    /// Adds the URL that the index has, as older than all that were given since.
+    ///
+    /// It keeps its reach: a restart does not turn a URL from a manifest or a redirect into one that the operator
+    /// named.
     mutating func recall(_ url: MediaURL, fields: OriginFields?, reach: NetworkReach = .anywhere) {
         if !addresses.contains(where: { $0.url == url }) {
             addresses.insert(Address(url: url, reach: reach), at: 0)
@@ -116,25 +118,25 @@ struct OriginAddresses {
         told = (url, fields, reach, nil)
     }
 
-    /// Where an address may lie.
+    /// Returns which network addresses a URL may lead to.
     func reach(of url: MediaURL) -> NetworkReach { addresses.first { $0.url == url }?.reach ?? .publicOnly }
 
-    /// The origin refused an address.
+    /// Records that the origin refused a URL.
     ///
-    /// - Returns: whether another is left to ask.
+    /// - Returns: whether another URL is left to request.
     mutating func refuse(_ url: MediaURL) -> Bool {
         mark(url, isRefused: true)
         return addresses.contains { !$0.isRefused }
     }
 
-    /// The origin answered to an address.
+    /// Records that the origin accepted a URL.
     mutating func grant(_ url: MediaURL) { mark(url, isRefused: false) }
 
-    /// Whether the index has to be told of an address that the origin has answered to; from now on it has been.
+    /// Returns whether to write a URL to the index after the origin answered it, and counts it as written.
     mutating func takeNews(of url: MediaURL, now: ContinuousClock.Instant) -> Bool {
         guard url == current else { return false }
         guard let known = told else {
-            // The row of a new resource has it already.
+            // The row of a new resource already has it.
             told = (url, fields, reach(of: url), nil)
             return true
         }

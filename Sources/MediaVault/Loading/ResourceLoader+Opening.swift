@@ -3,24 +3,26 @@ import VaultModel
 import VaultStorage
 
 extension ResourceLoader {
-    /// Adds a reader for a request, and returns once length and type are known and its first byte is there.
+    /// Adds a reader for a request.
     ///
-    /// - Parameter isDownload: whether it is a download, for which no other stands back and which is told of a failure
-    ///   at once.
+    /// Returns once length and type are known and the first byte is available.
+    ///
+    /// - Parameter isDownload: whether the reader is a download: other downloads do not yield to it, and it learns of a
+    ///   failure at once.
     /// - Throws: ``VaultError``; `CancellationError`.
     func open(_ requested: RequestedRange, isDownload: Bool = false) async throws -> Opening {
         try await ready()
-        // A representation that changes while it is opened is opened anew; one that changes each time is given up.
+        // A representation that changes while it is being opened is opened again, a limited number of times.
         for _ in 0..<Self.mostAttempts {
             if let opening = try await attemptOpening(requested, isDownload) { return opening }
         }
         throw MediaReader.changed(url, requested.firstByte ?? 0)
     }
 
-    /// A first word on the length that was wrong may take two: the right one, and what is there at its end.
+    /// The most attempts. A wrong first length may cost two: one to learn the right length, one for what is at its end.
     private static let mostAttempts = 4
 
-    /// Adds a reader for a request that can be answered with held bytes alone, fresh ones; nil for every other.
+    /// Adds a reader if held, fresh bytes alone can answer the request; returns nil otherwise.
     func openHeld(_ requested: RequestedRange) -> Opening? {
         let now = store.now()
         let opened = change { state -> ((held: LoaderState.Held, reader: ReaderState.ID)?, Effects) in
@@ -34,7 +36,10 @@ extension ResourceLoader {
         }
     }
 
-    /// Nil where the representation changed meanwhile.
+    /// Makes one attempt to open the resource.
+    ///
+    /// - Returns: nil if it must be opened again, because the representation changed or an unconfirmed length was
+    ///   dropped.
     private func attemptOpening(_ requested: RequestedRange, _ isDownload: Bool) async throws -> Opening? {
         if needsLength(requested), look({ $0.information?.length }) == nil { try await learnLength() }
         let inquiry = try await revalidateIfStale(at: firstByte(requested))
@@ -42,7 +47,7 @@ extension ResourceLoader {
         let wanted: ByteRange
         do {
             wanted = try known.map { try resolve(requested, $0) } ?? provisional(requested)
-        } catch let error as VaultError 
+        } catch let error as VaultError
             where error.code == .unsatisfiableRange && mayExist(requested.firstByte) && forgetHearsay()
         {
             return nil
@@ -65,9 +70,10 @@ extension ResourceLoader {
         }
     }
 
-    /// Adds a reader, of the representation or beside it.
+    /// Adds a reader of the representation, or one apart from it.
     ///
-    /// - Parameter isExpected: whether the origin answered lately, and is waited for a little while its connections fail.
+    /// - Parameter isExpected: whether the origin answered recently, so that the reader waits a little while
+    ///   connections to it fail.
     private func addReader(_ wanted: ByteRange, isCut: Bool, isExpected: Bool) -> ReaderState.ID {
         let isBound = isBound
         return change { state in
@@ -78,28 +84,34 @@ extension ResourceLoader {
         }
     }
 
-    /// Whether a request cannot be sent on before the length is known: the last bytes, and those past every end.
+    /// Whether the length must be known before the request can be sent: for a suffix, or a start beyond every length.
     private func needsLength(_ requested: RequestedRange) -> Bool {
         if case .suffix = requested { return true }
         return requested.firstByte ?? 0 >= ContentInformation.mostBytes
     }
 
-    /// The bytes that a request means, where the representation is known. An origin that cannot jump gives everything.
+    /// Returns the bytes that a request means in a known representation.
+    ///
+    /// If the origin does not support ranges, that is the whole representation.
+    ///
+    /// - Throws: ``VaultError`` with code `unsatisfiableRange` and `length` set.
     private func resolve(_ requested: RequestedRange, _ information: ContentInformation) throws -> ByteRange {
         guard !answersWhole(requested, information) else { return 0..<(information.length ?? .max) }
         guard let length = information.length else { return provisional(requested) }
         guard let range = requested.resolved(length: length) else {
             var error = VaultError(
                 .unsatisfiableRange,
-                "the range lies outside the \(length) bytes of the resource; ask for one within them")
+                "the range is outside the \(length) bytes of the resource; request a range within them")
             error.length = length
             throw error
         }
         return range
     }
 
-    /// Whether ranges cannot be given: the origin cannot jump and not all is held, or nobody knows the length and the
-    /// bytes asked for are not there.
+    /// Whether ranges cannot be given.
+    ///
+    /// This is so if the origin does not support ranges and not all is held, or if the length is unknown and the
+    /// requested bytes are not present.
     private func answersWhole(_ requested: RequestedRange, _ information: ContentInformation) -> Bool {
         guard let length = information.length else {
             guard case .closed = requested else { return true }
@@ -108,10 +120,10 @@ extension ResourceLoader {
         return !information.supportsRanges && look { $0.mode.asksOrigins && !$0.present.gaps(in: 0..<length).isEmpty }
     }
 
-    /// Whether an origin can be asked for this byte: the last bytes are named by no number, and some numbers are too large.
+    /// Whether the origin can be asked for this byte. A suffix names no first byte, and some offsets are too large.
     private func mayExist(_ first: Int64?) -> Bool { first.map { $0 < ContentInformation.mostBytes } ?? false }
 
-    /// Where a request begins in what is known; nil where that is outside.
+    /// Returns where a request begins in the known representation; nil if it is unknown or the range is outside it.
     private func firstByte(_ requested: RequestedRange) -> Int64? {
         look { $0.information }.flatMap { try? resolve(requested, $0).lowerBound }
     }
@@ -121,8 +133,10 @@ extension ResourceLoader {
         return first..<max(first, requested.endLimit ?? .max)
     }
 
-    /// Whether what is missing of a range cannot be fetched, as far as that must be known before the first byte: a
-    /// range that begins with held bytes promises an end, and one that has no validator begins anew.
+    /// Whether the missing part of a range cannot be fetched.
+    ///
+    /// The origin is asked only if this must be known before the first byte: an answer that begins with held bytes
+    /// promises an end, and a representation without a validator has to begin again.
     private func isCutOff(_ wanted: ByteRange) async throws -> Bool {
         let (mode, isFirstHeld, hasGap) = look { state in
             (
@@ -134,17 +148,19 @@ extension ResourceLoader {
         let isFresh = canGoOn(to: wanted)
         guard hasGap, isFirstHeld || !isFresh else { return false }
         guard isFresh else {
-            // What is held would be let go: the origin must be there.
+            // The held bytes would be discarded, so the origin must be reachable.
             guard try await reachOrigin(within: Revalidation.patience) == true else { return true }
             change { $0.forget() }
             return false
         }
-        // What is held is given at once. An origin that is merely silent is waited for at the hole.
+        // Held bytes are given at once. If the origin is merely silent, the reader waits for it at the gap.
         return try await reachOrigin(within: look { $0.retry.policy.moment }) == false
     }
 
-    /// Whether a representation may be filled further. One that cannot be told from another version may not where its
-    /// bytes came in an earlier run: their connection is gone.
+    /// Whether more of a representation may be fetched.
+    ///
+    /// Nothing may be added to a representation without a validator if its bytes came in an earlier run: their
+    /// connection is gone.
     private func canGoOn(to wanted: ByteRange) -> Bool {
         let isBound = isBound
         return change { state in
@@ -154,9 +170,9 @@ extension ResourceLoader {
         }
     }
 
-    /// Waits until the first byte is there, or nothing is wanted.
+    /// Waits until the first byte is present, or the reader needs none.
     ///
-    /// - Returns: false where the representation changed.
+    /// - Returns: false if the representation changed.
     private func reachFirstByte(
         _ id: ReaderState.ID, _ position: Int64, _ isCut: Bool, _ isDownload: Bool
     ) async throws -> Bool {
@@ -175,14 +191,15 @@ extension ResourceLoader {
     }
 
     private func finish(
-        _ id: ReaderState.ID, _ requested: RequestedRange, _ present: ByteRanges, _ inquiry: RevalidationOutcome, isCut: Bool
+        _ id: ReaderState.ID, _ requested: RequestedRange, _ present: ByteRanges, _ inquiry: RevalidationOutcome,
+        isCut: Bool
     ) throws -> Opening? {
         guard let information = look({ $0.information }), let entityTag = record.entityTag else { return nil }
         let isWhole = answersWhole(requested, information)
-        // What the first answer said decides: where it gives no ranges, the reader begins at byte 0.
+        // The first answer decides: if it has no range, the reader begins at byte 0.
         let range = isWhole ? information.length.map { 0..<$0 } : try resolve(requested, information)
         let promised = range ?? 0..<Int64.max
-        // The origin can jump after all, though the reader began at byte 0: it is opened anew.
+        // The origin supports ranges after all, but the reader began at byte 0: it must be opened again.
         guard isWhole || look({ $0.readers[id]?.position == promised.lowerBound }) else { return nil }
         change { ($0.place(id, promised, isWhole: requested == .whole), Effects()) }
         var given = range
@@ -193,12 +210,14 @@ extension ResourceLoader {
         return Opening(
             reader: id, information: information, entityTag: tag(entityTag, of: information, for: id), range: given,
             isWholeAnswer: isWhole && requested != .whole, isShortened: given != range, isCutOff: isCut,
-            // Of what is cut off nothing is fetched.
+            // Nothing of a cut-off range is fetched.
             source: isCut ? .held : .of(range, present), inquiry: inquiry)
     }
 
-    /// The vault's name for what a reader gives. What nothing tells from another version has a weak one, and what is given
-    /// beside it one of its own.
+    /// Returns the vault's entity tag for what a reader gives.
+    ///
+    /// The tag is weak if no validator distinguishes the representation from another version, and unique if the reader
+    /// is apart from it.
     private func tag(
         _ entityTag: EntityTag, of information: ContentInformation, for id: ReaderState.ID
     ) -> EntityTag {
@@ -206,13 +225,13 @@ extension ResourceLoader {
         return EntityTag(weak: "\(entityTag.opaque)-\(id)")
     }
 
-    /// Finds out how long the resource is.
+    /// Finds out the length of the resource.
     private func learnLength() async throws {
         guard look({ $0.mode.asksOrigins }) else { throw MediaReader.hole(at: 0, isDamage: false) }
         _ = try await learnInformation()
     }
 
-    /// What is known of the resource, its origin asked where nothing is.
+    /// Returns what is known of the resource, after asking the origin if nothing is.
     func head() async throws -> MediaHead {
         try await ready()
         let inquiry = try await revalidateIfStale(at: nil)
@@ -227,7 +246,7 @@ extension ResourceLoader {
             staleness: inquiry.staleness, originStatus: inquiry.originStatus)
     }
 
-    /// Why bytes that would be fetched now are not stored.
+    /// Returns why bytes fetched now would not be stored; nil if they would be.
     private func bypass(for length: Int64?) -> StoreRefusal? {
         look { state in
             let isHeld = length.map { state.present.gaps(in: 0..<$0).isEmpty } ?? false
@@ -237,7 +256,7 @@ extension ResourceLoader {
 }
 
 extension MediaReader.Source {
-    /// Where the bytes of a range lie, given those that are there.
+    /// Returns where the bytes of a range are, given the bytes that are present.
     fileprivate static func of(_ range: ByteRange?, _ present: ByteRanges) -> MediaReader.Source {
         guard let range else { return .fetched }
         if present.gaps(in: range).isEmpty { return .held }
@@ -245,7 +264,7 @@ extension MediaReader.Source {
     }
 }
 
-/// What opening a resource found: all that an answer's head needs.
+/// The result of opening a resource: everything that the head of an answer needs.
 struct Opening {
     let reader: ReaderState.ID
     let information: ContentInformation
@@ -253,14 +272,14 @@ struct Opening {
     let range: ByteRange?
     let isWholeAnswer: Bool
     let isShortened: Bool
-    /// Whether the origin was found to be out of reach: nobody waits for it at a hole.
+    /// Whether the origin may not be asked or is unreachable, so that the reader does not wait for it at a gap.
     let isCutOff: Bool
     let source: MediaReader.Source
     let inquiry: RevalidationOutcome
 }
 
 extension Opening {
-    /// Everything asked for is held.
+    /// Creates an opening of a range that is entirely held.
     init(_ held: LoaderState.Held, reader: ReaderState.ID, entityTag: EntityTag) {
         self.init(
             reader: reader, information: held.information, entityTag: entityTag, range: held.range,

@@ -3,10 +3,11 @@ import VaultModel
 import VaultStorage
 
 extension ResourceLoader {
-    /// Sends a request to the address that counts. Where the origin refuses one, as it does signed addresses that have
-    /// run out, others that are known have their turn.
+    /// Sends a request to the current URL.
     ///
-    /// - Returns: nil where nothing is to be asked any more.
+    /// If the origin refuses a URL with 401 or 403, as it does for expired signed URLs, the other known ones are tried.
+    ///
+    /// - Returns: nil if there is nothing to request any more.
     func ask(
         for makeRequest: (MediaURL) -> OriginRequest?
     ) async throws -> (request: OriginRequest, response: any OriginResponse)? {
@@ -25,22 +26,22 @@ extension ResourceLoader {
         }
     }
 
-    /// The origin has answered to an address with bytes: the index remembers it for the next run.
+    /// Records in the index which URL the origin answered with bytes, for the next run.
     func noteAnswer(from url: MediaURL) async {
         guard look({ $0.mode.stores }), let source = addresses.takeNews(of: url) else { return }
         let record = record
-        // What could not be written down will be given, or found out, again.
+        // If the write fails, the URL will be given, or found out, again.
         try? await pool.run { try record.renew(source) }
     }
 }
 
 extension ResourceLoader {
-    /// Waits for a player's bytes, before which downloads stand back.
+    /// Waits for a player's bytes; downloads yield to it meanwhile.
     func waitAsPlayer(_ reader: ReaderState.ID) async throws {
         try await precedence.waiting(at: addresses.current.url.origin) { try await waitForWake(reader) }
     }
 
-    /// Wakes a reader at a time, so that it looks again.
+    /// Wakes a reader at a given time, so that it decides again.
     func wake(_ reader: ReaderState.ID, at time: ContinuousClock.Instant) {
         Task { [weak self] in
             try? await Task.sleep(until: time)
@@ -49,9 +50,9 @@ extension ResourceLoader {
     }
 }
 
-// What answers tell, in the index and in the state: in this order, so that nothing is read that a restart would not know.
+// News from answers goes to the index first, then to the state, so that nothing is read that a restart would not know.
 extension ResourceLoader {
-    /// A new representation begins, in the index and here.
+    /// Begins a new representation, in the index and in the state.
     func begin(
         _ information: ContentInformation, _ freshness: Freshness, keeping fetch: FetchState.ID?
     ) async throws {
@@ -67,26 +68,27 @@ extension ResourceLoader {
             }
             change { $0.begin(information, freshness, keeping: fetch) }
         } catch let error as VaultError {
-            // Caching is never the reason that playback fails: what the store refuses passes through.
+            // Caching must never make playback fail: what the store refuses passes through.
             try record.passThrough()
             change { $0.begin(information, freshness, keeping: fetch, refused: error) }
         }
     }
 
-    /// More has become known, in the index and here.
+    /// Records more about the representation, in the index and in the state.
     func learn(_ information: ContentInformation) async throws {
         let record = record
-        // That it could not be written down will be found out again.
+        // If the write fails, the same will be found out again.
         if look({ $0.mode.stores }) { try? await pool.run { try record.learn(information) } }
         change { $0.learn(information) }
     }
 }
 
 extension ResourceLoader {
-    /// Makes sure that what is known may be given, by one question to the origin where it is no longer fresh.
+    /// Makes sure that what is known may be given, asking the origin once if it is stale.
     ///
-    /// - Parameter position: the first byte wanted, where that matters; nil where it is not about bytes.
-    /// - Throws: ``VaultError`` with code `refused` where the origin wants its refusal to count; `CancellationError`.
+    /// - Parameter position: the first byte wanted; nil if the request is not about bytes.
+    /// - Throws: ``VaultError`` with code `refused` if the origin refuses and demands that each use is confirmed;
+    ///   `CancellationError`.
     func revalidateIfStale(at position: @autoclosure () -> Int64?) async throws -> RevalidationOutcome {
         let now = store.now()
         guard look({ $0.isStale(now: now) }) else { return RevalidationOutcome() }
@@ -96,10 +98,10 @@ extension ResourceLoader {
         case .stale(let reason): return RevalidationOutcome(staleness: reason)
         case .ask: break
         }
-        // Who was silent a moment ago need not be waited for.
+        // An origin that was silent a moment ago is not waited for.
         if contact.verdict(now: .now) == false { return RevalidationOutcome(staleness: .unreachable) }
-        // What misses bytes asks for them all the same, and will be told: what it holds is given while the origin thinks,
-        // unless that wants each use confirmed.
+        // A resource with gaps asks the origin for bytes anyway, and learns of a change then: it waits only briefly,
+        // unless the origin demands that each use is confirmed.
         let isStrict = look { $0.freshness?.isStrict } ?? false
         let isPatient = isStrict || look { state in state.missing.isEmpty }
         let patience = isPatient ? Revalidation.patience : look { $0.retry.policy.shortPatience }
@@ -117,8 +119,9 @@ extension ResourceLoader {
         }
     }
 
-    /// Whether the origin answers; nil where it has not said so in time: the question goes on beside what is given
-    /// meanwhile. A changed representation is noticed on the way.
+    /// Returns whether the origin answers; nil if it has not answered in time.
+    ///
+    /// The question continues in the background. A changed representation is noticed on the way.
     func reachOrigin(within patience: Duration) async throws -> Bool? {
         if let known = contact.verdict(now: .now) { return known }
         let (verdict, _) = try await revalidator.verdict(within: patience, doubt: OriginReachability.doubted) {
@@ -127,7 +130,7 @@ extension ResourceLoader {
         switch verdict {
         case .stale(.unreachable, _): return false
         case .stale(.slow, _): return nil
-        // It answered, if only to refuse: what is missing will show when it is asked for.
+        // It answered, even if only to refuse: whether it has the missing bytes shows when they are requested.
         case .confirmed, .changed, .stale, .refused: return true
         }
     }
@@ -151,9 +154,10 @@ extension ResourceLoader {
         }
     }
 
-    /// Asks the origin whether it still has the representation that is known; another one that it has begins.
+    /// Asks the origin whether it still has the known representation.
     ///
-    /// Some origins answer HEAD carelessly: what would be lost by its word is asked for once more, by the first byte.
+    /// If the origin has another one, that one begins. Some origins answer HEAD carelessly: an answer that would
+    /// discard what is held is checked with a GET of the first byte.
     private func askWhetherSame() async throws -> Revalidation.Verdict {
         guard contact.answersHead else { return try await askWhetherSame(by: .get) }
         do {
@@ -164,12 +168,12 @@ extension ResourceLoader {
         } catch is OriginReachability.TooSlow {
             contact.noteSilenceToHead()
         } catch let failure as OriginFailure where Self.mayBeHeadAlone(failure) {
-            // GET may say otherwise.
+            // GET may give another answer.
         }
         return try await askWhetherSame(by: .get)
     }
 
-    /// Answers to HEAD change nothing but how fresh things are.
+    /// Asks with one method. An answer to HEAD changes nothing but the freshness.
     private func askWhetherSame(by method: OriginRequest.Method) async throws -> Revalidation.Verdict {
         let validators = known?.validators
         let asked = store.now()
@@ -182,7 +186,7 @@ extension ResourceLoader {
         defer { response.cancel() }
         return try await answers.exclusively {
             guard let information = known, information.validators == validators else {
-                // Meanwhile another answer has told more.
+                // Another answer has brought news meanwhile.
                 return .changed
             }
             let known = KnownRepresentation(validators: information.validators, length: information.length)
@@ -211,8 +215,9 @@ extension ResourceLoader {
         }
     }
 
-    /// An answer of the origin's belongs to the representation that is known. What nothing tells from another version
-    /// is not confirmed by that.
+    /// Confirms the known representation after an answer that belongs to it.
+    ///
+    /// Nothing is confirmed if no validator distinguishes the representation from another version.
     func confirm(by head: OriginHead, asked: Int64) {
         guard head.status != 416, let known, known.validators != Validators() else { return }
         change { state in
@@ -223,11 +228,11 @@ extension ResourceLoader {
         }
     }
 
-    /// Writes down what was confirmed since it was last written down.
+    /// Writes the freshness to the index if it was confirmed since the last write.
     func tellFreshness() async {
         guard let news = change({ ($0.takeFreshnessNews(), Effects()) }) else { return }
         let record = record
-        // What could not be written down costs one question after the next start.
+        // A failed write costs one question to the origin after the next start.
         try? await pool.run { try record.confirm(news) }
     }
 
@@ -244,19 +249,19 @@ extension ResourceLoader {
     private static func mayBeHeadAlone(_ failure: OriginFailure) -> Bool {
         switch failure.kind {
         case .refused(let status, _): status == 501 || (status < 500 && status != 429)
-        // Some close on it, or answer with what is no head.
+        // Some origins close the connection on HEAD, or answer with an invalid head.
         case .interrupted, .invalidResponse: true
         case .unreachable: false
         }
     }
 }
 
-// What a resource is, before anything of it is known.
+// Finding out what a resource is before anything is known of it.
 extension ResourceLoader {
     /// Finds out what a resource is without reading it.
     ///
-    /// Some origins answer HEAD carelessly, or not at all: what nobody could build on is asked for once more, by the first
-    /// byte, which is kept.
+    /// Some origins answer HEAD carelessly or not at all. If the answer is unusable, the first byte is requested with
+    /// GET, and kept.
     func learnInformation() async throws -> ContentInformation {
         try await ready()
         if let known = look({ $0.information }) { return known }
@@ -271,15 +276,15 @@ extension ResourceLoader {
             change { $0.removeReader(opening.reader) }
             return opening.information
         } catch let error as VaultError where error.code == .unsatisfiableRange {
-            // It is empty: that is known now.
+            // The resource is empty: that is known now.
             guard let known = look({ $0.information }) else { throw error }
             return known
         }
     }
 
-    /// Asks for the head of a resource of which nothing is known, and takes over what it says.
+    /// Asks for the head of an unknown resource and records what it states.
     ///
-    /// - Returns: nil where the origin did not say it in a way to build on: nothing is taken over then.
+    /// - Returns: nil if the answer is unusable; then nothing is recorded.
     /// - Throws: ``OriginFailure``; `CancellationError`.
     private func askHead() async throws -> ContentInformation? {
         guard contact.answersHead else { return nil }
@@ -302,10 +307,11 @@ extension ResourceLoader {
         }
     }
 
-    /// Forgets a length of which no byte bears witness, so that the origin is asked for the range itself: the length may
-    /// be HEAD's word alone. That there is nothing at all is no such word.
+    /// Forgets an unconfirmed length (from HEAD), so that the origin is asked for the range itself.
     ///
-    /// - Returns: false where nothing was forgotten.
+    /// A length counts as unconfirmed if it is above 0 and no byte is present or being fetched.
+    ///
+    /// - Returns: false if nothing was forgotten.
     func forgetHearsay() -> Bool {
         change { state in
             let isHearsay = state.information?.length ?? 0 > 0 && state.present.isEmpty && state.fetches.isEmpty
@@ -316,20 +322,20 @@ extension ResourceLoader {
     private func takeIn(
         _ head: OriginHead, asked request: OriginRequest, at time: Int64
     ) async throws -> ContentInformation? {
-        // Meanwhile another answer may have told more.
+        // Another answer may have brought news meanwhile.
         if let known = look({ $0.information }) { return known }
         let content = try ResponseCheck.judge(head, asked: request).content
-        // Frameworks that know no HEAD say 0, or nothing.
+        // Frameworks that do not support HEAD report a length of 0, or none.
         guard let length = content.length, length > 0 else { return nil }
         let information = ResponseCheck.information(of: head, asked: request, content: content)
         try await begin(information, Freshness(head.fields, asked: time), keeping: nil)
         return information
     }
 
-    /// Whether GET may be answered though HEAD was answered like this.
+    /// Whether GET may succeed although HEAD failed in this way.
     private static func saysNothingOfGet(_ failure: OriginFailure) -> Bool {
         switch failure.kind {
-        // To ask once more what was asked too often would be no help.
+        // Asking again after too many requests would not help.
         case .refused(let status, let retryAfter): status != 429 && retryAfter == nil
         case .interrupted, .invalidResponse: true
         case .unreachable: false

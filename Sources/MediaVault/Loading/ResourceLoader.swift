@@ -2,9 +2,10 @@ import VaultFetch
 import VaultModel
 import VaultStorage
 
-/// Loads one resource for any number of readers: what is held is opened, gaps are fetched once and shared.
+/// Loads one resource for any number of readers.
 ///
-/// Decisions are ``LoaderState``'s, taken under the lock; what they ask for is done here, after it.
+/// Held bytes are opened; gaps are fetched once and shared. ``LoaderState`` makes the decisions under the lock; this
+/// class carries them out after unlocking.
 final class ResourceLoader: Sendable {
     let url: MediaURL
     let record: ResourceRecord
@@ -12,12 +13,12 @@ final class ResourceLoader: Sendable {
     let origin: any Origin
     let pool: BlockingPool
     let precedence: PlaybackPriority
-    /// Where the resource's bytes can be asked for; ``url`` is what it is called.
+    /// The URLs that the bytes can be requested from; ``url`` is the one that the loader was created with.
     let addresses: AddressBook
     let names: ResourceNames
-    /// Segments that are read again and again.
+    /// Open readers of recently read segments.
     let opened = OpenSegments()
-    /// Lets one answer's head at a time be taken in.
+    /// Serializes the processing of response heads.
     let answers = AsyncLock()
     let contact = OriginReachability()
     let revalidator = Revalidator()
@@ -28,14 +29,14 @@ final class ResourceLoader: Sendable {
     private struct Guarded {
         var state: LoaderState
         var tasks: [FetchState.ID: Task<Void, Never>] = [:]
-        /// Fetches that ended before their task was noted.
+        /// Fetches that ended before their task was recorded.
         var ended: Set<FetchState.ID> = []
         var settling: [Settling] = []
         var isLoaded = false
         var isBroken = false
     }
 
-    /// Somebody who waits for fetches to be over: for some, or for all.
+    /// A caller that waits for certain fetches to end, or for all of them if `fetches` is nil.
     private struct Settling {
         let fetches: Set<FetchState.ID>?
         let waiter: WakeFlag.Waiter
@@ -69,7 +70,9 @@ final class ResourceLoader: Sendable {
         }
     }
 
-    /// Returns once what the index says is taken over.
+    /// Waits until the loader has its state from the index.
+    ///
+    /// - Throws: the error of reading the index; the loader is broken from then on.
     func ready() async throws {
         let serving: StoredRepresentation?
         do {
@@ -81,8 +84,8 @@ final class ResourceLoader: Sendable {
         takeOver(serving)
     }
 
-    // Swift 6.3 for Linux, where it puts the taking of a lock into an async function, may take it in the name of the thread
-    // that the function was on before: then it cannot be given back.
+    // Swift 6.3 for Linux: if the compiler inlines taking a lock into an async function, it may use the id of the
+    // thread that the function ran on before, and then the lock cannot be released.
     @inline(never)
     private func noteBroken() { guarded.withLock { $0.isBroken = true } }
 
@@ -99,7 +102,7 @@ final class ResourceLoader: Sendable {
 
     // MARK: State
 
-    /// Changes the state under the lock, and does what follows after it.
+    /// Changes the state under the lock, then carries out the effects.
     @discardableResult
     func change<Result>(_ body: (inout LoaderState) -> (Result, Effects)) -> Result {
         let (result, effects, cancelled) = guarded.withLock { guarded in
@@ -113,15 +116,15 @@ final class ResourceLoader: Sendable {
         return result
     }
 
-    /// The same for changes without a result.
+    /// Makes a change that has no result, in the same way.
     func change(_ body: (inout LoaderState) -> Effects) {
         change { state in ((), body(&state)) }
     }
 
-    /// Looks at the state.
+    /// Reads the state under the lock.
     func look<Result>(_ body: (LoaderState) -> Result) -> Result { guarded.withLock { body($0.state) } }
 
-    /// Waits for a signal of the state's, unless it was raised meanwhile.
+    /// Waits for a flag of the state, unless it was raised meanwhile.
     func wait(_ begin: (inout LoaderState, WakeFlag.Waiter) -> Bool) async {
         await withCheckedContinuation { waiter in
             let isWaiting = guarded.withLock { begin(&$0.state, waiter) }
@@ -129,24 +132,24 @@ final class ResourceLoader: Sendable {
         }
     }
 
-    /// Whether nobody reads, nothing is being fetched, and the origin is not being asked.
+    /// Whether there are no readers, no fetches, and no question to the origin under way.
     var isIdle: Bool {
         guarded.withLock { $0.state.readers.isEmpty && $0.state.fetches.isEmpty && $0.tasks.isEmpty }
             && !revalidator.isRunning
     }
 
-    /// Whether something is being fetched, or what came is still being sealed.
+    /// Whether a fetch is running, or received bytes are still being sealed.
     var isFetching: Bool { guarded.withLock { !$0.state.fetches.isEmpty || !$0.tasks.isEmpty } }
 
-    /// Whether the index could not be read: the next who asks begins with another loader.
+    /// Whether the index could not be read. The next request then uses another loader.
     var isBroken: Bool { guarded.withLock { $0.isBroken } }
 
-    /// Whether nothing is fetched.
+    /// Whether the mode forbids requests to the origin.
     var isOffline: Bool { look { !$0.mode.asksOrigins } }
 
     // MARK: Readers
 
-    /// What a reader does next; a fetch that this asks for is started.
+    /// Returns what a reader does next, and starts the fetch if one is needed.
     func step(_ reader: ReaderState.ID) -> LoaderState.Step {
         let step = change { $0.step(reader, now: .now) }
         if case .fetch(let id) = step {
@@ -158,7 +161,7 @@ final class ResourceLoader: Sendable {
 
     /// Waits until a reader is woken.
     ///
-    /// - Throws: `CancellationError` where the task was cancelled.
+    /// - Throws: `CancellationError` if the task was cancelled.
     func waitForWake(_ reader: ReaderState.ID) async throws {
         try Task.checkCancellation()
         await withTaskCancellationHandler {
@@ -169,12 +172,12 @@ final class ResourceLoader: Sendable {
         try Task.checkCancellation()
     }
 
-    /// What reading a segment failed with makes a gap, here and in the index.
+    /// Turns the unreadable bytes of a segment into a gap, here and in the index.
     func condemn(_ segment: SegmentDescription, for failure: SegmentFailure) async {
         guarded.withLock { $0.state.condemn(segment.id, for: failure) }
         opened.drop(segment.id)
         let store = store
-        // The bytes are not served whether or not the index could be told; the next reader finds the same.
+        // The bytes are not served even if the index cannot be updated; the next reader finds the same failure.
         try? await pool.run { try store.condemn(segment, for: failure) }
         store.changes.note(record.id)
     }
@@ -187,7 +190,7 @@ final class ResourceLoader: Sendable {
             await fetch.run()
             ended(id)
         }
-        // It may have ended, or been let go, between the decision and this line.
+        // The fetch may have ended, or been told to end, between the decision and this line.
         let isUnwanted = guarded.withLock { guarded in
             guard !guarded.ended.contains(id) else {
                 guarded.ended.remove(id)
@@ -210,7 +213,9 @@ final class ResourceLoader: Sendable {
         for settling in settled { settling.waiter.resume() }
     }
 
-    /// Returns once none of these fetches runs, or none at all, and everything they brought is sealed and committed.
+    /// Waits until fetches have ended, and everything they received is sealed and committed.
+    ///
+    /// - Parameter fetches: the fetches to wait for; nil for all.
     func settle(_ fetches: Set<FetchState.ID>? = nil) async {
         await withCheckedContinuation { waiter in
             let settling = Settling(fetches: fetches, waiter: waiter)
@@ -223,10 +228,12 @@ final class ResourceLoader: Sendable {
         }
     }
 
-    /// Ends every fetch, keeping what came, and every reader. ``settle(_:)`` says when it is done.
+    /// Ends all readers and fetches, keeping what was received. ``settle(_:)`` waits until this is done.
     func close() { end(with: VaultError.vaultClosed) }
 
-    /// Ends every fetch, keeping what came, and every reader with an error. ``settle(_:)`` says when it is done.
+    /// Ends all readers with an error, and all fetches, keeping what was received.
+    ///
+    /// ``settle(_:)`` waits until this is done.
     func end(with error: VaultError) {
         change { $0.end(with: error) }
         opened.close()
@@ -234,6 +241,6 @@ final class ResourceLoader: Sendable {
 
     // MARK: Origin
 
-    /// Notes what a fetch learned about the origin.
+    /// Records whether a fetch reached the origin.
     func noteContact(isReachable: Bool) { contact.note(isReachable: isReachable, now: .now) }
 }

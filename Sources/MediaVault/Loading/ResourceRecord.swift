@@ -2,14 +2,17 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// What the store keeps of one resource, changed by one caller at a time. Calls that throw may block: only on the pool.
+/// The store's record of one resource, changed by one caller at a time.
+///
+/// Calls that throw may block: make them only on the pool.
 final class ResourceRecord: Sendable {
     let id: ResourceID
     let key: CacheKey
     let store: VaultStore
-    /// Held while the store works.
+    /// What the store has of the resource; locked while the store works.
     let stored = Locked<StoredResource?>(nil)
-    /// The name of the representation that is read, the store's or one that it refused. Apart, so that asking never waits.
+    /// The id of the representation being read, whether the store has it or refused it. It has a lock of its own, so
+    /// that reading it never waits.
     private let name = Locked<RepresentationID?>(nil)
     let isRetired = Locked(false)
 
@@ -19,12 +22,12 @@ final class ResourceRecord: Sendable {
         self.store = store
     }
 
-    /// The strong tag of the representation that is read.
+    /// The strong entity tag of the representation being read.
     var entityTag: EntityTag? { name.withLock { $0 }.map { EntityTag(strong: $0.hex) } }
 
-    /// Reads what the index says.
+    /// Loads what the index has.
     ///
-    /// - Returns: the representation that is read, where the store has one.
+    /// - Returns: the representation to read, if the store has one.
     func load() throws -> StoredRepresentation? {
         let resource = try store.index.resource(id)
         stored.withLock { $0 = resource }
@@ -32,7 +35,7 @@ final class ResourceRecord: Sendable {
         return resource?.serving
     }
 
-    /// By which address, and with which fields, the index says that the resource was last fetched, and where that may lie.
+    /// The URL and fields of the last fetch, and the network addresses that the URL may lead to, from the index.
     var source: AddressBook.Source? {
         guard let metadata = stored.withLock({ $0 })?.metadata, let url = try? MediaURL(metadata.url) else {
             return nil
@@ -40,13 +43,13 @@ final class ResourceRecord: Sendable {
         return (url, metadata.fields, metadata.isDerived ? .publicOnly : .anywhere)
     }
 
-    /// The mode that the resource has for itself; one that this version does not know is none.
+    /// The mode set for this resource alone; nil also if this version does not know it.
     var mode: VaultMode? { stored.withLock { $0?.metadata.mode }.flatMap { VaultMode(rawValue: $0) } }
 
-    /// Whether the index says that it is kept for ever.
+    /// Whether the resource was pinned when it was loaded.
     var isPinned: Bool { stored.withLock { $0?.resourceClass } == .pinned }
 
-    /// Gives the resource a mode of its own, or takes it back; it is added where the vault has not seen it.
+    /// Sets or removes the resource's own mode, adding the resource if the vault does not have it.
     func setMode(_ mode: VaultMode?, of source: AddressBook.Source) throws {
         try stored.withLock { stored in
             guard !isRetired.withLock({ $0 }) else { throw Self.removed }
@@ -58,12 +61,12 @@ final class ResourceRecord: Sendable {
         }
     }
 
-    /// The origin still has the representation that is read.
+    /// Records that the origin still has the representation being read.
     func confirm(_ freshness: Freshness) throws {
         try changeWhatIsRead { try store.confirm(freshness, of: &$0) }
     }
 
-    /// The origin has answered to an address.
+    /// Records the URL that the origin has answered.
     func renew(_ source: AddressBook.Source) throws {
         try stored.withLock { stored in
             guard var resource = stored else { return }
@@ -76,13 +79,13 @@ final class ResourceRecord: Sendable {
         }
     }
 
-    /// A new representation begins; the resource itself is added where the vault has not seen it.
+    /// Begins a new representation, adding the resource if the vault does not have it.
     func begin(_ information: ContentInformation, _ freshness: Freshness, of source: AddressBook.Source) throws {
         let begun = try start(information, freshness, of: source, id: nil)
         name.withLock { $0 = begun }
     }
 
-    /// The store takes in what it had refused, under the name that it has been read by.
+    /// Has the store accept a representation that it had refused, under the id that it was read by.
     func takeIn(_ information: ContentInformation, _ freshness: Freshness?, of source: AddressBook.Source) throws {
         guard let id = representation, stored.withLock({ $0?.serving?.id }) != id else { return }
         _ = try start(information, freshness, of: source, id: id)
@@ -108,22 +111,22 @@ final class ResourceRecord: Sendable {
             isDerived: source.reach == .publicOnly)
     }
 
-    /// The resource is removed: nothing is written of it any more.
+    /// Marks the resource as removed: nothing is written for it any more.
     func retire() {
         isRetired.withLock { $0 = true }
         stored.withLock { $0 = nil }
     }
 
-    /// What those learn who still have the resource open.
-    static let removed = VaultError(.removed, "it was removed from the vault; open it again")
+    /// The error for callers that still have the resource open.
+    static let removed = VaultError(.removed, "the resource was removed from the vault; open it again")
 
-    /// The representation that is read is none of the store's.
+    /// Gives the representation being read an id that the store does not have.
     func passThrough() throws {
         let id: RepresentationID = try SecureRandom.identifier("representation id")
         name.withLock { $0 = id }
     }
 
-    /// Bytes of a representation are durable: if it is the newest, it is from now on read after a restart too.
+    /// Makes a representation with durable bytes the one to read after a restart, if it is the newest.
     func serve(_ representation: RepresentationID) throws {
         try stored.withLock { stored in
             guard var resource = stored, resource.serving?.id == representation else { return }
@@ -133,12 +136,14 @@ final class ResourceRecord: Sendable {
         }
     }
 
-    /// More has become known of the representation.
+    /// Records more about the representation.
     func learn(_ information: ContentInformation) throws {
         try changeWhatIsRead { try store.update(information, of: &$0) }
     }
 
-    /// Changes what the store has of the representation that is read: what it refused is not written over what it has.
+    /// Changes the store's copy of the representation being read.
+    ///
+    /// A representation that the store refused does not overwrite the one that it has.
     private func changeWhatIsRead(_ change: (inout StoredResource) throws -> Void) throws {
         let read = name.withLock { $0 }
         try stored.withLock { stored in
@@ -148,33 +153,33 @@ final class ResourceRecord: Sendable {
         }
     }
 
-    /// Bytes are kept because they were asked for by name.
+    /// Changes the class of a cached resource to download, because it was requested by name.
     func becomeDownload() throws {
         guard let resource = stored.withLock({ $0 }), resource.resourceClass == .cache else { return }
-        // It may have been pinned since it was read.
+        // It may have been pinned since it was loaded.
         try store.setClass(.download, of: resource.id, only: .cache)
     }
 
-    /// The name of the representation that is read.
+    /// The id of the representation being read.
     var representation: RepresentationID? { name.withLock { $0 } }
 
     /// Begins a segment of a representation.
     ///
-    /// - Throws: ``VaultError`` with code `changed` where it is no longer the newest.
+    /// - Throws: ``VaultError`` with code `changed` if it is no longer the newest.
     func beginSegment(
         at start: Int64, of representation: RepresentationID, _ outlook: WriteEstimate
     ) throws -> SegmentWriter {
         do {
             return try store.beginSegment(at: start, of: try resource(reading: representation), outlook)
         } catch let error as VaultError where error.code == .changed {
-            // It may have got another key in that moment.
+            // The resource may have got another key at that moment.
             return try store.beginSegment(at: start, of: try resource(reading: representation), outlook)
         }
     }
 
     private func resource(reading representation: RepresentationID) throws -> StoredResource {
         guard let resource = stored.withLock({ $0 }), resource.serving?.id == representation else {
-            throw VaultError(.changed, "the content changed while it was stored; open it again")
+            throw VaultError(.changed, "the content changed while it was being stored; open it again")
         }
         return resource
     }
@@ -186,11 +191,12 @@ final class ResourceRecord: Sendable {
     }
 }
 
-// Each call may block. What is written of the resource meanwhile waits, and is sealed under the new key.
+// Calls that reseal or join segments; each may block. Writes to the resource wait meanwhile, and are sealed under the
+// new key.
 extension ResourceRecord {
-    /// Gives the resource another key, once in a run.
+    /// Gives the resource another key, once for each run.
     ///
-    /// - Returns: whether something is left to be sealed anew; nil where the vault does not have the resource.
+    /// - Returns: whether segments are left to reseal; nil if the vault does not have the resource.
     func beginReseal(run: Int64) throws -> Bool? {
         try stored.withLock { stored in
             guard var resource = stored else { return nil }
@@ -200,13 +206,13 @@ extension ResourceRecord {
         }
     }
 
-    /// Segments that are to be sealed anew, a page of them.
+    /// Returns a page of the segments that are left to reseal.
     func resealTasks(limit: Int) throws -> [ResealTask] {
         guard let resource = stored.withLock({ $0 }) else { return [] }
         return try store.index.resealTasks(of: resource, limit: limit)
     }
 
-    /// Seals a segment anew.
+    /// Reseals a segment.
     ///
     /// - Throws: as ``VaultStore/reseal(_:of:)``.
     func reseal(_ task: ResealTask) throws -> [SegmentDescription]? {
@@ -214,7 +220,7 @@ extension ResourceRecord {
         return try store.reseal(task, of: resource)
     }
 
-    /// Segments that are to be joined now; nil where there are none.
+    /// Returns the segments to join now; nil if there are none.
     func neighbours(excluding excluded: Set<SegmentID>, isWhole: Bool) throws -> [SegmentDescription]? {
         guard let resource = stored.withLock({ $0 }) else { return nil }
         return try store.neighbours(of: resource, excluding: excluded, isWhole: isWhole)
@@ -228,9 +234,9 @@ extension ResourceRecord {
         return try store.join(segments, of: resource)
     }
 
-    /// Lets go of the older keys.
+    /// Removes the older keys.
     ///
-    /// - Returns: false where something needs one; nil where the vault does not have the resource any more.
+    /// - Returns: false if one is still needed; nil if the vault no longer has the resource.
     func finishReseal() throws -> Bool? {
         try stored.withLock { stored in
             guard var resource = stored else { return nil }

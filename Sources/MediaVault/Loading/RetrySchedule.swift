@@ -1,10 +1,11 @@
 import VaultFetch
 import VaultModel
 
-/// When an origin that fails is asked again: one schedule for all readers of a resource, so that many readers are no more
-/// trouble to it than one. A value.
+/// When a failing origin is asked again: a value.
+///
+/// All readers of a resource share one schedule, so that many readers burden the origin no more than one.
 struct RetrySchedule {
-    /// What a reader does that misses a byte which nobody fetches.
+    /// What a reader does about a missing byte that no fetch is bringing.
     enum Advice {
         case ask
         case wait(until: ContinuousClock.Instant)
@@ -12,27 +13,27 @@ struct RetrySchedule {
     }
 
     let policy: RetryPolicy
-    /// Failures in a row without a new byte between them.
+    /// The number of consecutive failures without a new byte between them.
     private var failures = 0
     private var last: FetchFailure?
     private var lastTime: ContinuousClock.Instant?
     private var notBefore: ContinuousClock.Instant?
-    /// Since when the origin has been gone; nil while it is not.
+    /// Since when the origin has been gone; nil if it is not.
     private var goneSince: ContinuousClock.Instant?
-    /// The failures of the last minute that nothing came of, the oldest first.
+    /// The failures of the last minute that brought no byte, the oldest first.
     private var wasted: [ContinuousClock.Instant] = []
-    /// New bytes since the last failure.
+    /// The number of new bytes since the last failure.
     private var news: Int64 = 0
 
     init(_ policy: RetryPolicy = RetryPolicy()) { self.policy = policy }
 
-    /// Whether the last that was heard of the origin is a failure. Then one asks, and the others wait for what it hears.
+    /// Whether the last contact with the origin failed. Then one fetch asks, and the other readers wait for its result.
     var isInTrouble: Bool { failures > 0 }
 
-    /// Whether that was a connection which failed.
+    /// Whether that was a failure of the connection.
     var isOfConnection: Bool { isInTrouble && last?.isOfConnection ?? false }
 
-    /// Bytes came that nobody had.
+    /// Records bytes that were not present before.
     mutating func received(_ count: Int64) {
         guard count > 0 else { return }
         news += count
@@ -41,9 +42,9 @@ struct RetrySchedule {
         goneSince = nil
     }
 
-    /// A fetch failed.
+    /// Records that a fetch failed.
     ///
-    /// - Parameter chance: from 0 to 1.
+    /// - Parameter chance: a random number from 0 to 1.
     mutating func failed(_ failure: FetchFailure, now: ContinuousClock.Instant, chance: Double) {
         wasted.removeAll { now - $0 >= .seconds(60) }
         if news == 0 { wasted.append(now) }
@@ -56,25 +57,25 @@ struct RetrySchedule {
         failures += 1
         var delay = isMeagre ? policy.firstDelay : policy.delay(failures: failures, chance: chance)
         if case .origin(let failure) = failure, case .refused(_, let seconds?) = failure.kind {
-            // Not all who were told the same time come back in the same instant.
+            // Clients that were given the same time must not all come back in the same instant.
             delay = max(delay, .seconds(seconds) + .milliseconds(500) * chance)
         }
         notBefore = max(now + delay, freeAgain(now: now) ?? now)
     }
 
-    /// When a try is free again; nil where one is.
+    /// Returns when the next attempt is allowed; nil if it is allowed now.
     private func freeAgain(now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         let recent = wasted.filter { now - $0 < .seconds(60) }
         guard recent.count >= policy.triesPerMinute else { return nil }
         return recent[recent.count - policy.triesPerMinute] + .seconds(60)
     }
 
-    /// What a reader does that misses a byte.
+    /// Returns what a reader does about a missing byte.
     ///
     /// - Parameters:
-    ///   - failure: what the fetch that it waited for ended with, where it has not been told.
-    ///   - patience: how long it waits for one byte; nothing where it has not begun.
-    ///   - since: when its troubles began.
+    ///   - failure: why the fetch that it waited for failed, if it has not been told yet.
+    ///   - patience: how long it waits for one byte; zero if its answer has not begun.
+    ///   - since: when its wait for the failing origin began.
     ///   - isWhole: whether it was promised everything, and has no other way to learn that its origin is gone.
     func advice(
         after failure: FetchFailure?, patience: Duration, since: ContinuousClock.Instant, isWhole: Bool = false,
@@ -82,7 +83,7 @@ struct RetrySchedule {
     ) -> Advice {
         if let failure, patience == .zero || !RetryPolicy.isWorthAnotherTry(failure) { return .giveUp(failure) }
         guard patience > .zero else {
-            // Whoever opens again and again is told what the others were told.
+            // A client that opens again and again gets the error that the others got.
             guard let last, freeAgain(now: now) != nil else { return .ask }
             return .giveUp(last)
         }
@@ -90,7 +91,7 @@ struct RetrySchedule {
         var end = since + patience
         if isWhole, let goneSince { end = min(end, max(since, goneSince) + policy.patienceWithGone) }
         if now >= end {
-            // Nobody is told of a connection that failed before its own troubles began: the origin may be back since.
+            // A connection failure from before this reader's wait is not reported: the origin may be back.
             let isOld = isOfConnection && lastTime.map { $0 < since } ?? false
             return isOld && freeAgain(now: now) == nil ? .ask : .giveUp(last)
         }
@@ -98,57 +99,64 @@ struct RetrySchedule {
         return .wait(until: min(notBefore, end))
     }
 
-    /// Until when who opens a title waits for an origin that said it was busy for a moment; nil where it is told at once.
+    /// Returns until when an opening waits for a briefly busy origin; nil if the failure is reported at once.
     func waitAtFirst(after failure: FetchFailure) -> ContinuousClock.Instant? {
         RetryPolicy.isBusyForAMoment(failure) ? notBefore : nil
     }
 }
 
-/// How long, and how often, an origin that fails is asked again. Readers that have not begun are told at once, unless the
-/// origin answered lately and its connection fails.
+/// How long, and how often, a failing origin is asked again.
+///
+/// Readers whose answer has not begun learn of a failure at once, unless the origin answered recently and connections
+/// to it fail.
 package struct RetryPolicy: Hashable, Sendable {
-    /// How long a player that has begun waits for a byte that does not come.
+    /// How long a player whose answer has begun waits for a missing byte.
     package var patience: Duration = .seconds(45)
-    /// The same for a download.
+    /// How long a download waits for a missing byte.
     package var downloadPatience: Duration = .seconds(300)
-    /// The same for a player that has no answer yet, of an origin that answered lately, while connections to it fail.
+    /// How long a player waits before its answer has begun, while connections to a recently reachable origin fail.
     package var openingPatience: Duration = .seconds(5)
-    /// How long a player that was promised everything waits where its origin is known to be gone: connections are refused,
-    /// or nothing leads there. A line that is merely silent is waited for as ``patience`` says.
+    /// How long a player that was promised everything waits for an origin that is known to be gone.
+    ///
+    /// The origin is gone if connections are refused or there is no route to it. If it is merely silent, ``patience``
+    /// applies.
     package var patienceWithGone: Duration = .seconds(10)
-    /// How often one resource is asked for within a minute without a byte coming of it.
+    /// The most attempts per minute for one resource that bring no byte.
     package var triesPerMinute = 30
-    /// How long a range that begins with held bytes is held up for the word that its origin is out of reach: refusals come
-    /// at once, silence may last.
+    /// How long a range that begins with held bytes is delayed to find out whether its origin is unreachable.
+    ///
+    /// Refusals come at once; silence may last.
     package var moment: Duration = .milliseconds(150)
-    /// How long one that is stale is held up for the word that it has changed.
+    /// How long a stale resource with gaps is delayed to find out whether it has changed.
     package var shortPatience: Duration = .milliseconds(500)
-    /// How long an answer to HEAD is waited for: some origins answer GET alone.
+    /// How long an answer to HEAD is awaited; some origins answer only GET.
     package var headPatience: Duration = .seconds(1)
-    /// The second try waits so long at most, and each further one twice as long.
+    /// The most that the second retry waits; each further one waits up to twice as long.
     package var firstDelay: Duration = .milliseconds(250)
     package var longestDelay: Duration = .seconds(8)
 
-    /// A longer `Retry-After` is a refusal.
+    /// The longest `Retry-After`, in seconds, that is waited for; a longer one counts as a refusal.
     static let longestRetryAfter = 30
-    /// A busy origin that names a shorter time is waited for once before a player that opens a title is told.
+    /// An opening waits once for a busy origin whose `Retry-After` is at most this many seconds.
     static let longestRetryAfterAtFirst = 3
-    /// After a try that brought less than a block the next one waits as long as a second one: a few bytes for each question
-    /// are progress, but not worth a flood of questions.
+    /// After an attempt that brought fewer bytes than this, the next one waits as long as the second retry may.
+    ///
+    /// A few bytes for each request are progress, but do not justify a flood of requests.
     static let worthwhile: Int64 = 4 << 10
 
     package init() {}
 
-    /// How long to wait after so many failures in a row without a byte between them: nothing after the first, then full
-    /// jitter under a limit that doubles.
+    /// Returns how long to wait after consecutive failures without a byte between them.
     ///
-    /// - Parameter chance: from 0 to 1.
+    /// The delay is zero after the first failure, then full jitter below a limit that doubles.
+    ///
+    /// - Parameter chance: a random number from 0 to 1.
     func delay(failures: Int, chance: Double) -> Duration {
         guard failures > 1 else { return .zero }
         return min(longestDelay, firstDelay * (1 << min(failures - 2, 16))) * chance
     }
 
-    /// Whether a failure says that the origin is busy for a moment, and who opens a title had better wait for it.
+    /// Returns whether a failure shows a briefly busy origin, which an opening should wait for.
     static func isBusyForAMoment(_ failure: FetchFailure) -> Bool {
         guard case .origin(let failure) = failure, case .refused(let status, let seconds?) = failure.kind else {
             return false
@@ -156,13 +164,13 @@ package struct RetryPolicy: Hashable, Sendable {
         return [429, 503].contains(status) && seconds <= longestRetryAfterAtFirst
     }
 
-    /// Whether a failure says that the origin is not there: it is no silence that may end.
+    /// Returns whether a failure shows that the origin is gone, rather than silent for a while.
     static func isGone(_ failure: FetchFailure) -> Bool {
         guard case .origin(let failure) = failure else { return false }
         return failure.kind == .unreachable && failure != .noAnswer
     }
 
-    /// Whether asking again may help.
+    /// Returns whether asking again may help.
     static func isWorthAnotherTry(_ failure: FetchFailure) -> Bool {
         guard case .origin(let failure) = failure else { return false }
         switch failure.kind {
@@ -174,25 +182,25 @@ package struct RetryPolicy: Hashable, Sendable {
     }
 }
 
-/// What a fetch ended with, as its readers see it.
+/// Why a fetch failed, as its readers see it.
 enum FetchFailure: Error, Sendable {
-    /// The origin gave no answer, or no whole one: trying again may help.
+    /// The origin gave no answer, or an incomplete one: trying again may help.
     case origin(OriginFailure)
-    /// Something that trying again does not mend.
+    /// A failure that trying again does not cure.
     case final(VaultError)
 
-    /// Whether an answer that had begun broke off.
+    /// Whether an answer broke off after it had begun.
     var isInterruption: Bool {
         if case .origin(let failure) = self { failure.kind == .interrupted } else { false }
     }
 
-    /// Whether the connection failed, or an answer that had begun broke off: no word of the origin's.
+    /// Whether the connection failed or the answer broke off, rather than the origin refusing.
     var isOfConnection: Bool {
         guard case .origin(let failure) = self else { return false }
         return failure.kind == .unreachable || failure.kind == .interrupted
     }
 
-    /// The failure as the library's callers see it.
+    /// Returns the failure as the library's callers see it.
     func vaultError(for url: MediaURL, at position: Int64) -> VaultError {
         switch self {
         case .final(let error): return error
@@ -205,9 +213,10 @@ enum FetchFailure: Error, Sendable {
             case .interrupted:
                 error = VaultError(
                     .unreachable,
-                    "\(url.authority) broke off its answer: \(failure.reason); try again, it goes on where it stopped")
+                    "\(url.authority) broke off its answer: \(failure.reason); try again to continue where it stopped")
             case .invalidResponse:
-                error = VaultError(.invalidResponse, "\(url.authority) gave an answer that cannot be used: \(failure.reason)")
+                error = VaultError(
+                    .invalidResponse, "\(url.authority) sent an invalid response: \(failure.reason)")
             case .refused(let status, let retryAfter):
                 error = VaultError(.refused, "\(url.authority) refused \(url.path): \(failure.reason)")
                 error.originStatus = status

@@ -1,6 +1,6 @@
 import VaultModel
 
-/// Asks one origin's question for all who wait for it, for as long as each of them can wait.
+/// Revalidates one resource on behalf of all that wait for it, each up to its own time limit.
 final class Revalidator: Sendable {
     private struct State {
         var revalidation = Revalidation()
@@ -14,14 +14,15 @@ final class Revalidator: Sendable {
     /// Whether the origin is being asked.
     var isRunning: Bool { state.withLock { $0.revalidation.isRunning } }
 
-    /// What is known of the representation, or can be found out soon. The question goes on when its time is over: those
-    /// who come later have its answer.
+    /// Returns what is known of the representation, or can be found out in time.
+    ///
+    /// The question continues after the time limit, and later callers get its answer.
     ///
     /// - Parameters:
-    ///   - patience: how long is waited for it.
-    ///   - doubt: how long what was not found out is not asked again.
+    ///   - patience: how long to wait for the answer.
+    ///   - doubt: how long an inconclusive verdict counts before the origin is asked again.
     /// - Returns: the verdict, and whether the origin was asked for it now rather than a moment ago.
-    /// - Throws: `CancellationError` where the task was cancelled.
+    /// - Throws: `CancellationError` if the task was cancelled.
     func verdict(
         within patience: Duration, doubt: Duration = Revalidation.doubt,
         by ask: @escaping @Sendable () async -> Revalidation.Verdict
@@ -40,7 +41,7 @@ final class Revalidator: Sendable {
         return (state.withLock { $0.revalidation.verdict }, true)
     }
 
-    /// Ends the question, and lets no other begin; returns when it is over.
+    /// Ends the question and allows no other; returns when it is over.
     func stop() async {
         let task = state.withLock { state in
             state.isEnded = true
@@ -76,36 +77,38 @@ final class Revalidator: Sendable {
     }
 }
 
-/// When an origin is asked whether a representation is still the one it has: one question for all who want to know, and
-/// none waits for it long. A value.
+/// When an origin is asked whether it still has a representation: a value.
+///
+/// All callers share one question, and none waits long for it.
 struct Revalidation {
-    /// What the question came to.
+    /// The result of the question.
     enum Verdict: Equatable {
-        /// It is still the one, as an answer of this status says: 304, or another where the origin knows no conditions.
+        /// The origin still has it, by an answer with this status: 304, or another if the origin ignores conditions.
         case confirmed(status: Int)
-        /// It is another, and the new one has begun.
+        /// The origin has another representation, which has begun.
         case changed
-        /// Nobody knows; the status is that of the origin's answer, where it gave one.
+        /// It is not known. The status is that of the origin's answer, if it gave one.
         case stale(Staleness, status: Int? = nil)
-        /// The origin says plainly that it gives it no more.
+        /// The origin clearly no longer provides it.
         case refused(OriginFailure)
     }
 
-    /// What somebody does who wants to know.
+    /// What a caller does to find out.
     enum Advice: Equatable {
-        /// Ask, and wait until then at most.
+        /// Ask, and wait until this time at most.
         case ask(until: ContinuousClock.Instant)
-        /// Somebody asks: wait until then at most.
+        /// Another caller is asking: wait until this time at most.
         case join(until: ContinuousClock.Instant)
-        /// This is known.
+        /// Use this verdict.
         case know(Verdict)
     }
 
-    /// How long a first byte is held up at most.
+    /// How long a first byte is delayed at most.
     static let patience: Duration = .seconds(3)
-    /// What was found out is not asked again so soon: a player that seeks asks many times a second.
+    /// How long a conclusive verdict counts before the origin is asked again: a seeking player asks many times a
+    /// second.
     static let quiet: Duration = .seconds(2)
-    /// The same where nothing was found out.
+    /// How long any other verdict counts.
     static let doubt: Duration = .seconds(10)
 
     private var begun: ContinuousClock.Instant?
@@ -114,11 +117,11 @@ struct Revalidation {
     /// Whether the origin is being asked.
     var isRunning: Bool { begun != nil }
 
-    /// What to do now. Whoever is told to ask does.
+    /// Returns what to do now. A caller that is told to ask must ask.
     ///
     /// - Parameters:
-    ///   - patience: how long the asker waits, counted from when the question was put.
-    ///   - doubt: how long what was not found out is not asked again.
+    ///   - patience: how long the caller waits, from when the question was asked.
+    ///   - doubt: how long an inconclusive verdict counts before the origin is asked again.
     mutating func advice(
         now: ContinuousClock.Instant, patience: Duration = Self.patience, doubt: Duration = Self.doubt
     ) -> Advice {
@@ -130,13 +133,13 @@ struct Revalidation {
         return .ask(until: now + patience)
     }
 
-    /// The question was answered, or will not be.
+    /// Records the verdict, or that there will be none.
     mutating func end(_ verdict: Verdict, now: ContinuousClock.Instant) {
         begun = nil
         last = (verdict, now)
     }
 
-    /// What those know whose wait is over.
+    /// The verdict for callers whose time limit has passed.
     var verdict: Verdict { isRunning ? .stale(.slow) : last?.verdict ?? .stale(.slow) }
 
     private static func pause(after verdict: Verdict, _ doubt: Duration) -> Duration {
@@ -147,36 +150,36 @@ struct Revalidation {
     }
 }
 
-/// What an opening found out about a representation that was no longer fresh.
+/// What an opening found out about a stale representation.
 struct RevalidationOutcome: Hashable {
-    /// Why it is given although nobody confirmed it; nil where it is fresh, was confirmed, or another has begun.
+    /// Why it is given unconfirmed; nil if it is fresh, was confirmed, or another has begun.
     var staleness: Staleness?
-    /// The status of the origin's answer; nil where it was not asked, or gave none.
+    /// The status of the origin's answer; nil if it was not asked, or gave none.
     var originStatus: Int?
 }
 
-/// Why a representation is given although its origin was not found to have it still.
+/// Why a representation is given although its origin did not confirm that it is current.
 public enum Staleness: String, Sendable {
     /// The origin did not answer.
     case unreachable
-    /// The origin has not answered yet: a player is not kept waiting for it.
+    /// The origin has not answered yet, and a player is not kept waiting for it.
     case slow = "timeout"
-    /// The origin refused the question.
+    /// The origin refused the request.
     case refused
-    /// The origin's answer could not be right.
+    /// The origin's answer was invalid.
     case invalidResponse = "invalid-answer"
-    /// It has neither entity tag nor date to ask by.
+    /// The representation has neither an entity tag nor a modification date to revalidate with.
     case unverifiable = "no-validator"
-    /// The mode forbids to ask.
+    /// The mode forbids requests to the origin.
     case offline
-    /// The mode has what is held come first.
+    /// The mode prefers held bytes.
     case preferVault = "prefer-vault"
 
-    /// Whether the origin was not to be asked.
+    /// Whether the mode kept the origin from being asked.
     package var isByMode: Bool { self == .offline || self == .preferVault }
 }
 
-/// When an origin was last heard of: what is known for a while need not be asked again.
+/// Whether an origin answered recently: what is known counts for a while before it is asked again.
 final class OriginReachability: Sendable {
     private struct Last {
         let isReachable: Bool
@@ -187,17 +190,17 @@ final class OriginReachability: Sendable {
     private let last = Locked<Last?>(nil)
     private let ignoresHead = Locked(false)
 
-    /// How long an answer, and a silence, is believed.
+    /// How long an answer (`believed`) and a failure (`doubted`) count.
     private static let believed: Duration = .seconds(60)
     static let doubted: Duration = .seconds(5)
 
-    /// Whether HEAD is worth asking: it was not left unanswered before.
+    /// Whether HEAD is worth sending: the origin has not left one unanswered.
     var answersHead: Bool { !ignoresHead.withLock(\.self) }
 
-    /// HEAD was left unanswered: GET is asked in its place from now on.
+    /// Records that HEAD was left unanswered: GET is sent instead from now on.
     func noteSilenceToHead() { ignoresHead.withLock { $0 = true } }
 
-    /// Whether the origin answers, where that is known.
+    /// Returns whether the origin answers; nil if that is not known.
     func verdict(now: ContinuousClock.Instant) -> Bool? {
         last.withLock { last in
             guard let last, now - last.time < (last.isReachable ? Self.believed : Self.doubted) else { return nil }
@@ -209,14 +212,14 @@ final class OriginReachability: Sendable {
         last.withLock { $0 = Last(isReachable: isReachable, time: now, answer: isReachable ? now : $0?.answer) }
     }
 
-    /// Whether the origin answered a moment ago, whatever has been heard of it since.
+    /// Returns whether the origin answered recently, even if it has failed since.
     func hasAnsweredLately(now: ContinuousClock.Instant) -> Bool {
         last.withLock { $0?.answer.map { now - $0 < Self.believed } ?? false }
     }
 
-    /// Runs a question for at most so long.
+    /// Runs a question with a time limit.
     ///
-    /// - Throws: ``TooSlow`` when the time is over.
+    /// - Throws: ``TooSlow`` if the time limit passed; the errors of the question.
     func within<Result: Sendable>(
         _ limit: Duration, _ question: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
@@ -232,6 +235,6 @@ final class OriginReachability: Sendable {
         }
     }
 
-    /// The time was over.
+    /// The time limit passed.
     struct TooSlow: Error {}
 }

@@ -1,8 +1,10 @@
 import VaultModel
 import VaultStorage
 
-/// Turns the bytes of one fetch into segments: begins one where there is none, closes it where it is full or the bytes
-/// jump, makes it durable every now and then. One task uses it; its calls block.
+/// Turns the bytes of one fetch into segments.
+///
+/// It begins a segment if there is none, closes it if it is full or the bytes are not consecutive, and makes it durable
+/// at intervals. One task uses it; its calls block.
 final class SegmentSink {
     private let loader: ResourceLoader
     private let fetch: FetchState.ID
@@ -11,7 +13,7 @@ final class SegmentSink {
     private var committed: Int64 = 0
     private var lastCommit = ContinuousClock.now
 
-    /// A range becomes durable after so many bytes, or so much time, at most.
+    /// The most bytes, and the longest time, before what was written becomes durable.
     private static let checkpointBytes: Int64 = 4 << 20
     private static let checkpointTime: Duration = .seconds(2)
 
@@ -37,7 +39,7 @@ final class SegmentSink {
         try checkpointIfDue()
     }
 
-    /// Closes the segment that is being written, short block included.
+    /// Closes the segment that is being written, including its last short block.
     func close() throws {
         guard let writer = writer.take() else { return }
         let end = writer.end
@@ -48,17 +50,20 @@ final class SegmentSink {
             try loader.record.serve(segment.representation)
         }
         guard segment?.range.upperBound ?? end == end else {
-            throw VaultError(.diskFull, "the last block of a segment could not be written; make room and try again")
+            throw VaultError(
+                .diskFull, "the last block of a segment could not be written; free disk space and try again")
         }
     }
 
-    /// Lets go of the segment after a failure: the store has closed or condemned it, or will when it opens again.
+    /// Gives up the segment after a failure.
+    ///
+    /// The store has closed or invalidated it, or will when it opens again.
     ///
     /// - Returns: the segment that readers must not use any more.
     func giveUp() -> SegmentID? {
         defer { writing = nil }
         guard let writer = writer.take() else { return writing }
-        // What was written whole is kept if it can be made durable; where not, the store condemns it.
+        // Complete blocks are kept if they can be made durable; if not, the store invalidates them.
         guard let segment = try? loader.store.close(writer) else { return writing }
         loader.change { $0.sealed(segment, by: fetch) }
         return nil
@@ -66,7 +71,7 @@ final class SegmentSink {
 
     private func begin(at offset: Int64) throws {
         guard let representation = loader.look({ $0.fetches[fetch]?.representation }) else {
-            throw VaultError(.changed, "the content changed while it was stored; open it again")
+            throw VaultError(.changed, "the content changed while it was being stored; open it again")
         }
         let begun = try loader.record.beginSegment(at: offset, of: representation, outlook(at: offset))
         writing = begun.segment.id
@@ -93,7 +98,7 @@ final class SegmentSink {
     }
 }
 
-/// Seals what a fetch brings into segments, on the pool's threads, behind the receiver.
+/// Seals what a fetch receives into segments, on the pool's threads, behind the receiver.
 struct FetchSealer {
     let id: FetchState.ID
     let loader: ResourceLoader
@@ -116,10 +121,12 @@ struct FetchSealer {
         }
     }
 
-    /// Does a piece of work. Where the store refuses, the readers go on without it: caching is never the reason that
-    /// playback fails. A full disk is given room, and the bytes that did not fit are sealed once more.
+    /// Runs a piece of work.
     ///
-    /// - Returns: false where there is more to seal for that.
+    /// If the store refuses, the readers go on without it, as caching must never make playback fail. If the disk is
+    /// full, space is freed and the bytes that did not fit are sealed again.
+    ///
+    /// - Returns: false if there are bytes to seal again.
     @discardableResult
     private func attempt(_ sink: SegmentSink, _ work: () throws -> Void) -> Bool {
         do {
@@ -127,7 +134,7 @@ struct FetchSealer {
             return true
         } catch {
             let failure = error as? VaultError ?? VaultError(.storage, "the store failed: \(error)")
-            // Room first: what was written counts only once the index could be told.
+            // Free space first: what was written counts only once the index is updated.
             let hasRoom = failure.code == .diskFull && loader.store.makeDiskRoom()
             let lost = sink.giveUp()
             if hasRoom, loader.change({ $0.rewind(id, lost: lost) }) { return false }

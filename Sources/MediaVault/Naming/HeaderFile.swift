@@ -2,12 +2,12 @@ import VaultFetch
 import VaultModel
 import VaultStorage
 
-/// Request fields in a text: `Name: value`, one on each line.
+/// Request fields in a text file: one `Name: value` on each line.
 public enum HeaderFile {
-    /// The most bytes a text may have.
+    /// The most bytes that the text may have.
     public static let mostBytes = 64 << 10
 
-    /// Reads a file that nobody but its owner can read, unless `allowLoose`.
+    /// Reads a file that only its owner can read, unless `allowLoose` is set.
     ///
     /// - Throws: ``VaultError`` with code `looseKeyFile` or `invalidArgument`.
     public static func read(_ path: String, allowLoose: Bool = false) async throws -> HeaderFields {
@@ -17,13 +17,13 @@ public enum HeaderFile {
         }
     }
 
-    /// Reads the fields off a text. Lines end with LF or CR LF, and blank ones count for nothing.
+    /// Parses the fields of a text. Lines end with LF or CR LF; blank lines are ignored.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument`. The message names the line, and nothing of what it holds but
-    ///   the name of a field.
+    /// - Throws: ``VaultError`` with code `invalidArgument`. The message contains the line number and at most the name
+    ///   of a field, never its value.
     public static func fields(in text: [UInt8]) throws -> HeaderFields {
         guard text.count <= mostBytes else {
-            throw VaultError(.invalidArgument, "the request fields have more than 64 KiB; leave some out")
+            throw VaultError(.invalidArgument, "the request fields are larger than 64 KiB; leave some out")
         }
         guard let string = String(validating: text, as: UTF8.self) else {
             throw VaultError(.invalidArgument, "the request fields are not UTF-8; write them in UTF-8")
@@ -35,7 +35,7 @@ public enum HeaderFile {
             guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")), line.utf8.first != 0x20, line.utf8.first != 9
             else {
                 throw VaultError(
-                    .invalidArgument, "line \(index + 1) of the request fields is no field; write Name: value")
+                    .invalidArgument, "line \(index + 1) of the request fields is not a field; write it as Name: value")
             }
             fields.append(name: String(line[..<colon]), value: String(line[line.utf8.index(after: colon)...]))
         }

@@ -3,52 +3,54 @@ import VaultFetch
 import VaultModel
 import VaultStorage
 
-/// What names a resource to the vault, and how its origin is asked for it.
+/// The name of a resource in the vault, and how to request it from its origin.
 public struct MediaReference: Hashable, Sendable, CustomStringConvertible {
-    /// Where its bytes come from, and, unless ``contentID`` is there, what names it.
+    /// The URL that the bytes come from; it also names the resource, unless ``contentID`` is set.
     public var url: MediaURL
-    /// The caller's own name for the resource: it stays the same whatever address the bytes come from. From 1 to 512 bytes
-    /// of UTF-8, no control characters.
+    /// The caller's own name for the resource, which stays the same whatever URL the bytes come from: 1 to 512 bytes of
+    /// UTF-8 without control characters.
     public var contentID: String?
-    /// Fields to ask the origin with, such as `Authorization`. They are sealed with the resource and serve its later
-    /// fills, until others are given; no other origin ever sees them.
+    /// Request fields for the origin, such as `Authorization`.
     ///
-    /// Who they identify takes part in the resource's name, so that what was sent to one user never answers another.
+    /// They are sealed with the resource and used for later fetches, until others are given; no other origin ever
+    /// receives them. The identity that they carry becomes part of the resource's name, so that bytes sent to one user
+    /// are never served to another.
     public var fields: HeaderFields
-    /// The part of a cache key that stands for whom the bytes were sent to, where an address for players carries it.
+    /// The part of a cache key that stands for the user the bytes were sent to, if a playback link carries it.
     package var principal: [UInt8]?
-    /// Whether an address for players names it that was made for another resource of its folder: then nothing is meant that
-    /// was stored for a principal.
+    /// Whether the reference comes from a playback link that was created for another resource of the same folder: then
+    /// it never refers to a resource that was stored for a principal.
     package var isNobodys = false
-    /// Whether a manifest or a redirect has named it, not the operator: then its bytes come from public addresses alone.
+    /// Whether a manifest or a redirect named it, not the operator: then its bytes come from public addresses only.
     package var isDerived = false
 
-    /// A resource named by its URL, or by an id of the caller's.
+    /// Creates a reference to the resource with a URL, or with the caller's content id.
     public init(_ url: MediaURL, contentID: String? = nil, fields: HeaderFields = HeaderFields()) {
         self.url = url
         self.contentID = contentID
         self.fields = fields
     }
 
-    /// The URL without its query: for messages and logs.
+    /// The URL without its query, for messages and logs.
     public var description: String { url.description }
 }
 
 extension MediaReference {
-    /// The longest id of a caller's, in bytes.
+    /// The longest content id, in bytes.
     public static let longestContentID = 512
 
-    /// The reference as the vault uses it: checked, and a name and password before the URL's host made the field that
-    /// they stand for.
+    /// Returns the reference as the vault uses it.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` where the id or a field cannot be used.
+    /// Its fields and content id are checked, and a user name and password in the URL become an `Authorization` field.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the content id or a field is invalid.
     package func settled() throws -> MediaReference {
         var settled = self
         if let contentID { try Self.check(contentID) }
         if let userInfo = url.userInfo {
             settled.url = url.withoutCredentials
             if fields["Authorization"] == nil {
-                // A user without a password has an empty one.
+                // A user name without a password stands for an empty password.
                 let credentials = userInfo.contains(":") ? userInfo : userInfo + ":"
                 settled.fields.append(
                     name: "Authorization", value: "Basic \(Base64.encode(Array(credentials.utf8)))")
@@ -64,23 +66,25 @@ extension MediaReference {
         else {
             throw VaultError(
                 .invalidArgument,
-                "a content id has 1 to \(longestContentID) bytes and no control character; correct it")
+                "a content id must have 1 to \(longestContentID) bytes and no control characters")
         }
     }
 }
 
 extension Vault {
-    /// Which URLs name one resource: the vault's setting, the same for the library, the command and the service.
+    /// The policy that decides which URLs name the same resource.
     ///
-    /// - Throws: ``VaultError`` with code `integrity` where the settings do not open.
+    /// It is a setting of the vault, the same for the library, the command and the service.
+    ///
+    /// - Throws: ``VaultError`` with code `integrity` if the settings fail authentication.
     public func keyPolicy() async throws -> KeyPolicy { try await names.policy() }
 
-    /// Changes which URLs name one resource, for this run and all that follow.
+    /// Changes which URLs name the same resource, now and whenever the vault is opened again.
     ///
-    /// Readers and downloads that have begun go on as they are. What was stored under a name that no URL has any more is
-    /// kept and listed, and is found again when the policy is changed back.
+    /// Current readers and downloads are not affected. What was stored under a name that no URL has any more is kept
+    /// and listed, and is found again if the policy is changed back.
     ///
-    /// - Throws: ``VaultError`` where the settings cannot be written; with code `owned` where this is not the owner.
+    /// - Throws: ``VaultError`` if the settings cannot be written; with code `owned` if this process is not the owner.
     public func setKeyPolicy(_ policy: KeyPolicy) async throws {
         try await changeSettings(policy: { _ in policy })
     }

@@ -2,7 +2,7 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// What names a vault's resources: its key policy, and for whom resources were stored.
+/// Names the resources of a vault, by its key policy and the principals that resources were stored for.
 final class ResourceNames: Sendable {
     private let store: VaultStore
     private let pool: BlockingPool
@@ -11,7 +11,7 @@ final class ResourceNames: Sendable {
     private struct Known {
         var policy = KeyPolicy()
         var principals: [[UInt8]] = []
-        /// Whether there are principals that are not known.
+        /// Whether there are more principals than the settings can list.
         var isIncomplete: Bool { principals.count > VaultSettings.mostPrincipals }
     }
 
@@ -20,7 +20,7 @@ final class ResourceNames: Sendable {
         self.store = store
         self.pool = pool
         var known = Known()
-        // Settings that do not open are told to whoever asks for them; what is held plays by its plain name.
+        // Invalid settings are reported when they are requested; what is held can still be played by its plain name.
         if let settings = try? store.index.settings() {
             known.policy = (try? settings.keyPolicy()) ?? KeyPolicy()
             known.principals = settings.principals
@@ -28,7 +28,7 @@ final class ResourceNames: Sendable {
         self.known = Locked(known)
     }
 
-    /// The id of a reference, which has been settled, and what it is the hash of.
+    /// Returns the id of a settled reference, and the cache key that the id is a hash of.
     func name(_ reference: MediaReference) async throws -> (id: ResourceID, key: CacheKey) {
         let (keyring, locator, principals) = (store.keyring, store.index.locator, known.withLock { $0.principals })
         if let name = try nameAtHand(reference) { return name }
@@ -39,7 +39,7 @@ final class ResourceNames: Sendable {
         }
     }
 
-    /// The same where the index need not be asked; nil where it must.
+    /// Does the same without reading the index; returns nil if the index is needed.
     func nameAtHand(_ reference: MediaReference) throws -> (id: ResourceID, key: CacheKey)? {
         let key = try key(of: reference)
         let isPlain = known.withLock { $0.principals.isEmpty || $0.isIncomplete }
@@ -47,7 +47,7 @@ final class ResourceNames: Sendable {
         return (try key.id(keyring: store.keyring, locator: store.index.locator), key)
     }
 
-    /// Every key that a reference, which has been settled, may have been stored under, whether it is held or not.
+    /// Returns every key that a settled reference may have been stored under, whether it is held or not.
     func allKeys(of reference: MediaReference) throws -> [CacheKey] {
         let plain = try key(of: reference)
         guard plain.principal == nil else { return [plain] }
@@ -59,8 +59,10 @@ final class ResourceNames: Sendable {
             reference, policy: known.withLock { $0.policy }, keyring: store.keyring, locator: store.index.locator)
     }
 
-    /// The key of a resource that a plain name means because it was stored for one principal alone, and not for nobody in
-    /// particular. Where there are two the plain name means neither.
+    /// Returns the principal's key for a plain name if the resource is stored for exactly one principal.
+    ///
+    /// Returns nil if it is stored under the plain name itself, or for several principals: then the plain name refers
+    /// to none of them.
     private static func onlyOne(
         of principals: [[UInt8]], having plain: CacheKey, in store: VaultStore
     ) throws -> CacheKey? {
@@ -73,7 +75,7 @@ final class ResourceNames: Sendable {
         return found.count == 1 ? found[0] : nil
     }
 
-    /// Remembers for whom a resource is about to be stored. Blocks.
+    /// Records a principal that a resource is about to be stored for. Blocks.
     func note(_ principal: [UInt8]) throws {
         guard known.withLock({ !$0.principals.contains(principal) && !$0.isIncomplete }) else { return }
         try store.changeSettings { $0.note(principal: principal) }
@@ -81,7 +83,7 @@ final class ResourceNames: Sendable {
         known.withLock { $0.principals = principals }
     }
 
-    /// Reads for whom resources were stored anew: they have other names.
+    /// Reads the principals again: a new locator gives them other names.
     func reload() async throws {
         let principals = try await pool.run { [store] in try store.index.settings().principals }
         known.withLock { $0.principals = principals }
@@ -89,31 +91,31 @@ final class ResourceNames: Sendable {
 
     // MARK: Policy
 
-    /// Whether manifests and redirects may lead to a host though it is private.
+    /// Whether manifests and redirects may lead to a host even if it is private.
     func allows(host: String) -> Bool { known.withLock { $0.policy.allows(host: host) } }
 
-    /// Whether the entity tags of a host say nothing.
+    /// Whether the entity tags of a host are to be ignored.
     func ignoresEntityTag(of host: String) -> Bool { known.withLock { $0.policy.ignoresEntityTag(of: host) } }
 
-    /// Whether what a host has never changes under one URL.
+    /// Whether the content of a host never changes under the same URL.
     func isImmutable(host: String) -> Bool { known.withLock { $0.policy.isImmutable(host: host) } }
 
-    /// The key policy in force.
+    /// Returns the key policy in force.
     ///
-    /// - Throws: ``VaultError`` where the settings do not open.
+    /// - Throws: ``VaultError`` if the settings fail authentication.
     func policy() async throws -> KeyPolicy {
         try await pool.run { [store] in try store.index.settings().keyPolicy() }
     }
 
-    /// Names by a key policy that the settings have by now.
+    /// Switches to a key policy that has been written to the settings.
     func use(_ policy: KeyPolicy) { known.withLock { $0.policy = policy } }
 }
 
-/// What a resource's id is the keyed hash of: its name, and for whom it was sent where the origin was told.
+/// The input of the keyed hash that is a resource's id: a name, and a principal if the origin was sent credentials.
 struct CacheKey: Hashable {
-    /// The caller's own id, else the URL as the key policy names it.
+    /// The caller's content id, else the URL as the key policy names it.
     let name: [UInt8]
-    /// 32 bytes that stand for whoever the origin was told is asking.
+    /// 32 bytes that stand for the user as whom the origin was asked.
     var principal: [UInt8]?
 
     var bytes: [UInt8] { name + (principal.map { [0] + $0 } ?? []) }
@@ -123,15 +125,15 @@ struct CacheKey: Hashable {
         self.principal = principal
     }
 
-    /// The key that the index keeps of a resource. A name holds no zero byte.
+    /// Parses the key that the index stores for a resource. A name never contains a zero byte.
     init(bytes: [UInt8]) {
         let end = bytes.firstIndex(of: 0) ?? bytes.endIndex
         self.init(name: Array(bytes[..<end]), principal: end < bytes.endIndex ? Array(bytes[(end + 1)...]) : nil)
     }
 
-    /// The key of a reference, which has been checked.
+    /// Computes the key of a checked reference.
     ///
-    /// - Throws: ``VaultError`` with code `foreignKeyring` where the locator is not in the keyring.
+    /// - Throws: ``VaultError`` with code `foreignKeyring` if the keyring lacks the locator.
     init(_ reference: MediaReference, policy: KeyPolicy, keyring: Keyring, locator: Int) throws {
         name = Array((reference.contentID.map { "content-id:\($0)" } ?? policy.name(of: reference.url)).utf8)
         if let identity = Identity.bytes(of: reference.fields) {
@@ -142,23 +144,26 @@ struct CacheKey: Hashable {
         }
     }
 
-    /// The resource of this key.
+    /// Returns the id of the resource with this key.
     func id(keyring: Keyring, locator: Int) throws -> ResourceID {
         guard let id = keyring.resourceID(cacheKey: bytes, locator: locator) else { throw Self.foreign }
         return id
     }
 
     private static var foreign: VaultError {
-        VaultError(.foreignKeyring, "the keyring lacks the key that names this vault's resources; use the newer one")
+        VaultError(
+            .foreignKeyring, "the keyring lacks the key that names this vault's resources; use the newer keyring")
     }
 }
 
-/// Which request fields say who is asking.
+/// Determines which request fields identify the sender.
 enum Identity {
-    /// What identifies the one who sends these fields: every field that might, of one that is alone and is `Authorization`
-    /// or `Cookie` the value; nil where none does.
+    /// Returns bytes that identify the sender of these fields; nil if no field does.
+    ///
+    /// Every field that may identify a sender counts. If `Authorization` or `Cookie` is the only one, its value alone
+    /// is used.
     static func bytes(of fields: HeaderFields) -> [UInt8]? {
-        // A field that nobody knows may be a key of somebody's: two that differ in it share nothing.
+        // An unknown field may carry an API key, so two requests that differ in it share nothing.
         let telling = fields.fields.filter { field in !anonymous.contains { $0.isEqualIgnoringCase(field.name) } }
         guard let first = telling.first else { return nil }
         if telling.count == 1, ["Authorization", "Cookie"].contains(where: first.name.isEqualIgnoringCase) {
@@ -168,7 +173,7 @@ enum Identity {
         return Array(lines.sorted { $0.lexicographicallyPrecedes($1) }.joined(separator: [UInt8(ascii: "\n")]))
     }
 
-    /// Fields that say how something is asked for, not by whom.
+    /// Fields that state how something is requested, not by whom.
     private static let anonymous = [
         "Accept", "Accept-Language", "Cache-Control", "DNT", "Origin", "Pragma", "Referer", "User-Agent",
     ]

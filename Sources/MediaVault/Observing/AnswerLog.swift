@@ -1,14 +1,14 @@
 package import VaultModel
 
-/// The last answers of the resources that were read last: a bounded memory, gone with the process.
+/// The latest answers of the resources that were read last: bounded, in memory only.
 final class AnswerLog: Sendable {
     private let answers = Locked<[ResourceID: [AnswerTrace]]>([:])
 
-    /// How many answers of a resource are remembered, and of how many resources.
+    /// The most answers remembered per resource, and the most resources.
     static let mostAnswers = 16
     static let mostResources = 256
 
-    /// Notes answers that have ended.
+    /// Records answers that have ended.
     func note(_ traces: [ByteTrace], of resource: ResourceID, at time: Int64) {
         for trace in traces where trace.bytes > 0 {
             answers.withLock { answers in
@@ -19,10 +19,10 @@ final class AnswerLog: Sendable {
         }
     }
 
-    /// The answers of a resource, the last one first.
+    /// Returns the answers of a resource, latest first.
     func answers(of resource: ResourceID) -> [AnswerTrace] { answers.withLock { $0[resource] ?? [] }.reversed() }
 
-    /// What is removed is not spoken of.
+    /// Forgets the answers of a resource that was removed.
     func forget(_ resource: ResourceID) { answers.withLock { $0[resource] = nil } }
 
     private static func forgetOldest(_ answers: inout [ResourceID: [AnswerTrace]]) {
@@ -33,43 +33,43 @@ final class AnswerLog: Sendable {
 
 /// One answer: where its bytes came from, and when it ended.
 package struct AnswerTrace: Hashable, Sendable {
-    /// Seconds since 1970; nil while it goes on.
+    /// Seconds since 1970; nil while the answer is still running.
     package let ended: Int64?
     package let trace: ByteTrace
 }
 
-/// Where the bytes that a reader was given came from, run by run: a value.
+/// The sources of the bytes delivered to a reader, run by run. A pure value.
 package struct ByteTrace: Hashable, Sendable {
     /// Where a byte came from.
     package enum Source: String, Codable, Sendable, CaseIterable {
-        /// It was opened from a sealed segment.
+        /// A sealed segment in the vault.
         case vault
-        /// It had just come from the origin, and was sealed.
+        /// The origin, at this moment; the byte was also sealed.
         case origin
-        /// It had just come from the origin, and was handed on without being stored.
+        /// The origin, at this moment; the byte was delivered without being stored.
         case unstored
     }
 
-    /// Bytes side by side that came from one place.
+    /// Adjacent bytes from one source.
     package struct Run: Hashable, Sendable {
         package let range: ByteRange
         package let source: Source
     }
 
-    /// The runs in the order in which they were given.
+    /// The runs, in the order of delivery.
     package private(set) var runs: [Run] = []
-    /// Bytes of runs that are not told: more changes of place than anybody reads.
+    /// The bytes of runs beyond ``mostRuns``, which are not listed.
     package private(set) var omitted: Int64 = 0
 
-    /// The most runs that are told.
+    /// The most runs that are listed.
     static let mostRuns = 64
 
     package init() {}
 
-    /// Bytes that all came from one place.
+    /// Creates a trace of bytes that all came from one source.
     init(_ range: ByteRange, _ source: Source) { runs = [Run(range: range, source: source)] }
 
-    /// Bytes were given.
+    /// Records delivered bytes.
     mutating func note(_ range: ByteRange, _ source: Source) {
         guard !range.isEmpty else { return }
         if let last = runs.last, last.source == source, last.range.upperBound == range.lowerBound, omitted == 0 {
@@ -81,17 +81,17 @@ package struct ByteTrace: Hashable, Sendable {
         }
     }
 
-    /// All bytes that were given.
+    /// The number of bytes delivered.
     package var bytes: Int64 { runs.reduce(omitted) { $0 + $1.range.length } }
 
-    /// How many bytes came from a place, of those that are told.
+    /// Returns how many of the listed bytes came from a source.
     package func bytes(from source: Source) -> Int64 {
         runs.reduce(0) { $0 + ($1.source == source ? $1.range.length : 0) }
     }
 }
 
 extension Vault {
-    /// Where each byte of the last answers of a resource came from: those that go on first, then the last that ended.
+    /// Returns the sources of the latest answers of a resource: running answers first, then ended ones, latest first.
     package func lastAnswers(of reference: MediaReference) async throws -> [AnswerTrace] {
         let id = try await name(reference).id
         let running = loader(of: id)?.look { $0.runningTraces } ?? []

@@ -2,12 +2,12 @@ import Synchronization
 package import VaultModel
 import VaultStorage
 
-/// Listens to which resources of a vault change, until it is let go.
+/// Listens for changes to the resources of a vault, until it is released.
 package final class ResourceChanges: Sendable {
-    /// What has changed since it was last asked.
+    /// The changes since the last call of ``ResourceChanges/take()``.
     package struct News: Hashable, Sendable {
         package let resources: Set<ResourceID>
-        /// Whether more has changed than is named.
+        /// Whether more resources have changed than are listed.
         package let isIncomplete: Bool
     }
 
@@ -21,44 +21,44 @@ package final class ResourceChanges: Sendable {
 
     deinit { board.stopListening(listener) }
 
-    /// What has changed since the last time.
+    /// Returns the changes since the last call.
     package func take() -> News {
         let changes = board.take(listener)
         return News(resources: changes.resources, isIncomplete: changes.isIncomplete)
     }
 }
 
-// What those see who watch a vault.
+// Observation of a vault.
 extension Vault {
-    /// What it has done since it was opened.
+    /// The work done since the vault was opened.
     package var work: VaultWork {
         let work = store.work
         return VaultWork(opened: work.opened.total, sealed: work.sealed.total, damaged: work.damaged.total)
     }
 
-    /// Listens to which resources change, or what is held of them.
+    /// Listens for changes to resources and to which of their bytes are held.
     ///
-    /// - Parameter wake: called for each change, by whoever makes it; it only passes the word on.
+    /// - Parameter wake: called for each change, on the thread that makes it; it must only forward the signal.
     package func changes(_ wake: @escaping @Sendable () -> Void) -> ResourceChanges {
         ResourceChanges(store.changes, wake: wake)
     }
 
-    /// What names a resource in this vault.
+    /// Returns the id of a resource in this vault.
     package func id(of reference: MediaReference) async throws -> ResourceID { try await name(reference).id }
 
-    /// What the vault holds of the resource of this name; nil where there is none.
+    /// Returns what the vault holds of the resource with this id; nil if it has none.
     package func summary(of id: ResourceID) async throws -> ResourceSummary? {
         let store = store
         return try await pool.run { try store.index.resource(id).map { ResourceSummary($0) } }
     }
 }
 
-/// What a vault has done since it was opened.
+/// The work that a vault has done since it was opened.
 package struct VaultWork: Hashable, Sendable {
-    /// Plaintext bytes that were opened.
+    /// The number of plaintext bytes that were opened.
     package let opened: Int64
-    /// Plaintext bytes that were sealed.
+    /// The number of plaintext bytes that were sealed.
     package let sealed: Int64
-    /// Blocks and files that failed when they were read.
+    /// The number of blocks and files that failed when they were read.
     package let damaged: Int64
 }

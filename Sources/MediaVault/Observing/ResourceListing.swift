@@ -1,6 +1,6 @@
 import VaultStorage
 
-/// The resources of a vault, read a page at a time: none is held in memory longer than its page.
+/// The resources of a vault, read page by page: memory holds one page at a time.
 public struct ResourceListing: AsyncSequence, Sendable {
     /// One resource.
     public typealias Element = ResourceSummary
@@ -8,10 +8,10 @@ public struct ResourceListing: AsyncSequence, Sendable {
     let store: VaultStore
     let pool: BlockingPool
 
-    /// A walk from the first resource on.
+    /// Starts at the first resource.
     public func makeAsyncIterator() -> Iterator { Iterator(store: store, pool: pool) }
 
-    /// Walks through the resources.
+    /// Iterates over the resources.
     public struct Iterator: AsyncIteratorProtocol {
         let store: VaultStore
         let pool: BlockingPool
@@ -27,10 +27,10 @@ public struct ResourceListing: AsyncSequence, Sendable {
             self.pool = pool
         }
 
-        /// The next resource; nil at the end.
+        /// Returns the next resource; nil at the end.
         ///
-        /// - Throws: ``VaultError`` where the index cannot be read; after the last resource, with code `integrity`,
-        ///   where rows of some fail their tags and were passed over.
+        /// - Throws: ``VaultError`` if the index cannot be read; after the last resource, with code `integrity` if rows
+        ///   failed authentication and were skipped.
         public mutating func next() async throws -> ResourceSummary? {
             while page.isEmpty, !isAtEnd { try await turnPage() }
             if let resource = page.popFirst() { return ResourceSummary(resource) }
@@ -38,7 +38,7 @@ public struct ResourceListing: AsyncSequence, Sendable {
             defer { damagedCount = 0 }
             throw VaultError(
                 .integrity,
-                "\(damagedCount) resources are not listed: their rows fail their tags; make the index anew with index rebuild"
+                "\(damagedCount) resources are not listed: their rows do not open; rebuild the index with index rebuild"
             )
         }
 
@@ -53,17 +53,17 @@ public struct ResourceListing: AsyncSequence, Sendable {
     }
 }
 
-/// Some resources of a listing, and where to go on.
+/// One page of a listing, and where to continue.
 package struct ResourcePage: Sendable {
     package let resources: [ResourceSummary]
-    /// How many rows of the page failed their tags.
+    /// The number of rows on the page that failed authentication.
     package let damagedCount: Int
-    /// What comes after is asked for by this; nil at the end.
+    /// The id to continue after; nil at the end.
     package let next: ResourceID?
 }
 
 extension Vault {
-    /// The resources after one of them, as many as a page has.
+    /// Returns a page of at most `limit` resources, after a given one.
     package func page(after last: ResourceID?, limit: Int) async throws -> ResourcePage {
         let store = store
         return try await pool.run {
@@ -78,23 +78,23 @@ extension Vault {
 
 /// What a vault holds of one resource.
 public struct ResourceSummary: Hashable, Sendable {
-    /// The URL as it was given first. It may carry a token in its query.
+    /// The URL as it was first given. It may carry a token in its query.
     public let url: String
-    /// The length in bytes; nil while nobody knows.
+    /// The length in bytes; nil while it is unknown.
     public let size: Int64?
     /// The ranges held, in ascending order.
     public let held: [ByteRange]
-    /// The bytes held.
+    /// The number of bytes held.
     public let bytes: Int64
-    /// The media type, where it is known.
+    /// The media type, if known.
     public let type: String?
-    /// The origin's entity tag, as HTTP spells it.
+    /// The origin's entity tag, in HTTP syntax.
     public let etag: String?
     /// How long it is kept: `pinned`, `download` or `cache`.
     public let resourceClass: String
     /// The key generation that wraps its key.
     public let generation: Int
-    /// The mode that it has for itself; nil where it has the vault's.
+    /// Its own offline mode; nil if the mode of the vault applies.
     public let mode: VaultMode?
 
     /// Whether every byte is held.

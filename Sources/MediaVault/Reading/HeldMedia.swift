@@ -10,13 +10,13 @@ import Musl
 import Darwin
 #endif
 
-/// A few bytes of media that are held, fresh, and opened without waiting for anything.
+/// A short range of held, fresh bytes that can be opened without waiting.
 package struct HeldMedia {
     /// Length, type, validators and range support of the representation.
     package let information: ContentInformation
-    /// The vault's own name for the representation.
+    /// The vault's own entity tag for the representation.
     package let entityTag: EntityTag
-    /// The bytes; there is one at least.
+    /// The range of the bytes; it is not empty.
     package let range: ByteRange
 
     private let segment: SegmentDescription
@@ -34,15 +34,15 @@ package struct HeldMedia {
         self.whenGiven = whenGiven
     }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     package var count: Int { Int(range.length) }
 
-    /// Opens them into a place for as many.
+    /// Opens the bytes into a buffer of the same size.
     ///
-    /// - Returns: false where the disk would have to be waited for, or a block does not open: then the place holds nothing
-    ///   of use, and a reader has to find out.
+    /// - Returns: false if the disk would have to be waited for, or a block does not open. The buffer then holds
+    ///   nothing of use, and a reader has to find out why.
     package func open(into place: UnsafeMutableRawBufferPointer) -> Bool {
-        // The place is the caller's own, with its length.
+        // The buffer belongs to the caller, and has its own length.
         guard let isOpen = try? unsafe reader.open(range, of: segment, into: place, mayWait: false), isOpen else {
             return false
         }
@@ -51,10 +51,12 @@ package struct HeldMedia {
     }
 }
 
-// What is given without waiting for anybody.
+// Bytes that are given without waiting.
 extension Vault {
-    /// A reader as ``read(_:range:)`` gives it, where nothing has to be waited for, because all that is asked for is held
-    /// and fresh, and somebody has read of the resource lately; nil where that is not so, or anything is wrong.
+    /// Returns a reader as ``read(_:range:)`` does, if this requires no waiting.
+    ///
+    /// All requested bytes must be held and fresh, and the resource must have been read recently. Returns nil
+    /// otherwise, and on any error.
     package func readHeld(_ reference: MediaReference, range: RequestedRange) -> MediaReader? {
         guard let (id, key) = try? names.nameAtHand(tokens.unwrapped(reference).settled()), loader(of: id) != nil,
             let (loader, lease) = try? use(id, key, reference), let opening = loader.openHeld(range)
@@ -62,8 +64,10 @@ extension Vault {
         return reader(opening, loader, lease)
     }
 
-    /// All that is asked for, where it is no more than so many bytes of one segment that is open already; nil where it is
-    /// not, where anything has to be waited for, or is wrong.
+    /// Returns all requested bytes, if they are in one segment that is already open.
+    ///
+    /// - Parameter count: the most bytes that may be returned.
+    /// - Returns: nil if there are more bytes, if anything has to be waited for, or on any error.
     package func held(_ reference: MediaReference, range: RequestedRange, atMost count: Int) -> HeldMedia? {
         guard let (id, _) = try? names.nameAtHand(tokens.unwrapped(reference).settled()), let loader = loaderAtHand(id)
         else { return nil }
@@ -78,7 +82,7 @@ extension Vault {
         }
     }
 
-    /// The loader of a resource, where there is one and nothing stands against using it.
+    /// Returns the loader of a resource, if there is one that may be used.
     private func loaderAtHand(_ id: ResourceID) -> ResourceLoader? {
         loaders.withLock { loaders in
             guard let entry = loaders[id], !entry.isRemoving, !entry.loader.isBroken else { return nil }
@@ -87,34 +91,35 @@ extension Vault {
         }
     }
 
-    /// Notes that a resource was asked for, unless nothing may tell of it.
+    /// Records that a resource was accessed, unless its mode is `noStore`.
     func noteVisit(of loader: ResourceLoader) {
         guard loader.look({ $0.mode != .noStore }) else { return }
         visits.withLock { $0.note(loader.record.id, hour: store.now() / 3600) }
     }
 }
 
-/// The segments of a resource that were read a moment ago, still open: to open one anew for each range costs more than a
-/// short range does.
+/// The recently read segments of a resource, kept open.
+///
+/// Opening a segment again for each range costs more than reading a short range.
 final class OpenSegments: Sendable {
     private struct Entry {
         let reader: SegmentReader
         var lastUse: ContinuousClock.Instant
     }
 
-    /// Nil once it was closed.
+    /// Nil after ``close()``.
     private let entries = Locked<[SegmentID: Entry]?>([:])
 
-    /// What bounds how many are kept, of all resources together.
+    /// The limit on open segments of all resources together.
     private let share: OpenSegmentShare
-    /// How long one is kept that nobody reads.
+    /// How long an unused segment stays open.
     private static let idleTime: Duration = .seconds(2)
 
     init(share: OpenSegmentShare = .ofProcess) { self.share = share }
 
     deinit { close() }
 
-    /// The reader of a segment, where it is open.
+    /// Returns the reader of a segment, if it is open.
     func reader(of id: SegmentID) -> SegmentReader? {
         entries.withLock { entries in
             entries?[id]?.lastUse = .now
@@ -122,7 +127,7 @@ final class OpenSegments: Sendable {
         }
     }
 
-    /// Keeps a reader, unless too many are kept, or nobody is to read any more.
+    /// Keeps a reader open, unless too many are, or ``close()`` was called.
     func keep(_ reader: SegmentReader, of id: SegmentID) {
         guard share.take() else { return }
         let isOneMore = entries.withLock { entries in
@@ -132,13 +137,13 @@ final class OpenSegments: Sendable {
         if !isOneMore { share.giveBack(1) }
     }
 
-    /// Lets go of a segment that must not be read any more.
+    /// Drops a segment that must not be read any more.
     func drop(_ id: SegmentID) { drop { key, _ in key == id } }
 
-    /// Lets go of those that nobody has read lately.
+    /// Drops the segments that were not read recently.
     func dropIdle(now: ContinuousClock.Instant) { drop { now - $1.lastUse >= Self.idleTime } }
 
-    /// Lets go of all, and keeps none from now on: each holds its segment's key.
+    /// Drops all segments and keeps none from now on: each holds its segment's key.
     func close() {
         let dropped = entries.withLock { entries in
             defer { entries = nil }
@@ -148,7 +153,7 @@ final class OpenSegments: Sendable {
     }
 
     private func drop(where isMeant: (SegmentID, Entry) -> Bool) {
-        // Files are closed after the lock.
+        // Files are closed after unlocking.
         let dropped = entries.withLock { entries in
             let dropped = (entries ?? [:]).filter(isMeant)
             for id in dropped.keys { entries?[id] = nil }
@@ -158,29 +163,31 @@ final class OpenSegments: Sendable {
     }
 }
 
-/// How many segments stay open that are not being read: a share of the files that the system lets the process have open.
+/// The limit on segments that stay open without being read: a share of the process's file limit.
 package final class OpenSegmentShare: Sendable {
     private let count = Atomic(0)
     private let most: @Sendable () -> Int
 
-    /// That of the process, all vaults together.
+    /// The limit of the process, for all vaults together.
     package static let ofProcess = OpenSegmentShare { most(ofFiles: filesAllowed) }
 
-    /// - Parameter most: how many there may be, asked each time: the limit of files may be raised meanwhile.
+    /// Creates a limit.
+    ///
+    /// - Parameter most: returns the limit. It is called each time, as the limit on open files may be raised.
     package init(most: @escaping @Sendable () -> Int) { self.most = most }
 
-    /// The share of so many files. The rest is for clients, origins and what is being read.
+    /// Returns the share of a number of files. The rest is for clients, origins and segments being read.
     package static func most(ofFiles count: Int) -> Int { OpenFiles.segments(of: count) }
 
-    /// How many may be open now.
+    /// The number of segments that may be open now.
     package var allowed: Int { most() }
 
-    /// How many are open.
+    /// The number of segments that are open.
     package var taken: Int { count.load(ordering: .relaxed) }
 
-    /// Takes the place of one.
+    /// Takes one place.
     ///
-    /// - Returns: whether there was one left.
+    /// - Returns: whether one was left.
     func take() -> Bool {
         guard count.add(1, ordering: .relaxed).newValue <= allowed else {
             count.subtract(1, ordering: .relaxed)
@@ -191,7 +198,7 @@ package final class OpenSegmentShare: Sendable {
 
     func giveBack(_ places: Int) { count.subtract(places, ordering: .relaxed) }
 
-    /// How many files the system lets this process have open.
+    /// The number of files that the system lets this process have open.
     private static var filesAllowed: Int {
         var limit = rlimit()
         #if canImport(Glibc)

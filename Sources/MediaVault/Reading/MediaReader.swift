@@ -1,17 +1,17 @@
 package import VaultModel
 import VaultStorage
 
-/// One reader of one resource: its bytes in order, opened where they are held, fetched where they are not.
+/// Reads one resource in order: held bytes from the vault, the others from the origin.
 ///
-/// One consumer at a time. Letting go of it ends its share of what is being fetched; bytes that came are kept. Nothing is
-/// read ahead of what is asked for but a bounded window, however large the media.
+/// It has one consumer at a time. Releasing the reader ends its share of the fetches; received bytes are kept. It reads
+/// ahead no more than a bounded window, however large the media file.
 public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
     /// Bytes, at most ``chunkBytes`` of them.
     public typealias Element = [UInt8]
     /// The reader itself.
     public typealias AsyncIterator = MediaReader
 
-    /// Where the bytes asked for lay when the reader was opened.
+    /// Where the requested bytes were when the reader was opened.
     public enum Source: Sendable {
         /// All in the vault.
         case held
@@ -23,23 +23,26 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
 
     /// Length, type, validators and range support of the representation.
     public let information: ContentInformation
-    /// The vault's own name for the representation, the same for as long as its bytes are: strong, but where the origin says
-    /// nothing that tells one version from another.
+    /// The vault's own entity tag for the representation.
+    ///
+    /// The tag stays the same as long as the bytes do. It is strong unless the origin sends nothing that distinguishes
+    /// one version from another.
     public let entityTag: EntityTag
-    /// The bytes that will be given; nil where the length is not known: then everything, from 0 to an end nobody knows.
+    /// The bytes that will be given; nil if the length is unknown: then everything from 0 to the end.
     public let range: ByteRange?
-    /// Whether the reader gives everything although a range was asked for: the origin cannot jump, or its length is not
-    /// known.
+    /// Whether the reader gives everything although a range was requested.
+    ///
+    /// This is so if the origin does not support ranges, or the length is unknown.
     public let isWholeAnswer: Bool
     /// Whether ``range`` ends before a byte that is missing and cannot be fetched.
     public let isShortened: Bool
-    /// Where the bytes lay when the reader was opened.
+    /// Where the bytes were when the reader was opened.
     public let source: Source
-    /// Why held bytes are given although their origin was not found to have them still; nil where they are fresh, or
-    /// were confirmed.
+    /// Why held bytes are given unconfirmed by their origin; nil if they are fresh or were confirmed.
     public let staleness: Staleness?
-    /// The status of the origin's answer when it was asked, for this reader, whether what is held is still its own: 304, or
-    /// another where it knows no conditions or refused; nil where it was not asked, or did not answer.
+    /// The status of the origin's answer, if it was asked for this reader whether the held bytes are current.
+    ///
+    /// It is 304, or another if the origin ignores conditions or refused; nil if it was not asked or did not answer.
     public let originStatus: Int?
 
     /// The most bytes given at a time: two blocks.
@@ -73,40 +76,41 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
 
     deinit { loader.change { $0.removeReader(id) } }
 
-    /// Itself: there is one position.
+    /// Returns the reader itself: there is one position.
     public func makeAsyncIterator() -> MediaReader { self }
 
-    /// Ends the reader; a call of ``next()`` that waits throws `CancellationError`, later ones give nil.
+    /// Ends the reader; ``next()`` returns nil from then on, also to a caller that is waiting.
     public func cancel() {
         progress.withLock { $0.isEnded = true }
         loader.change { $0.removeReader(id) }
     }
 
-    /// Whether the next byte is on its way from the origin rather than in the vault.
+    /// Whether the next byte is still to come from the origin.
     public var isWaitingForOrigin: Bool {
         let position = progress.withLock { $0.position }
         return loader.look { !$0.present.contains(position) }
     }
 
-    /// Whether held bytes are given that their origin may have others for by now: see ``staleness``.
+    /// Whether held bytes are given that may be outdated: see ``staleness``.
     public var isStale: Bool { staleness != nil }
 
-    /// Why the bytes that come from the origin are handed on without being stored; nil where they are stored, and where
-    /// all is held. It is true for the moment: a store that refuses is asked again, and may take the next ones.
+    /// Why bytes from the origin are passed on without being stored; nil if they are stored, or all are held.
+    ///
+    /// This is true only for the moment: a store that refuses is asked again, and may take the next bytes.
     public var bypass: StoreRefusal? { bypass(of: source) }
 
-    /// The same of bytes that lie elsewhere than the reader's own.
+    /// Returns the same for bytes whose source is not the reader's own.
     package func bypass(of source: Source) -> StoreRefusal? {
         source == .held ? nil : loader.look { $0.refusesAll ? $0.bypass : $0.bypass(id) }
     }
 
-    /// The next bytes, at most ``chunkBytes``; nil at the end.
+    /// Returns the next bytes, at most ``chunkBytes``; nil at the end.
     ///
-    /// - Throws: ``VaultError`` where the next byte can neither be opened nor fetched, with `firstMissing` set;
-    ///   `CancellationError` where the task was cancelled.
+    /// - Throws: ``VaultError`` with `firstMissing` set if the next byte can be neither opened nor fetched;
+    ///   `CancellationError` if the task was cancelled.
     public func next() async throws -> [UInt8]? { try await next(atMost: Self.chunkBytes) }
 
-    /// The next bytes, at most so many of them; nil at the end.
+    /// Returns the next bytes, at most `count`; nil at the end.
     ///
     /// - Throws: as ``next()``.
     package func next(atMost count: Int) async throws -> [UInt8]? {
@@ -128,7 +132,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
         }
     }
 
-    /// Chunks end at block boundaries, so that no block is opened twice.
+    /// Returns where a chunk ends: at a block boundary, so that no block is opened twice.
     private func chunkEnd(_ position: Int64, _ count: Int, _ segment: SegmentDescription) -> Int64 {
         let block = segment.range(ofBlock: segment.block(holding: position))
         return block.lowerBound + Int64(Swift.max(count, segment.blockSize))
@@ -143,12 +147,12 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
         return bytes
     }
 
-    /// Opens sealed bytes; nil where they turned out to be damaged and are a gap now.
+    /// Opens sealed bytes; returns nil if they were damaged and have become a gap.
     private func open(_ wanted: ByteRange, of segment: SegmentDescription) async throws -> [UInt8]? {
         let kept = loader.opened.reader(of: segment.id)
         let record = loader.record
         do {
-            // What lies in memory is opened where it is wanted; only what has to be waited for takes a thread.
+            // Bytes in memory are opened on the caller's thread; only waiting for the disk takes a thread of the pool.
             if let bytes = try kept?.bytesAtHand(wanted, of: segment) { return bytes }
             let (reader, bytes) = try await loader.pool.run {
                 let reader = try kept ?? record.reader(of: segment)
@@ -157,7 +161,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
             if kept == nil { loader.opened.keep(reader, of: segment.id) }
             return bytes
         } catch SegmentFailure.unreadable(let failure) where loader.isOffline {
-            // The bytes are there, and nothing can stand in for them.
+            // The bytes are held, and nothing can replace them.
             throw failure.vaultError("a segment cannot be read")
         } catch SegmentFailure.missing where loader.isBesideOwner {
             await loader.lookAgain(without: segment)
@@ -169,7 +173,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
     }
 
     static func changed(_ url: MediaURL, _ position: Int64) -> VaultError {
-        var error = VaultError(.changed, "\(url) changed at its origin while it was read; open it again")
+        var error = VaultError(.changed, "\(url) changed at its origin while it was being read; open it again")
         error.firstMissing = position
         return error
     }
@@ -177,7 +181,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
     static func hole(at position: Int64, isDamage: Bool) -> VaultError {
         var error =
             isDamage
-            ? VaultError(.integrity, "the bytes from \(position) on are damaged; go online to fetch them anew")
+            ? VaultError(.integrity, "the bytes from \(position) on are damaged; go online to fetch them again")
             : VaultError(.notHeld, "the bytes from \(position) on are not held; go online to fetch them")
         error.firstMissing = position
         return error
@@ -186,10 +190,10 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
 
 // Several ranges of one representation, of which the reader gives the first.
 extension MediaReader {
-    /// What can be given of ranges, in their order, and where it lies.
+    /// Returns what can be given of several ranges, in their order, and where it is.
     ///
-    /// All of them, where nothing is missing or the origin answers; else each up to what is missing, and none of which the
-    /// first byte is.
+    /// These are all ranges if nothing is missing or the origin answers. Otherwise each range ends before its first
+    /// missing byte, and ranges whose first byte is missing are left out.
     package func obtainable(of ranges: [ByteRange]) async throws -> (ranges: [ByteRange], source: Source) {
         let (mode, present) = loader.look { ($0.mode, $0.present) }
         guard ranges.contains(where: { !present.gaps(in: $0).isEmpty }) else { return (ranges, .held) }
@@ -201,27 +205,32 @@ extension MediaReader {
     }
 }
 
-/// What is known of a resource without reading it: what an answer to HEAD is made from.
+/// What is known of a resource without reading it, as an answer to HEAD needs it.
 public struct MediaHead: Hashable, Sendable {
     /// Length, type, validators and range support of the representation.
     public let information: ContentInformation
-    /// The vault's own name for the representation, the same for as long as its bytes are: strong, but where the origin says
-    /// nothing that tells one version from another.
+    /// The vault's own entity tag for the representation.
+    ///
+    /// The tag stays the same as long as the bytes do. It is strong unless the origin sends nothing that distinguishes
+    /// one version from another.
     public let entityTag: EntityTag
-    /// Where its bytes lie.
+    /// Where its bytes are.
     public let source: MediaReader.Source
-    /// Whether the vault knew what the resource is before it was asked for this head.
+    /// Whether the vault knew what the resource is before this head was requested.
     public let isKnown: Bool
-    /// Whether ranges cannot be given yet: the origin cannot jump and not all is held, or its length is not known.
+    /// Whether ranges cannot be given yet.
+    ///
+    /// This is so if the origin does not support ranges and not all is held, or if the length is unknown.
     public let isWholeAnswer: Bool
-    /// Why bytes that would be fetched now are not stored; nil where they are.
+    /// Why bytes that would be fetched now are not stored; nil if they are.
     public let bypass: StoreRefusal?
-    /// Why this is told although the origin was not found to say the same still; nil where it is fresh, or was confirmed.
+    /// Why this is reported unconfirmed by the origin; nil if it is fresh or was confirmed.
     public let staleness: Staleness?
-    /// The status of the origin's answer when it was asked, for this head, whether what is held is still its own: 304, or
-    /// another where it knows no conditions or refused; nil where it was not asked, or did not answer.
+    /// The status of the origin's answer, if it was asked for this head whether what is held is current.
+    ///
+    /// It is 304, or another if the origin ignores conditions or refused; nil if it was not asked or did not answer.
     public let originStatus: Int?
 
-    /// Whether the origin may have something else by now: see ``staleness``.
+    /// Whether the resource may have changed at its origin: see ``staleness``.
     public var isStale: Bool { staleness != nil }
 }

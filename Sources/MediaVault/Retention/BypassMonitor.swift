@@ -1,29 +1,29 @@
 import VaultModel
 import VaultStorage
 
-/// When bytes begin to pass through unstored, and when that is over: told once each, however many readers and seeks
-/// there are.
+/// Detects when bytes begin to pass through unstored, and when that ends. It reports each once, however many readers
+/// and seeks there are.
 struct BypassMonitor {
-    /// What the store refuses with, in a sentence; nil while it takes what comes.
+    /// The message of the store's refusal; nil while the store accepts bytes.
     private(set) var failure: String?
     private var reason: StoreRefusal?
-    /// How many bytes had passed when it began, and when it was looked at last.
+    /// The bytes that had passed through at the beginning, and at the last check.
     private var before: Int64 = 0
     private var seen: Int64 = 0
     private var quietSince: ContinuousClock.Instant?
     private var listeners: [Int: AsyncStream<StoreEvent>.Continuation] = [:]
     private var lastListener = 0
 
-    /// It is over only after so long without such a byte: a seek is no end.
+    /// The time without bytes passing through after which it has ended: a seek does not end it.
     static let quiet: Duration = .seconds(5)
 
-    /// Looks at how things stand.
+    /// Compares the present state with the last one.
     ///
     /// - Parameters:
-    ///   - passed: the bytes that ever passed through.
+    ///   - passed: the total of bytes that have passed through.
     ///   - isPassing: whether bytes are passing through now.
-    ///   - refusal: what a loader was refused with, where there is one.
-    ///   - hasDiskRoom: whether a disk that was full has room again.
+    ///   - refusal: the error that a loader was refused with, if any.
+    ///   - hasDiskRoom: whether a disk that was full has free space again.
     mutating func look(
         passed: Int64, isPassing: Bool, refusal: VaultError?, hasDiskRoom: Bool, now: ContinuousClock.Instant
     ) -> StoreEvent? {
@@ -42,12 +42,12 @@ struct BypassMonitor {
         return .storing(passedThrough: passed - before)
     }
 
-    /// Whether it matters if the disk has room.
+    /// Whether free disk space has to be checked.
     var isDiskFull: Bool { reason == .diskFull }
 
-    // MARK: Telling
+    // MARK: Listeners
 
-    /// Adds somebody who is told.
+    /// Adds a listener and returns its number.
     mutating func add(_ listener: AsyncStream<StoreEvent>.Continuation) -> Int {
         lastListener += 1
         listeners[lastListener] = listener
@@ -56,32 +56,33 @@ struct BypassMonitor {
 
     mutating func remove(_ listener: Int) { listeners[listener] = nil }
 
-    /// Those who are told.
+    /// The listeners.
     var told: [AsyncStream<StoreEvent>.Continuation] { Array(listeners.values) }
 }
 
-/// What becomes of bytes that come from origins, and of those that are held.
+/// A change in how the store treats bytes from origins, or bytes that are held.
 public enum StoreEvent: Hashable, Sendable {
-    /// From now on some are handed on without being stored: why, and in a sentence.
+    /// From now on, some bytes are delivered without being stored: the reason, and a message.
     case passingThrough(StoreRefusal, String)
-    /// All are stored again; so many bytes went by meanwhile.
+    /// All bytes are stored again; this many bytes were delivered unstored meanwhile.
     case storing(passedThrough: Int64)
-    /// Room was made, or a limit kept to: titles that went whole, segment files, and their bytes.
+    /// Something was evicted to free space or to keep a limit: titles removed completely, segment files, and their
+    /// bytes.
     case evicted(titles: Int, segments: Int, bytes: Int64)
 }
 
-/// Tells what made room, once for each run: evictions that follow one another closely, as those of one film do, are one.
+/// Reports evictions, once per run: evictions in quick succession, such as those of one title, are one run.
 struct EvictionNotice {
     private var told = EvictionCounters()
     private var seen = EvictionCounters()
     private var begun: ContinuousClock.Instant?
     private var lastSeen: ContinuousClock.Instant?
 
-    /// A run is over after so long without an eviction, and is told after so long at the latest.
+    /// A run ends after this long without an eviction, and is reported after ``longest`` at the latest.
     static let quiet: Duration = .seconds(5)
     static let longest: Duration = .seconds(60)
 
-    /// Looks at how much was evicted so far.
+    /// Compares the total of evictions with the last one.
     mutating func look(_ gone: EvictionCounters, now: ContinuousClock.Instant) -> StoreEvent? {
         if gone != seen {
             (seen, lastSeen) = (gone, now)
@@ -91,7 +92,7 @@ struct EvictionNotice {
         return end(gone)
     }
 
-    /// Tells what was not told yet.
+    /// Reports what has not been reported yet.
     mutating func end(_ gone: EvictionCounters) -> StoreEvent? {
         defer { (told, seen, begun, lastSeen) = (gone, gone, nil, nil) }
         guard gone != told else { return nil }

@@ -1,32 +1,32 @@
 import VaultModel
 import VaultStorage
 
-// How much room the vault takes.
+// The disk space of the vault.
 extension Vault {
-    /// The limits that the vault's settings name. ``VaultStatus/limits`` says which are in force.
+    /// Returns the limits in the vault's settings. ``VaultStatus/limits`` has the limits in force.
     public func limits() async throws -> StorageLimits {
         let store = store
         return try await pool.run { try store.index.settings().limits }
     }
 
-    /// Writes limits into the vault's settings, and keeps to them from now on.
+    /// Writes limits to the vault's settings and enforces them from now on.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` where a limit is below 0, or where the size could be kept to only
-    ///   with what is pinned or was fetched by name; `owned` where this is not the owner.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if a limit is negative, or if the size could only be kept
+    ///   by removing pinned titles or downloads; `owned` if this process is not the owner.
     public func setLimits(_ limits: StorageLimits) async throws {
         try await changeSettings(limits: { $0 = limits })
     }
 
-    /// - Throws: ``VaultError`` with code `invalidArgument` where a limit is below 0.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if a limit is negative.
     static func check(_ limits: StorageLimits) throws {
         let all = [limits.maxSize ?? 0, limits.maxAge ?? 0, limits.minFree ?? 0]
         guard all.allSatisfy({ (0...ContentInformation.mostBytes).contains($0) }) else {
-            throw VaultError(.invalidArgument, "a limit is 0, which is none, or a number above it")
+            throw VaultError(.invalidArgument, "a limit must be 0 (no limit) or a positive number")
         }
     }
 
-    /// Keeps to limits that the settings have by now. What goes for its age goes later, when the time of day is believed.
-    /// Blocks.
+    /// Enforces limits that have been written to the settings. The age limit is enforced later, once the wall clock is
+    /// trusted. Blocks.
     func keep(to limits: StorageLimits) throws {
         store.enforce(limitsOfRun?.over(limits) ?? limits)
         var inForce = store.room.limits
@@ -34,17 +34,19 @@ extension Vault {
         _ = try store.prune(inForce)
     }
 
-    /// Lets go of what lies beyond limits, once: what was merely played and not read for so long, then what is too much,
-    /// what was merely played first, and what was fetched by name only where the limits allow it. What is pinned, and what
-    /// is in use, stays.
+    /// Removes what exceeds limits, once.
+    ///
+    /// First what was merely played and has not been read for the maximum age; then, if the size is exceeded, what was
+    /// merely played before downloads, and downloads only if the limits allow it. Pinned titles and titles in use are
+    /// kept.
     ///
     /// - Parameters:
-    ///   - limits: nil means those in force, as far as they can be kept to.
-    ///   - isRehearsal: whether it only tells what would go.
-    /// - Throws: ``VaultError`` with code `owned` where this is not the owner; `invalidArgument` where the size could be kept
-    ///   to only with what is pinned or was fetched by name: then nothing went.
+    ///   - limits: nil for the limits in force, as far as they can be kept.
+    ///   - isRehearsal: whether to report what would be removed without removing it.
+    /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `invalidArgument` if the size could
+    ///   only be kept by removing pinned titles or downloads: then nothing is removed.
     public func prune(_ limits: StorageLimits? = nil, isRehearsal: Bool = false) async throws -> PruneReport {
-        try requireOwner(to: "lets go of what it holds")
+        try requireOwner(to: "prunes titles")
         let (store, inForce) = (store, try await limitsInForce())
         return try await pool.run {
             var limits = limits
@@ -58,7 +60,7 @@ extension Vault {
         }
     }
 
-    /// Refuses a size of this run that could be kept to only with what no limit takes away.
+    /// Rejects a size limit of this run that could only be kept by removing what no limit may remove.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     func requireReachableLimits() async throws {
@@ -67,7 +69,8 @@ extension Vault {
         try await pool.run { try store.requireReachable(store.room.limits) }
     }
 
-    /// Tells when bytes begin to pass through unstored, and when all are stored again; ends with the vault.
+    /// Reports when bytes begin to pass through unstored, when all are stored again, and evictions; ends with the
+    /// vault.
     public func storeEvents() -> AsyncStream<StoreEvent> {
         let (stream, continuation) = AsyncStream.makeStream(of: StoreEvent.self)
         let id = passage.withLock { $0.add(continuation) }
@@ -75,25 +78,25 @@ extension Vault {
         return stream
     }
 
-    /// The limits that count now.
+    /// Returns the limits in force.
     func limitsInForce() async throws -> StorageLimits {
         guard !store.isOwner else { return store.room.limits }
         return try await limits()
     }
 
-    /// Has the store keep to the limits, and from what is in use.
+    /// Makes the store enforce the limits, and protect the resources in use.
     func guardRoom() async {
         store.respect(
             ResourceUse(
                 all: { [weak self] in self?.resourcesInUse ?? [] },
                 letGo: { [weak self] in self?.letGo($0) ?? true }))
         let (store, ofRun) = (store, limitsOfRun)
-        // Damaged settings are told to those who ask for them.
+        // Invalid settings are reported when they are requested.
         let settings = try? await pool.run { try store.index.settings().limits }
         store.enforce(ofRun?.over(settings ?? StorageLimits()) ?? settings ?? StorageLimits())
     }
 
-    /// Sees to it that there is some room to give up when the disk is full.
+    /// Keeps some space in reserve that can be freed when the disk is full.
     func keepReserve() async {
         let store = store
         try? await pool.run { store.keepReserve() }
@@ -103,7 +106,7 @@ extension Vault {
         loaders.withLock { loaders in Set(loaders.filter(\.value.isInUse).keys) }
     }
 
-    /// Takes an idle loader out of the table: who comes next reads the index.
+    /// Removes an idle loader from the table; the next user reads the index again.
     private func letGo(_ id: ResourceID) -> Bool {
         loaders.withLock { loaders in
             guard let entry = loaders[id] else { return true }
@@ -113,9 +116,9 @@ extension Vault {
         }
     }
 
-    // MARK: Upkeep
+    // MARK: Periodic work
 
-    /// Asks the store again for those it refused, looks after the limits, and tells what passes through.
+    /// Retries storing for loaders that were refused, enforces the limits, and reports bytes passing through.
     func keepRoom(now: ContinuousClock.Instant) async {
         let loaders = loaders.withLock { $0.values.map(\.loader) }
         for loader in loaders where loader.look({ $0.refusalToRetry(now: now) }) != nil { await loader.storeAgain() }
@@ -153,10 +156,10 @@ extension Vault {
         tell(evictionNotice.withLock { $0.look(store.evictions, now: now) })
     }
 
-    /// Tells what was evicted and not told yet.
+    /// Reports evictions that have not been reported yet.
     func tellLastEvictions() { tell(takeEvictions()) }
 
-    /// What was evicted and not told yet; nobody else is told.
+    /// Returns the evictions that have not been reported yet; listeners do not receive them.
     package func takeEvictions() -> StoreEvent? { evictionNotice.withLock { $0.end(store.evictions) } }
 
     private func tell(_ event: StoreEvent?) {
@@ -165,15 +168,15 @@ extension Vault {
     }
 }
 
-/// How often limits are looked after: not for each byte, and not each second.
+/// How often limits are checked: not for every byte, and not every second.
 struct QuotaPace {
     private var lastSize: ContinuousClock.Instant?
     private var lastAge: ContinuousClock.Instant?
 
-    /// Whether it is time to see if the vault has become too large.
+    /// Returns whether to check now whether the vault has become too large.
     mutating func isSizeDue(_ now: ContinuousClock.Instant) -> Bool { Self.isDue(&lastSize, .seconds(5), now) }
 
-    /// Whether it is time to see if something has become too old.
+    /// Returns whether to check now whether something has become too old.
     mutating func isAgeDue(_ now: ContinuousClock.Instant) -> Bool { Self.isDue(&lastAge, .seconds(60), now) }
 
     private static func isDue(
@@ -186,7 +189,7 @@ struct QuotaPace {
 }
 
 extension ResourceLoader {
-    /// Has the store take bytes again, where there is room by now.
+    /// Makes the store accept bytes again, if there is space by now.
     func storeAgain() async {
         let (refusal, information, freshness, isTaken) = look { state in
             (state.mode.stores ? state.refusal?.error : nil, state.information, state.freshness, state.canStore)
@@ -210,7 +213,7 @@ extension ResourceLoader {
     /// Whether another process may evict what this one reads.
     var isBesideOwner: Bool { !store.isOwner }
 
-    /// A segment's file was gone: its row may be, too. What the index says now counts, without that segment.
+    /// Reloads the index after the file of a segment was missing: its row may be gone as well. The segment is left out.
     func lookAgain(without segment: SegmentDescription) async {
         let record = record
         let before = record.representation
@@ -219,30 +222,30 @@ extension ResourceLoader {
     }
 }
 
-/// Watches the wall clock beside one that is never set: nothing goes for its age while the time of day is in doubt.
+/// Compares the wall clock with a monotonic one: nothing is evicted for its age while the time of day is in doubt.
 ///
-/// A clock that is set is noticed when it is looked at next. From then on it has to go evenly for ``settling`` before ages
-/// by it are believed, and so it has to when the watch begins: a minute in which it is years ahead costs nothing.
+/// A clock change is noticed at the next check. Ages are trusted again once the clock has run evenly for ``settling``;
+/// the same applies when the vault is opened. So a clock that is years ahead for a minute has no effect.
 struct SteadyClock {
-    /// What a look found.
+    /// The result of a check.
     enum Finding: Hashable {
-        /// The clock goes as it did.
+        /// The clock runs evenly.
         case even
-        /// It was set: what it told from the first to the last of these times was this time in truth.
+        /// The clock was set: the times that it showed from `first` to `last` were really `now`.
         case set(first: Int64, last: Int64, now: Int64)
     }
 
-    /// The time of day at the last look, and when that was.
+    /// The time of day at the last check, and when that was.
     private var last: (wall: Int64, uptime: ContinuousClock.Instant)?
-    /// The time of day when it began to go evenly, and when that was.
+    /// The time of day when the clock began to run evenly, and when that was.
     private var begin: (wall: Int64, uptime: ContinuousClock.Instant)?
 
-    /// How long a clock has to go evenly.
+    /// How long the clock must run evenly before it is trusted.
     static let settling: Duration = .seconds(3600)
-    /// How much further one may have gone between two looks: what is set by less ages nothing, for ages are hours.
+    /// The largest deviation between two checks in seconds that counts as even: ages are hours, so less is harmless.
     static let tolerance: UInt64 = 300
 
-    /// Looks at the time of day.
+    /// Checks the time of day.
     mutating func look(wall: Int64, uptime: ContinuousClock.Instant) -> Finding {
         defer { last = (wall, uptime) }
         guard let last, let begin else {
@@ -256,7 +259,7 @@ struct SteadyClock {
         return .set(first: begin.wall, last: expected, now: wall)
     }
 
-    /// Whether ages by the time of day are believed.
+    /// Whether ages by the time of day are trusted.
     func isSteady(at uptime: ContinuousClock.Instant) -> Bool {
         begin.map { uptime - $0.uptime >= Self.settling } ?? false
     }

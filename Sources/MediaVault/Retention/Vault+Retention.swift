@@ -1,35 +1,36 @@
 import VaultModel
 import VaultStorage
 
-// What stays and what goes, by name.
+// What is kept and what is removed, by name.
 extension Vault {
-    /// Removes a resource: its bytes, what is known of it, and its key, from the index and from `catalog.backup`.
+    /// Removes a resource: its bytes, its metadata and its key, from the index and from `catalog.backup`.
     ///
-    /// Readers and downloads of it end with code `removed`; who opens it from then on begins anew. Its key is erased from the
-    /// index and from `catalog.backup` at once, or together with those that were removed within the last minute:
-    /// ``owesErasure()``.
+    /// Its readers and downloads end with code `removed`; it can be opened again as a new resource. Its key is erased
+    /// from the index and from `catalog.backup` at once, or together with those of resources that were removed within
+    /// the last minute: ``owesErasure()``.
     ///
-    /// - Returns: the bytes of the files that are gone.
-    /// - Throws: ``VaultError`` with code `notHeld` where the vault knows nothing of it; `storage` where it is removed
-    ///   but a copy of its sealed key may remain: that is tried again until it is gone.
+    /// - Returns: the size of the removed files in bytes.
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource; `storage` if it was
+    ///   removed but a copy of its sealed key may remain: erasing the key is tried again until it succeeds.
     @discardableResult
     public func remove(_ reference: MediaReference) async throws -> Int64 {
         try requireOwner(to: "removes titles")
         return try await takeAway(reference) { store, id in try store.remove(id) }
     }
 
-    /// Whether the key of something that was removed may still stand in the index, its log or `catalog.backup`. It is erased
-    /// within a minute, or when the vault is closed; what could not be done then is done by the next owner.
+    /// Returns whether the key of a removed resource may still be in the index, its log or `catalog.backup`.
+    ///
+    /// It is erased within a minute, or when the vault is closed; if that fails, by the next owner.
     public func owesErasure() async throws -> Bool {
         let store = store
         return try await pool.run { try store.owesErasure() }
     }
 
-    /// Ends all use of a resource, and has the store let go of it.
+    /// Ends all use of a resource, and removes it from the store.
     ///
-    /// - Parameter remove: takes it out of the store; blocks.
-    /// - Returns: the bytes of the files that are gone.
-    /// - Throws: ``VaultError`` with code `notHeld` where the vault knows nothing of it; what `remove` throws.
+    /// - Parameter remove: removes it from the store; may block.
+    /// - Returns: the size of the removed files in bytes.
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource; any error of `remove`.
     func takeAway(
         _ reference: MediaReference, _ remove: @escaping @Sendable (VaultStore, ResourceID) throws -> Int64?
     ) async throws -> Int64 {
@@ -56,17 +57,17 @@ extension Vault {
         return bytes
     }
 
-    /// Keeps a resource for ever: no limit touches it. What it lacks is stored as it is read or downloaded.
+    /// Exempts a resource from all limits. What it lacks is stored as it is read or downloaded.
     ///
-    /// - Throws: ``VaultError`` with code `notHeld` where the vault knows nothing of it.
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource.
     public func pin(_ reference: MediaReference) async throws { try await setClass(.pinned, of: reference) }
 
-    /// Lets limits touch a resource again: one that is held whole like a download (``StorageLimits/evictsDownloads``), one that
-    /// is not like what was merely played. One that is not pinned stays what it is.
+    /// Makes a resource subject to limits again. If it is complete, it is treated as a download
+    /// (``StorageLimits/evictsDownloads``), otherwise as merely played. A resource that is not pinned is not changed.
     ///
-    /// - Throws: ``VaultError`` with code `notHeld` where the vault knows nothing of it.
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource.
     public func unpin(_ reference: MediaReference) async throws {
-        try requireOwner(to: "changes what stays")
+        try requireOwner(to: "pins and unpins titles")
         guard let summary = try await summary(of: reference) else { throw Self.unknown(reference) }
         try await setClass(summary.isComplete ? .download : .cache, of: reference, only: .pinned)
     }
@@ -74,7 +75,7 @@ extension Vault {
     private func setClass(
         _ resourceClass: ResourceClass, of reference: MediaReference, only: ResourceClass? = nil
     ) async throws {
-        try requireOwner(to: "changes what stays")
+        try requireOwner(to: "pins and unpins titles")
         let (store, id) = (store, try await name(reference).id)
         let isKnown = try await pool.run { try store.setClass(resourceClass, of: id, only: only) }
         guard isKnown else { throw Self.unknown(reference) }
@@ -85,18 +86,18 @@ extension Vault {
     }
 
     static func unknown(_ reference: MediaReference) -> VaultError {
-        VaultError(.notHeld, "the vault knows nothing of \(reference.url); list shows what it knows")
+        VaultError(.notHeld, "the vault does not have \(reference.url); list shows what it has")
     }
 }
 
-/// What pruning let go, or would let go.
+/// What pruning removed, or would remove.
 public struct PruneReport: Hashable, Sendable {
-    /// Titles that went whole, with all that was known of them.
+    /// Titles removed completely, with their metadata.
     public let resources: Int
-    /// Segment files that went.
+    /// Segment files removed.
     public let segments: Int
-    /// The bytes of those files.
+    /// The size of those files in bytes.
     public let bytes: Int64
-    /// The bytes of segment files that are left.
+    /// The size of the remaining segment files in bytes.
     public let used: Int64
 }

@@ -1,36 +1,37 @@
 import VaultCrypto
 import VaultModel
 
-/// What a playback address may open, as it stands in the address: `<expiry>.<depth>.<kind>.<mac>`, or with a fifth field
-/// before the mac: the name where the URL alone does not name the resource, else what tells the one target that the
-/// address was made for.
+/// The permission in a playback link: `<expiry>.<depth>.<kind>.<mac>`.
+///
+/// A fifth field may precede the mac: the name if the URL alone does not name the resource, otherwise a mark of the
+/// single target that the link was created for.
 struct Capability: Hashable {
-    /// Who named the URL that the capability opens.
+    /// Where the URL that the capability opens comes from.
     enum Kind: String {
-        /// The operator: its origin may be private or loopback, plain HTTP.
+        /// The operator gave it: its origin may be private or loopback, and use plain HTTP.
         case named = "n"
-        /// A manifest or a redirect: public addresses only.
+        /// A manifest or a redirect named it: only public addresses are allowed.
         case derived = "d"
     }
 
     /// Seconds since 1970.
     let expiry: Int64
-    /// How many path segments the scope holds; 0 is the whole authority.
+    /// How many path segments the scope has; 0 is the whole authority.
     let depth: Int
     let kind: Kind
-    /// What names the resource beside, or in place of, its URL; then the scope is that one target.
+    /// The name of the resource beside, or in place of, its URL; then the scope is this single target.
     let name: CapabilityName?
-    /// 12 bytes under the token key that stand for the one target that the address was made for, where there is no name:
-    /// what was stored for a principal is opened at that target alone.
+    /// 12 bytes under the token key for the single target that the link was created for, if there is no name. Only at
+    /// this target does the link open what was stored for a principal.
     let own: [UInt8]?
     /// 16 bytes under the token key.
     let mac: [UInt8]
 
     static let macByteCount = 16
     static let ownByteCount = 12
-    /// What a field begins with that holds ``own``: no name does.
+    /// The prefix of a field that contains ``own``; no name begins with it.
     private static let ownMark: Character = "~"
-    /// As many segments as a URL can have.
+    /// The most path segments that a URL can have.
     private static let mostDepth = 8192
 
     init(
@@ -44,7 +45,7 @@ struct Capability: Hashable {
         self.mac = mac
     }
 
-    /// Reads the spelling that ``text`` writes, and no other.
+    /// Parses exactly the syntax that ``text`` writes.
     init?(_ text: Substring) {
         let fields = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
             .map(Substring.init)
@@ -67,11 +68,12 @@ struct Capability: Hashable {
             + (own.map { "\(Self.ownMark)\(Base64.encodeForURL($0))." } ?? "") + Base64.encodeForURL(mac)
     }
 
-    /// What the mac is made of: each field with its length before it, so that no two sets of fields read alike.
+    /// Returns the input of the mac. Each field is preceded by its length, so different fields never yield the same
+    /// input.
     ///
     /// - Parameters:
-    ///   - scope: the folder's prefix, or the one target.
-    ///   - rest: the name, or nothing and then what tells the target. A name is never empty.
+    ///   - scope: the folder's prefix, or the single target.
+    ///   - rest: the name; or an empty field, then the mark of the target. A name is never empty.
     static func message(
         epoch: Int64, expiry: Int64, depth: Int, kind: Kind, url: MediaURL, scope: String, rest: [[UInt8]]
     ) -> [UInt8] {
@@ -81,7 +83,7 @@ struct Capability: Hashable {
         return fields.flatMap { field in LittleEndian.bytes(UInt32(field.count)) + field }
     }
 
-    /// The first `depth` segments of a path, each with the slash after it; nil where the path has fewer.
+    /// Returns the first `depth` segments of a path, each with its trailing slash; nil if the path has fewer.
     static func prefix(of path: String, depth: Int) -> String? {
         var end = path.utf8.index(path.startIndex, offsetBy: 1, limitedBy: path.endIndex) ?? path.endIndex
         for _ in 0..<depth {
@@ -91,24 +93,26 @@ struct Capability: Hashable {
         return String(path[..<end])
     }
 
-    /// How many segments the folder of a path has.
+    /// Returns the number of segments of a path's folder.
     static func folderDepth(of path: String) -> Int { path.utf8.dropFirst().count { $0 == UInt8(ascii: "/") } }
 }
 
-/// What names a resource where its URL alone does not: the caller's id, or for whom it was stored, or both. It is spelled
-/// as in a cache key: the id, and where there is a principal a zero byte and 32 bytes.
+/// The name of a resource that its URL alone does not name: the caller's content id, the principal that it was stored
+/// for, or both.
+///
+/// The encoding is that of a cache key: the content id, then, if there is a principal, a zero byte and 32 bytes.
 struct CapabilityName: Hashable {
     let contentID: String?
     let principal: [UInt8]?
 
-    /// Nil where there is neither.
+    /// Nil if there is neither.
     init?(contentID: String?, principal: [UInt8]?) {
         guard contentID != nil || principal != nil else { return nil }
         self.contentID = contentID
         self.principal = principal
     }
 
-    /// Reads the base64url that ``text`` writes.
+    /// Parses the base64url that ``text`` writes.
     init?(_ text: String) {
         guard let bytes = Base64.decodeFromURL(text) else { return nil }
         let parts = bytes.split(separator: 0, maxSplits: 1, omittingEmptySubsequences: false)

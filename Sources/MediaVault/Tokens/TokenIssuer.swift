@@ -2,7 +2,7 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// Makes and checks what opens the service: playback addresses, and the admin token. It needs the keyring only.
+/// Issues and verifies the credentials of the service: playback links and the admin token. It needs only the keyring.
 public struct TokenIssuer: Sendable {
     private let keyring: Keyring
 
@@ -17,20 +17,23 @@ public struct TokenIssuer: Sendable {
         }
     }
 
-    /// The path and query, on the service, under which a player finds a URL until it expires. It opens the folder of
-    /// the URL's path and what lies below, so that relative references work; of what was stored with somebody's fields or
-    /// credentials it opens no more than that one URL.
+    /// Returns the path and query of a playback link for a URL.
+    ///
+    /// Until it expires, it opens the folder of the URL's path and everything below, so that relative references work.
+    /// Of resources that were stored with request fields or credentials, it opens only this URL.
     ///
     /// - Parameter expires: seconds since 1970.
     public func playbackPath(for url: MediaURL, expires: Int64) -> String {
         path(of: url, capability(for: url, name: nil, isForPath: true, expires: expires))
     }
 
-    /// The same for a resource that more than its URL names: by a content id, or by whom it was stored for. It opens that
-    /// one resource, and carries no field and no credentials.
+    /// Returns the path and query of a playback link for a resource that is named by more than its URL: a content id,
+    /// or the principal that it was stored for.
+    ///
+    /// It opens only this resource, and contains no request fields and no credentials.
     ///
     /// - Parameter expires: seconds since 1970.
-    /// - Throws: ``VaultError`` with code `invalidArgument` where the reference cannot be used.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the reference cannot be used.
     public func playbackPath(for reference: MediaReference, expires: Int64) throws -> String {
         let reference = try reference.settled()
         let principal = try CacheKey(
@@ -38,10 +41,12 @@ public struct TokenIssuer: Sendable {
         ).principal
         let name = CapabilityName(contentID: reference.contentID, principal: principal)
         let kind: Capability.Kind = reference.isDerived ? .derived : .named
-        return path(of: reference.url, capability(for: reference.url, kind, name: name, isForPath: true, expires: expires))
+        return path(
+            of: reference.url,
+            capability(for: reference.url, kind, name: name, isForPath: true, expires: expires))
     }
 
-    /// The capability for the folder of a URL's path. It opens nothing that was stored with somebody's fields or
+    /// Returns a capability for the folder of a URL's path. It opens nothing that was stored with request fields or
     /// credentials.
     ///
     /// - Parameter expires: seconds since 1970.
@@ -68,34 +73,35 @@ public struct TokenIssuer: Sendable {
         return "/media/\(capability)/\(url.scheme)/\(url.authority)\(url.path)\(query)"
     }
 
-    /// What a raw request target names, where its capability is right, has not expired, and covers it; nil for every
-    /// other target alike.
+    /// Returns the resource that a raw request target names; nil unless its capability is valid, not expired, and
+    /// covers the target. The caller cannot tell these cases apart.
     ///
     /// - Parameters:
-    ///   - target: the target as it came: `/media/<capability>/<scheme>/<authority>/<path>?<query>`.
+    ///   - target: the target as received: `/media/<capability>/<scheme>/<authority>/<path>?<query>`.
     ///   - now: seconds since 1970.
     public func reference(ofTarget target: String, now: Int64) -> MediaReference? {
         admission(ofTarget: target, now: now)?.reference
     }
 
-    /// What a target was found to name, and for how long that holds.
+    /// A verified target and how long the verification remains valid.
     package struct Admission: Sendable {
         package let reference: MediaReference
         fileprivate let expires: Int64
-        /// The keyring's, when it was found: who revokes addresses raises it.
+        /// The revision of the keyring at verification; revoking playback links increments it.
         fileprivate let revision: Int64
     }
 
-    /// Whether what was found once holds still.
+    /// Returns whether an earlier verification is still valid.
     package func isGood(_ admission: Admission, now: Int64) -> Bool {
         admission.expires > now && admission.revision == keyring.revision
     }
 
-    /// The same as ``reference(ofTarget:now:)``, to be kept: finding out costs more than asking ``isGood(_:now:)``.
+    /// Does the same as ``reference(ofTarget:now:)``; the result can be kept, since ``isGood(_:now:)`` is faster than
+    /// verifying again.
     package func admission(ofTarget target: String, now: Int64) -> Admission? {
         let revision = keyring.revision
         guard var opened = address(target), opened.expires > now else { return nil }
-        // An address that leads to another opens no more than that one does; each is shorter, so this ends.
+        // A link that leads to another link opens no more than that one. Each inner link is shorter, so the loop ends.
         while let inner = address(within: opened.reference) {
             guard inner.expires > now else { return nil }
             opened = opened.leading(to: inner)
@@ -103,8 +109,10 @@ public struct TokenIssuer: Sendable {
         return Admission(reference: opened.reference, expires: opened.expires, revision: revision)
     }
 
-    /// What a reference means that was given this vault's own address for players in place of a URL: stored as it is, its
-    /// bytes would be stored twice. Whose address it is shows in its capability alone, expired or not.
+    /// Returns the resource behind a reference to one of this vault's own playback links.
+    ///
+    /// If it were stored as it is, its bytes would be stored twice. The capability alone identifies the vault, whether
+    /// or not it has expired.
     func unwrapped(_ reference: MediaReference) -> MediaReference {
         var outer = PlaybackLink(reference: reference, expires: .max)
         while let inner = address(within: outer.reference) { outer = outer.leading(to: inner) }
@@ -117,15 +125,14 @@ public struct TokenIssuer: Sendable {
         return address(url.path + (url.query.map { "?\($0)" } ?? ""))
     }
 
-    /// What a target names, where its capability is this vault's and covers it, and until when; nil for every other target
-    /// alike.
+    /// Parses and verifies a target; returns nil unless its capability is this vault's and covers the target.
     private func address(_ target: String) -> PlaybackLink? {
-        // Byte by byte: as characters a slash may be part of something larger, and it takes longer.
+        // Byte by byte: as part of a character, a slash may be missed; and characters take longer.
         let parts = target.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 5, omittingEmptySubsequences: false)
             .map(Substring.init)
         guard parts.count == 6, parts[0].isEmpty, parts[1] == "media", let capability = Capability(parts[2]),
             parts[3] == "http" || parts[3] == "https",
-            // Whatever would be read differently by the origin than by us is refused.
+            // Reject anything that the origin could parse differently.
             !target.utf8.contains(0x23), !parts[4].utf8.contains(0x40),
             let url = try? MediaURL("\(parts[3])://\(parts[4])/\(parts[5])"), url.authority == parts[4],
             url.path + (url.query.map { "?\($0)" } ?? "") == "/" + parts[5], !DotSegments.areHidden(in: url.path),
@@ -140,12 +147,12 @@ public struct TokenIssuer: Sendable {
         return PlaybackLink(reference: reference, expires: capability.expiry)
     }
 
-    /// Whether a text is the admin token, found out in a time that does not depend on how much of it is right.
+    /// Returns whether a text is the admin token, in a time that does not depend on how much of it is correct.
     public func isAdminToken(_ text: String) -> Bool {
         ConstantTime.areEqual(Array(text.utf8), Array(adminToken.utf8))
     }
 
-    /// What the administration interface asks for.
+    /// The token that the administration API requires.
     public var adminToken: String {
         Base64.encodeForURL(keyring.token(.admin, LittleEndian.bytes(UInt64(keyring.tokenEpoch))))
     }
@@ -158,7 +165,7 @@ public struct TokenIssuer: Sendable {
         return token(capability, url, scope: url.target, [name.bytes], Capability.macByteCount)
     }
 
-    /// What tells a target among those of its folder.
+    /// Returns the mark that identifies a target within its folder.
     private func own(of url: MediaURL, _ capability: Capability) -> [UInt8] {
         token(capability, url, scope: url.target, [[]], Capability.ownByteCount)
     }
@@ -174,38 +181,38 @@ public struct TokenIssuer: Sendable {
 }
 
 extension MediaURL {
-    /// Path and query, as they are asked of the origin.
+    /// Path and query, as requested from the origin.
     fileprivate var target: String { path + (query.map { "?\($0)" } ?? "") }
 }
 
-/// What one of this vault's addresses for players names, and until when.
+/// The resource that one of this vault's playback links names, and the link's expiry.
 struct PlaybackLink {
     let reference: MediaReference
     /// Seconds since 1970.
     let expires: Int64
 
-    /// What the address means where what it names is another of the vault's addresses.
+    /// Returns what this link names if its resource is another playback link of the vault.
     func leading(to inner: PlaybackLink) -> PlaybackLink {
         var reference = reference
         reference.url = inner.reference.url
         reference.contentID = reference.contentID ?? inner.reference.contentID
         reference.principal = reference.principal ?? inner.reference.principal
         reference.isNobodys = reference.isNobodys || inner.reference.isNobodys
-        // Whoever gives the address anew has not named what it leads to.
+        // Passing a link on does not name what it leads to, so the result stays derived if either link is.
         reference.isDerived = reference.isDerived || inner.reference.isDerived
         return PlaybackLink(reference: reference, expires: min(expires, inner.expires))
     }
 }
 
 extension Vault {
-    /// Revokes every playback address made so far, and the admin token: from now on they open nothing, here and after a
-    /// restart. Answers that have begun go on. New ones are made as before.
+    /// Revokes all playback links and the admin token: from now on they open nothing, also after a restart. Responses
+    /// that have begun continue. New links are created as before.
     ///
-    /// The keyring's file is written anew; a copy of the older one opens the vault no more.
+    /// The keyring's file is written again; a copy of the older one no longer opens the vault.
     ///
-    /// - Throws: ``VaultError`` with code `owned` where this is not the owner; with code `storage`, `tamperedKeyring` or
-    ///   `olderKeyring` where the file cannot be read or written, or is not the one that was opened; with code `busy` where an
-    ///   act works on the keys.
+    /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `storage`, `tamperedKeyring` or
+    ///   `olderKeyring` if the file cannot be read or written, or is not the one that was opened; `busy` if a key
+    ///   operation is running.
     public func revokeLinks() async throws {
         try await changingKeys(.revokeLinks) { _, log in
             try log.change(.revokeLinks) { $0.revokeTokens() }

@@ -2,11 +2,11 @@ import VaultModel
 import VaultStorage
 
 extension Vault {
-    /// Ends all readers and fetches, lets nothing write by what it has learned, and gives nobody a loader from now on.
+    /// Ends all readers and fetches, stops all writes that they would cause, and gives out no loader from now on.
     ///
     /// - Parameters:
-    ///   - reason: what readers end with.
-    ///   - refusal: what those are told who ask for a loader.
+    ///   - reason: the error that readers end with.
+    ///   - refusal: the error for callers that request a loader.
     func endLoaders(with reason: VaultError, refusing refusal: VaultError) async {
         self.refusal.withLock { $0 = refusal }
         let ended = loaders.withLock { loaders in
@@ -28,17 +28,17 @@ extension Vault {
 /// A loader in its vault's table.
 struct LoaderEntry {
     let loader: ResourceLoader
-    /// How many hold a lease.
+    /// The number of leases.
     var uses = 0
     var idleSince = ContinuousClock.now
-    /// Whether its resource is being removed: nobody gets a lease any more.
+    /// Whether its resource is being removed: then no more leases are given.
     var isRemoving = false
 
-    /// Whether somebody reads it, or something is fetched or written for it.
+    /// Whether the resource has readers, or something is fetched or written for it.
     var isInUse: Bool { uses > 0 || isRemoving || !loader.isIdle || loader.joining.withLock(\.isRunning) }
 }
 
-/// Keeps a loader in its vault's table as long as somebody uses it.
+/// Keeps a loader in its vault's table while it is used.
 final class LoaderLease: Sendable {
     private let release: @Sendable () -> Void
 
@@ -47,7 +47,8 @@ final class LoaderLease: Sendable {
     deinit { release() }
 }
 
-/// Which resources were read and in which hour: told to the index once an hour each, so that reading does not write.
+/// The resources read, with the hour of the last access. Each is written to the index once an hour, so that reading
+/// does not write.
 struct AccessTimes {
     private static let most = 10_000
     private var hours: [ResourceID: Int64] = [:]
@@ -56,14 +57,14 @@ struct AccessTimes {
     mutating func note(_ id: ResourceID, hour: Int64) {
         guard hours.updateValue(hour, forKey: id) != hour else { return }
         news.insert(id)
-        // Hours that are over are forgotten, so that what is kept is bounded by what one hour brings.
+        // Forget earlier hours, so that memory is bounded by the resources of one hour.
         if hours.count > Self.most { hours = hours.filter { $0.value == hour } }
     }
 
-    /// Takes back what the index could not be told.
+    /// Returns ids that could not be written to the index.
     mutating func putBack(_ ids: [ResourceID]) { news.formUnion(ids) }
 
-    /// What the index has not been told.
+    /// Takes the ids that have not been written to the index.
     mutating func take() -> [ResourceID] {
         defer { news = [] }
         return Array(news)
@@ -71,7 +72,7 @@ struct AccessTimes {
 }
 
 extension Vault {
-    /// Does what is due once in a second.
+    /// Does the periodic work, once a second.
     func keepUp(now: ContinuousClock.Instant) async {
         for loader in loaders.withLock({ $0.values.map(\.loader) }) {
             loader.change { $0.tick(now: now) }
@@ -94,7 +95,7 @@ extension Vault {
                 try store.backUpCatalogIfDue(now: now)
             }
         } catch {
-            // Upkeep that fails is tried again in a second.
+            // Failed periodic work is tried again in a second.
             visits.withLock { $0.putBack(visited) }
         }
     }

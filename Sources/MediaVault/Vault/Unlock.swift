@@ -2,17 +2,17 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// What opens a keyring.
+/// A source of the secret that opens a keyring.
 public enum Unlock: Sendable {
-    /// A file of exactly 32 raw bytes that nobody else may read, unless `allowLoose`.
+    /// A file of exactly 32 raw bytes that other users cannot read, unless `allowLoose` is set.
     case keyFile(path: String, allowLoose: Bool = false)
-    /// A file that holds a passphrase and at most one line end after it.
+    /// A file that contains a passphrase, followed by at most one line ending.
     case passphraseFile(path: String, allowLoose: Bool = false)
-    /// A passphrase that somebody typed.
+    /// A passphrase that was typed.
     case passphrase(Passphrase)
     /// A shell command that prints the key: 32 raw bytes, 64 hex digits or 44 base64 characters.
     case keyCommand(String)
-    /// A credential that the service manager lends this process: a file of exactly 32 raw bytes, by its absolute path in
+    /// A credential from the service manager: a file of exactly 32 raw bytes, by its absolute path in
     /// `$CREDENTIALS_DIRECTORY`.
     case credential(path: String)
 
@@ -27,12 +27,12 @@ public enum Unlock: Sendable {
         }
     }
 
-    /// Wipes a passphrase that somebody typed: what it has opened stays open. The other ways hold no secret.
+    /// Wipes a typed passphrase; a keyring that it has opened stays open. The other cases contain no secret.
     public func forget() {
         if case .passphrase(let passphrase) = self { passphrase.forget() }
     }
 
-    /// How the slot for it is named in the keyring.
+    /// The method of its slot in the keyring.
     var method: UnlockMethod {
         switch self {
         case .keyFile: .keyFile
@@ -42,7 +42,7 @@ public enum Unlock: Sendable {
         }
     }
 
-    /// The file the secret rests in, where it rests in one.
+    /// The file that contains the secret, if there is one.
     var path: String? {
         switch self {
         case .keyFile(let path, _), .passphraseFile(let path, _), .credential(let path): path
@@ -51,21 +51,23 @@ public enum Unlock: Sendable {
     }
 }
 
-/// A passphrase in locked memory, wiped when it is forgotten, and at the latest when the last reference goes.
+/// A passphrase in locked memory, wiped when it is forgotten or when the last reference is released.
 public final class Passphrase: Sendable {
-    /// Nil once it is forgotten.
+    /// Nil once the passphrase is forgotten.
     private let bytes: Locked<SecretBytes?>
 
-    /// Lets `fill` write the passphrase, UTF-8, straight into locked memory of `capacity` bytes, and keeps as many
-    /// bytes as it says. One line end at the end is dropped when it is used.
+    /// Creates a passphrase from UTF-8 that `fill` writes directly into locked memory.
     ///
-    /// - Throws: what `fill` throws; ``VaultError`` with code `storage` where there is no memory.
+    /// `fill` gets a buffer of `capacity` bytes and returns how many it has written. One line ending at the end is
+    /// dropped when the passphrase is used.
+    ///
+    /// - Throws: any error of `fill`; ``VaultError`` with code `storage` if there is not enough memory.
     public init(capacity: Int = 1024, filledBy fill: (UnsafeMutableRawBufferPointer) throws -> Int) throws {
-        // The buffer is lent for the call.
+        // The buffer is valid during the call only.
         bytes = Locked(try unsafe SecretBytes(capacity: capacity, filledBy: fill))
     }
 
-    /// Takes bytes that are in ordinary memory already.
+    /// Creates a passphrase from bytes that are already in ordinary memory.
     public convenience init(copying typed: [UInt8]) throws {
         try unsafe self.init(capacity: max(1, typed.count)) { buffer in
             unsafe buffer.copyBytes(from: typed)
@@ -73,7 +75,7 @@ public final class Passphrase: Sendable {
         }
     }
 
-    /// Wipes it. What it has opened stays open; it opens nothing any more.
+    /// Wipes the passphrase. What it has opened stays open; it can open nothing more.
     public func forget() { bytes.withLock { $0 = nil } }
 
     func secret() throws -> UnlockSecret {

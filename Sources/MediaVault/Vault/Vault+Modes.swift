@@ -1,25 +1,26 @@
 import VaultModel
 import VaultStorage
 
-// What may be asked of origins, and what is kept.
+// Offline modes: what may be requested from origins, and what is kept.
 extension Vault {
     /// The mode in force: that of the run, else that of the settings, else ``VaultMode/online``.
     public var mode: VaultMode { modeOfRun ?? modeOfSettings.withLock(\.self) ?? .online }
 
-    /// The mode that the vault's settings name; nil where they name none.
+    /// Returns the mode in the vault's settings; nil if they have none.
     public func modeSetting() async throws -> VaultMode? {
         let store = store
         return try await pool.run { try store.index.settings().mode }.flatMap { VaultMode(rawValue: $0) }
     }
 
-    /// Writes a mode into the vault's settings, or takes it out. It counts at once, unless the run has one of its own.
+    /// Writes a mode to the vault's settings, or removes it. It takes effect at once, unless the run has a mode of its
+    /// own.
     ///
-    /// - Throws: ``VaultError`` where it cannot be written; with code `owned` where this is not the owner.
+    /// - Throws: ``VaultError`` if it cannot be written; with code `owned` if this process is not the owner.
     public func setMode(_ mode: VaultMode?) async throws {
         try await changeSettings(mode: .some(mode))
     }
 
-    /// Takes over the mode that the settings name by now.
+    /// Applies a mode that has been written to the settings.
     func use(_ mode: VaultMode?) async {
         modeOfSettings.withLock { $0 = mode }
         let inForce = self.mode
@@ -29,15 +30,17 @@ extension Vault {
         }
     }
 
-    /// The mode that a resource has for itself; nil where it has the vault's.
+    /// Returns a resource's own mode; nil if the vault's mode applies.
     public func mode(of reference: MediaReference) async throws -> VaultMode? {
         try await summary(of: reference)?.mode
     }
 
-    /// Gives a resource a mode of its own, or takes it back. It counts at once, for readers that have begun too, and
-    /// goes with the resource. The vault's own counts where that forbids more: see ``VaultMode``.
+    /// Sets or removes a resource's own mode.
     ///
-    /// - Throws: ``VaultError`` where it cannot be written; with code `owned` where this is not the owner.
+    /// It takes effect at once, also for current readers, and is removed with the resource. If the vault's own mode is
+    /// stricter, that mode applies: see ``VaultMode``.
+    ///
+    /// - Throws: ``VaultError`` if it cannot be written; with code `owned` if this process is not the owner.
     public func setMode(_ mode: VaultMode?, for reference: MediaReference) async throws {
         try checkOwner()
         let (loader, lease) = try await use(reference)
@@ -52,12 +55,12 @@ extension Vault {
         await loader.storeAgain()
     }
 
-    /// What counts for a resource.
+    /// Returns the mode in force for a resource.
     package func modeInForce(for reference: MediaReference) async -> VaultMode {
         VaultMode.inForce(vault: mode, own: (try? await mode(of: reference)) ?? nil)
     }
 
-    /// Reads what the settings say. Settings that are damaged are told to those who ask for them.
+    /// Reads the mode from the settings. Invalid settings are reported when they are requested.
     func recallMode() async {
         let setting = try? await modeSetting()
         modeOfSettings.withLock { $0 = setting ?? nil }
@@ -71,55 +74,55 @@ extension Vault {
 }
 
 extension Vault {
-    /// ``mode(of:)-(MediaReference)`` of the resource that a URL names.
+    /// ``mode(of:)-(MediaReference)`` for the resource with this URL.
     public func mode(of url: MediaURL) async throws -> VaultMode? { try await mode(of: MediaReference(url)) }
 
-    /// ``setMode(_:for:)-(_,MediaReference)`` of the resource that a URL names.
+    /// ``setMode(_:for:)-(_,MediaReference)`` for the resource with this URL.
     public func setMode(_ mode: VaultMode?, for url: MediaURL) async throws {
         try await setMode(mode, for: MediaReference(url))
     }
 }
 
-// The same for resources that a URL alone names.
+// The same for resources named by a URL alone.
 extension Vault {
-    /// ``information(for:)-(MediaReference)`` of the resource that a URL names.
+    /// ``information(for:)-(MediaReference)`` for the resource with this URL.
     public func information(for url: MediaURL) async throws -> ContentInformation {
         try await information(for: MediaReference(url))
     }
 
-    /// ``head(of:)-(MediaReference)`` of the resource that a URL names.
+    /// ``head(of:)-(MediaReference)`` for the resource with this URL.
     public func head(of url: MediaURL) async throws -> MediaHead { try await head(of: MediaReference(url)) }
 
-    /// ``read(_:range:)-(MediaReference,_)`` of the resource that a URL names.
+    /// ``read(_:range:)-(MediaReference,_)`` for the resource with this URL.
     public func read(_ url: MediaURL, range: RequestedRange = .whole) async throws -> MediaReader {
         try await read(MediaReference(url), range: range)
     }
 
-    /// ``download(_:options:)-(MediaReference,_)`` of the resource that a URL names.
+    /// ``download(_:options:)-(MediaReference,_)`` for the resource with this URL.
     public func download(_ url: MediaURL, options: DownloadOptions = DownloadOptions()) -> Download {
         download(MediaReference(url), options: options)
     }
 
-    /// ``summary(of:)-(MediaReference)`` of the resource that a URL names.
+    /// ``summary(of:)-(MediaReference)`` for the resource with this URL.
     public func summary(of url: MediaURL) async throws -> ResourceSummary? {
         try await summary(of: MediaReference(url))
     }
 
-    /// ``export(_:to:replacing:progress:)-(MediaReference,_,_,_)`` of the resource that a URL names.
+    /// ``export(_:to:replacing:progress:)-(MediaReference,_,_,_)`` for the resource with this URL.
     public func export(_ url: MediaURL, to path: String, replacing: Bool = false) async throws {
         try await export(MediaReference(url), to: path, replacing: replacing)
     }
 }
 
 extension Vault {
-    /// Changes several settings together: all of them are written, or none is.
+    /// Changes several settings together: all of them are written, or none.
     ///
     /// - Parameters:
-    ///   - limits: changes the limits that the settings name.
-    ///   - policy: changes which URLs name one resource; what it throws leaves all settings as they were.
-    ///   - mode: the mode that the settings are to name; nil leaves it as it is.
-    /// - Throws: ``VaultError`` where the settings cannot be written; with code `invalidArgument` as ``setLimits(_:)``;
-    ///   `owned` where this is not the owner.
+    ///   - limits: changes the limits in the settings.
+    ///   - policy: changes which URLs name the same resource; if it throws, all settings stay unchanged.
+    ///   - mode: the new mode in the settings; nil leaves it unchanged.
+    /// - Throws: ``VaultError`` if the settings cannot be written; `invalidArgument` as ``setLimits(_:)``; `owned` if
+    ///   this process is not the owner.
     package func changeSettings(
         limits change: (@Sendable (inout StorageLimits) throws -> Void)? = nil,
         policy changePolicy: (@Sendable (_ old: () throws -> KeyPolicy) throws -> KeyPolicy)? = nil,
@@ -129,7 +132,7 @@ extension Vault {
         let (store, names, ofRun) = (store, names, limitsOfRun)
         try await pool.run { [self] in
             var (limits, policy): (StorageLimits?, KeyPolicy?) = (nil, nil)
-            // A limit is judged before the transaction: the index answers to one at a time.
+            // Check limits before the transaction: the index serves one transaction at a time.
             if let change {
                 var wanted = try store.index.settings().limits
                 try change(&wanted)

@@ -19,7 +19,7 @@ extension Vault {
         do {
             return try await open()
         } catch let error as VaultError where error.code == .olderKeyring {
-            // Its owner may have written keyring and index between the reading of the one and of the other.
+            // The owner may have written keyring and index after one was read and before the other.
             return try await open()
         }
     }
@@ -36,7 +36,7 @@ extension Vault {
         }
     }
 
-    /// Opens the store, again as long as another process owns it and the caller wants to wait.
+    /// Opens the store. If another process owns it, tries again while `whenOwned` returns true.
     private static func openStore(
         _ folder: String, _ keyring: Keyring, _ options: VaultOptions
     ) async throws -> VaultStore {
@@ -57,12 +57,12 @@ extension Vault {
 }
 
 extension Vault {
-    /// Makes what is missing of a vault: folders, key file, keyring, index. Nothing that exists is touched, and all of
-    /// it must open in the end.
+    /// Creates the missing parts of a vault: folders, key file, keyring, index. Existing parts are not changed, and
+    /// must all open with `unlock`.
     ///
-    /// - Parameter strength: what a passphrase costs that unlocks a new keyring.
-    /// - Throws: ``VaultError``, as ``open(_:unlock:options:)``; `noVault` where a vault is there and its keyring is not,
-    ///   `busy` where somebody else has just made the keyring.
+    /// - Parameter strength: the cost of a passphrase that unlocks a new keyring.
+    /// - Throws: ``VaultError``, as ``open(_:unlock:options:)``; `noVault` if the vault exists without its keyring,
+    ///   `busy` if another process has just created the keyring.
     public static func initialize(
         _ place: VaultPlace, unlock: Unlock, strength: PassphraseStrength = .moderate
     ) async throws -> InitializationReport {
@@ -73,25 +73,25 @@ extension Vault {
         _ place: VaultPlace, _ unlock: Unlock, _ strength: PassphraseStrength
     ) throws -> InitializationReport {
         let files = PosixFileSystem()
-        // Before anything is made: a new keyring would open nothing of a vault that only lost its index.
+        // Before anything is created: a new keyring would open nothing of a vault that only lost its index.
         guard !VaultStore.hasLostIndex(at: place.folder) else { throw VaultStore.absence(at: place.folder) }
         let hasVault = VaultStore.exists(at: place.folder)
         let hasKeyring = files.exists(place.keyring)
         guard hasKeyring || !hasVault else {
             throw VaultError(
                 .noVault,
-                "there is a vault at \(place.folder), but no keyring at \(place.keyring); name the one it was made with"
+                "there is a vault at \(place.folder), but no keyring at \(place.keyring); give the path of its keyring"
             )
         }
         for path in [place.keyring, place.folder + "/index"] { try makeFolders(above: path, files) }
-        // Only for a new keyring: for one that is there a new key file could not be the right one.
+        // Only for a new keyring: an existing keyring could not be opened by a new key file.
         let keyFileMade = try !hasKeyring && makeKeyFile(unlock, files)
         let secret = try unlock.secret()
         var made: Keyring?
         if !hasKeyring {
             let bytes = try KeyringMaker.make(
                 with: secret, method: unlock.method, label: "first", cost: strength.cost(), now: WallClock.now())
-            // It opens before it is anywhere.
+            // Check that it opens before it is written.
             made = try KeyringReader.unlock(bytes, with: secret)
             try KeyringFile.make(bytes, at: place.keyring)
         }
@@ -106,7 +106,7 @@ extension Vault {
             unlockRestsWithVault: UnlockPlace.rests(unlock.path, with: place.folder))
     }
 
-    /// Makes the key file of a new way to unlock where there is none; whether it did.
+    /// Creates the key file of a new slot if it is missing; returns whether it did.
     @discardableResult
     static func makeKeyFile(_ unlock: Unlock, _ files: PosixFileSystem) throws -> Bool {
         guard case .keyFile(let path, _) = unlock, !files.exists(path) else { return false }
@@ -115,7 +115,7 @@ extension Vault {
         return true
     }
 
-    /// Makes the folders that are missing above a path, each durable in the one above it.
+    /// Creates the missing folders above a path, each made durable in its parent.
     static func makeFolders(above path: String, _ files: any FileSystem) throws {
         var folder = ""
         for component in path.split(separator: "/").dropLast() {
@@ -126,15 +126,16 @@ extension Vault {
                 try files.createDirectory(folder)
                 try files.synchronizeDirectory(above)
             } catch {
-                throw error.vaultError("the folder \(folder) cannot be made")
+                throw error.vaultError("the folder \(folder) cannot be created")
             }
         }
     }
 }
 
-/// Whether what unlocks a vault lies on the vault's own disk: then it protects copies of the folder, not the disk.
+/// Whether the secret that unlocks a vault is on the vault's own disk: then it protects copies of the folder, not the
+/// disk.
 enum UnlockPlace {
-    /// Whether the file of an unlock, if it is one, lies on the same file system as the vault's folder.
+    /// Returns whether a secret's file, if there is one, is on the same file system as the vault's folder.
     static func rests(_ path: String?, with folder: String) -> Bool {
         guard let path, let mine = device(of: path), let theirs = device(of: folder) else { return false }
         return mine == theirs
@@ -146,21 +147,21 @@ enum UnlockPlace {
     }
 }
 
-/// Where a vault lies: its folder, and its keyring, which had better lie elsewhere.
+/// The location of a vault: its folder and its keyring. The keyring is best kept on another disk.
 public struct VaultPlace: Hashable, Sendable {
     /// The absolute path of the vault's folder.
     public var folder: String
     /// The absolute path of the keyring's file. A copy of the folder without it opens nothing.
     public var keyring: String
 
-    /// Both paths are absolute.
+    /// Creates a place; both paths must be absolute.
     public init(folder: String, keyring: String) {
         self.folder = folder
         self.keyring = keyring
     }
 }
 
-/// What ``Vault/initialize(_:unlock:)`` made; what it did not make was there already.
+/// What ``Vault/initialize(_:unlock:strength:)`` created; the rest existed already.
 public struct InitializationReport: Hashable, Sendable {
     /// The vault's folder and index.
     public let vaultMade: Bool
@@ -168,6 +169,6 @@ public struct InitializationReport: Hashable, Sendable {
     public let keyringMade: Bool
     /// The key file.
     public let keyFileMade: Bool
-    /// Whether what unlocks it lies on the vault's own disk: then a stolen disk opens.
+    /// Whether the secret that unlocks the vault is on the vault's own disk: then a stolen disk can be opened.
     public let unlockRestsWithVault: Bool
 }

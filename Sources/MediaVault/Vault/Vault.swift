@@ -3,8 +3,10 @@ import VaultFetch
 import VaultModel
 import VaultStorage
 
-/// An encrypted offline-media vault: what a player asks for is opened from sealed segments, what is missing is fetched
-/// once, handed on at once, and sealed as it arrives.
+/// An encrypted offline-media vault.
+///
+/// Held bytes are read from sealed segments. Missing bytes are fetched once, delivered at once, and sealed as they
+/// arrive.
 ///
 /// ```swift
 /// let vault = try await Vault.open(place, unlock: .keyFile(path: "/media/key/vault.key"))
@@ -16,44 +18,44 @@ public final class Vault: Sendable {
     private let origin: any Origin
     private let ownOrigin: CurlOrigin?
     let modeOfRun: VaultMode?
-    /// What the settings say.
+    /// The mode in the settings.
     let modeOfSettings = Locked<VaultMode?>(nil)
     let pool: BlockingPool
     let precedence = PlaybackPriority()
     let limitsOfRun: StorageLimits?
-    /// What passes through unstored, and who is told.
+    /// Detects bytes that pass through unstored, and has the listeners.
     let passage = Locked(BypassMonitor())
     let roomPace = Locked(QuotaPace())
-    /// Whether the time of day is believed.
+    /// Decides whether the time of day is trusted.
     let clock = Locked(SteadyClock())
     let evictionNotice = Locked(EvictionNotice())
     private let retry: RetryPolicy
     let names: ResourceNames
     let unlockRestsWithVault: Bool
-    /// Where this process serves what the vault has: it never asks there.
+    /// The addresses at which this process serves the vault: it never requests anything from itself.
     private let ownListeners = OwnListeners()
-    /// Receipts for what is done to the keys.
+    /// The receipts of key operations.
     let auditLog: AuditLog
-    /// One act on the keys at a time.
+    /// Allows one key operation at a time.
     package let keyWork = KeyOperationLock()
-    /// Acts on the keys that an owner before this one broke off.
+    /// The schedule for key operations that a previous owner left unfinished.
     let resumption = Locked(ResumeSchedule())
-    /// Why nobody gets a loader for the time being; nil where everybody does.
+    /// Why no loader is given out at the moment; nil if loaders are given out.
     let refusal = Locked<VaultError?>(nil)
     let loaders = Locked<[ResourceID: LoaderEntry]>([:])
     private let upkeep = Locked<Task<Void, Never>?>(nil)
     private let isClosed = Locked(false)
     let visits = Locked(AccessTimes())
     let answers = AnswerLog()
-    /// When segments are joined.
+    /// Decides when segments are joined.
     let joiningPace = Locked(JoiningPace())
-    /// Work that must be over before the store closes.
+    /// Work that must end before the store closes.
     let chores = BackgroundTasks()
 
-    /// How long a loader that nobody uses is kept.
+    /// How long an unused loader is kept.
     static let idleTime: Duration = .seconds(60)
 
-    /// The version of the library, as origins see it in `User-Agent`.
+    /// The version of the library, which origins see in `User-Agent`.
     public static let version = "0.1.0"
 
     private init(store: VaultStore, keyringFile: String, options: VaultOptions, unlockRestsWithVault: Bool) {
@@ -81,11 +83,12 @@ public final class Vault: Sendable {
 
     /// Opens a vault.
     ///
-    /// An owner takes the vault's lock, and recovers what its last owner left open. A passphrase takes most of a second.
+    /// An owner takes the vault's lock, and recovers what the last owner left unfinished. A passphrase takes most of a
+    /// second.
     ///
     /// - Throws: ``VaultError`` with code `noVault`, `owned`, `wrongKey`, `looseKeyFile`, `damagedKeyring`,
-    ///   `tamperedKeyring`, `foreignKeyring`, `olderKeyring`, `integrity` or `storage`; `invalidArgument` where a size among
-    ///   the limits could be kept to only with what no limit takes away.
+    ///   `tamperedKeyring`, `foreignKeyring`, `olderKeyring`, `integrity` or `storage`; `invalidArgument` if a size
+    ///   limit could only be kept by removing what no limit may remove.
     public static func open(
         _ place: VaultPlace, unlock: Unlock, options: VaultOptions = VaultOptions()
     ) async throws -> Vault {
@@ -97,7 +100,7 @@ public final class Vault: Sendable {
         if options.access == .owner {
             await vault.guardRoom()
             do {
-                // Before anything could go for it.
+                // Before anything could be evicted to keep the limit.
                 try await vault.requireReachableLimits()
             } catch {
                 await vault.close()
@@ -109,8 +112,8 @@ public final class Vault: Sendable {
         return vault
     }
 
-    /// Ends all readers and fetches, seals and commits what came, closes the index, and wipes every key, whoever still
-    /// holds a reader. Nothing happens the second time.
+    /// Closes the vault: ends all readers and fetches, seals and commits the bytes received, closes the index, and
+    /// wipes every key, even while readers exist. A second call does nothing.
     public func close() async {
         let wasClosed = isClosed.withLock { isClosed in
             defer { isClosed = true }
@@ -130,14 +133,14 @@ public final class Vault: Sendable {
             await loader.tellFreshness()
         }
         let (store, visited) = (store, visits.withLock { $0.take() })
-        // Everything that matters is committed already; what is left would be done by the next owner.
+        // Everything that matters is already committed; the next owner would do the rest.
         try? await pool.run {
             try store.touch(visited)
             try store.close()
         }
         self.loaders.withLock { $0 = [:] }
         for loader in loaders { loader.record.retire() }
-        // Without randomness or memory the keys stay, in locked memory, until the process ends.
+        // If randomness or memory is not available, the keys stay in locked memory until the process ends.
         try? store.keyring.close()
         tellLastEvictions()
         for listener in passage.withLock({ $0.told }) { listener.finish() }
@@ -146,16 +149,17 @@ public final class Vault: Sendable {
 
     // MARK: Reading
 
-    /// Finds out what a resource is, asking its origin where the vault does not know.
+    /// Returns length, type and validators of a resource, from the vault or else from its origin.
     ///
-    /// - Throws: ``VaultError`` with code `notHeld` where the vault does not know and may not ask, else as ``read(_:range:)``.
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know and the mode forbids requests, otherwise
+    ///   as ``read(_:range:)``.
     public func information(for reference: MediaReference) async throws -> ContentInformation {
         let (loader, lease) = try await use(reference)
         defer { withExtendedLifetime(lease) {} }
         return try await loader.learnInformation()
     }
 
-    /// What is known of a resource without reading it, its origin asked where the vault does not know: for HEAD.
+    /// Returns what is known of a resource without reading it, from the vault or else from its origin; for HEAD.
     ///
     /// - Throws: as ``information(for:)``.
     public func head(of reference: MediaReference) async throws -> MediaHead {
@@ -166,10 +170,10 @@ public final class Vault: Sendable {
 
     /// Opens a resource for reading.
     ///
-    /// Returns as soon as length and type are known and the first byte is there: held, or come from the origin.
+    /// Returns as soon as length and type are known and the first byte is available, from the vault or from the origin.
     ///
-    /// - Throws: ``VaultError``: `notHeld` (offline, the first byte is missing), `unreachable`, `refused` (with
-    ///   `originStatus`), `invalidResponse`, `unsatisfiableRange` (with `length` where it is known), `integrity`, `closed`.
+    /// - Throws: ``VaultError``: `notHeld` (offline, and the first byte is missing), `unreachable`, `refused` (with
+    ///   `originStatus`), `invalidResponse`, `unsatisfiableRange` (with `length` if known), `integrity`, `closed`.
     public func read(_ reference: MediaReference, range: RequestedRange = .whole) async throws -> MediaReader {
         let (loader, lease) = try await use(reference)
         return reader(try await loader.open(range), loader, lease)
@@ -180,7 +184,7 @@ public final class Vault: Sendable {
         return MediaReader(opening, loader: loader, lease: lease)
     }
 
-    /// The loader of a resource: one for each, however many use it.
+    /// Returns the loader of a resource; all users share it.
     func use(_ reference: MediaReference) async throws -> (ResourceLoader, LoaderLease) {
         try checkOpen()
         let reference = try tokens.unwrapped(reference).settled()
@@ -188,13 +192,13 @@ public final class Vault: Sendable {
         return try use(id, key, reference)
     }
 
-    /// The loader of a resource that the index has.
+    /// Returns the loader of a resource that is in the index.
     func use(_ resource: StoredResource) throws -> (ResourceLoader, LoaderLease) {
         try use(
             resource.id, CacheKey(bytes: resource.metadata.cacheKey), MediaReference(MediaURL(resource.metadata.url)))
     }
 
-    /// The loader of a resource, where somebody uses it or has lately.
+    /// Returns the loader of a resource if the resource is in use, or was used recently.
     func loader(of id: ResourceID) -> ResourceLoader? { loaders.withLock { $0[id]?.loader } }
 
     func use(
@@ -203,7 +207,7 @@ public final class Vault: Sendable {
         try checkOpen()
         let loader = try loaders.withLock { loaders in
             if let refusal = refusal.withLock({ $0 }) { throw refusal }
-            // An id that was computed before names nothing any more.
+            // An id computed before the locator was changed is no longer valid.
             guard try key.id(keyring: store.keyring, locator: store.index.locator) == id else { throw Self.renaming }
             if let entry = loaders[id], entry.isRemoving { throw ResourceRecord.removed }
             var entry =
@@ -220,12 +224,12 @@ public final class Vault: Sendable {
         return (loader, LoaderLease { [weak self, weak loader] in self?.release(id, loader) })
     }
 
-    /// Without keys nothing has a name any more.
+    /// Requires that the vault is open: without keys no id can be computed.
     private func checkOpen() throws {
         guard !isClosed.withLock({ $0 }) else { throw VaultError.vaultClosed }
     }
 
-    /// The id of a resource, and what it is the hash of.
+    /// Returns the id of a resource, and the cache key that the id is a hash of.
     func name(_ reference: MediaReference) async throws -> (id: ResourceID, cacheKey: [UInt8]) {
         try checkOpen()
         let (id, key) = try await names.name(try tokens.unwrapped(reference).settled())
@@ -237,20 +241,20 @@ public final class Vault: Sendable {
             answers.note(traces, of: id, at: store.now())
         }
         loaders.withLock { loaders in
-            // Another may stand in its place by now.
+            // Another loader may have taken its place.
             guard let entry = loaders[id], entry.loader === loader else { return }
             loaders[id]?.uses -= 1
             loaders[id]?.idleSince = .now
         }
     }
 
-    /// What makes and checks the addresses that players use.
+    /// Issues and verifies playback links and the admin token.
     public var tokens: TokenIssuer { TokenIssuer(keyring: store.keyring) }
 
-    /// This process serves the vault at a port: origins are never asked for there.
+    /// Records a port at which this process serves the vault, so that nothing is requested from it.
     package func noteListening(at port: Int) { ownListeners.add(port: port) }
 
-    // MARK: Upkeep
+    // MARK: Periodic work
 
     private func beginUpkeep() {
         let task = Task { [weak self] in

@@ -1,27 +1,27 @@
-/// What may be asked of origins, and what is kept of their answers: for a vault, and for single resources.
+/// What may be requested from origins and what is stored, for a vault or for a single resource.
 public enum VaultMode: String, CaseIterable, Sendable {
-    /// What is missing is fetched and kept; what is held is confirmed with its origin once it is no longer fresh.
+    /// Missing bytes are fetched and stored; held bytes are revalidated with the origin once they are no longer fresh.
     case online
-    /// What is held is given as it is; what is missing is fetched and kept.
+    /// Held bytes are served without revalidation; missing bytes are fetched and stored.
     case preferVault = "prefer-vault"
-    /// Nothing is fetched: held ranges play, a hole is a clear error at its byte.
+    /// Nothing is fetched: held ranges play, and a gap is an error at its first byte.
     case offline
-    /// What is missing is fetched and handed on; nothing is written.
+    /// Missing bytes are fetched and delivered; nothing is written.
     case noStore = "no-store"
 }
 
-// What the modes mean.
+// The meaning of the modes.
 extension VaultMode {
-    /// Whether origins are asked at all.
+    /// Whether anything is requested from origins.
     package var asksOrigins: Bool { self != .offline }
 
-    /// Whether what comes is kept.
+    /// Whether fetched bytes are stored.
     var stores: Bool { self == .online || self == .preferVault }
 
-    /// Whether what is held is confirmed with its origin.
+    /// Whether held bytes are revalidated with the origin.
     var confirms: Bool { self == .online || self == .noStore }
 
-    /// The mode of a resource in a vault: its own, unless the vault's forbids more.
+    /// Returns the mode in force for a resource: its own, unless the vault's mode is stricter.
     package static func inForce(vault: VaultMode, own: VaultMode?) -> VaultMode {
         let named = [vault, own ?? vault]
         if named.contains(.offline) { return .offline }

@@ -1,37 +1,37 @@
 package import VaultStorage
 
-/// How a vault is opened.
+/// The options for opening a vault.
 public struct VaultOptions: Sendable {
-    /// What the opened vault may do.
+    /// What this process may do with the vault.
     public enum Access: Sendable {
-        /// Change the vault: one process at a time. Fetches, seals, repairs.
+        /// Fetches, seals, repairs and changes the vault: one process at a time.
         case owner
-        /// Read beside the owner: needs no lock and fetches nothing.
+        /// Reads beside the owner: needs no lock, and fetches nothing.
         case reader
     }
 
     /// Owner or reader.
     public var access: Access
-    /// What is asked of origins for as long as the vault is open; nil leaves it to the vault's settings, and to
-    /// ``VaultMode/online`` where they say nothing. A reader is always offline.
+    /// The mode for as long as the vault is open; nil for the mode in the vault's settings, or ``VaultMode/online`` if
+    /// they have none. A reader is always offline.
     public var mode: VaultMode?
-    /// Where remote bytes come from; nil is libcurl.
+    /// The source of remote bytes; nil for libcurl.
     public var origin: (any Origin)?
-    /// Limits for as long as the vault is open, over those of its settings, member by member; 0 lifts one. Nil leaves
-    /// the settings as they are.
+    /// Limits for as long as the vault is open. Each member overrides that of the settings; 0 lifts the limit. Nil uses
+    /// the limits of the settings.
     public var limits: StorageLimits?
-    /// What the vault's files lie on.
+    /// The file system with the vault's files.
     package var fileSystem: any FileSystem = PosixFileSystem()
     /// The wall clock.
     package var now: @Sendable () -> Int64 = WallClock.now
-    /// How an origin that fails is asked again.
+    /// How failed requests to an origin are retried.
     package var retry = RetryPolicy()
 
-    /// Asked where another process owns the vault, with the refusal and how often it was refused before: whether to try
-    /// again. The keyring is unlocked by then, and stays so.
+    /// Called if another process owns the vault, with the error and the number of earlier attempts; returns whether to
+    /// try again. The keyring has been unlocked by then, and stays unlocked.
     package var whenOwned: (@Sendable (_ refusal: VaultError, _ tries: Int) async throws -> Bool)?
 
-    /// An owner that fetches what is missing with libcurl, unless told otherwise.
+    /// By default, an owner that fetches missing bytes with libcurl.
     public init(
         access: Access = .owner, mode: VaultMode? = nil, origin: (any Origin)? = nil, limits: StorageLimits? = nil
     ) {

@@ -2,46 +2,46 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// Counts and state of a vault. It says nothing that its owner could not see, and no secret.
+/// Counts and state of a vault. It contains no secret, and nothing that the vault's owner could not see.
 public struct VaultStatus: Hashable, Sendable {
-    /// The vault's name, 32 hex digits.
+    /// The vault's id, 32 hex digits.
     public let vaultID: String
-    /// How many resources it knows.
+    /// The number of resources.
     public let resources: Int
-    /// Plaintext bytes that lie sealed in it.
+    /// The number of plaintext bytes that are sealed in the vault.
     public let bytes: Int64
-    /// Segment files.
+    /// The number of segment files.
     public let segments: Int
-    /// Bytes of media that origins have sent since the vault was made.
+    /// The number of media bytes that origins have sent since the vault was created.
     public let bytesFetched: Int64
     /// The key generation that new resources use.
     public let generation: Int
-    /// Whether all keys lie in locked memory; where not, they may reach the swap device.
+    /// Whether all keys are in locked memory; if not, they may be written to the swap device.
     public let keysLocked: Bool
-    /// Whether what the process has in memory may be written to a swap device: media always, keys where they are not locked.
+    /// Whether this process's memory may be written to a swap device: always media, and keys if they are not locked.
     public let swapInReach: Bool
     /// How the keyring was unlocked: `key-file`, `passphrase`, `command` or `credential`.
     public let unlockMethod: String
-    /// Bytes of segment files on disk: what ``StorageLimits/maxSize`` limits.
+    /// The size of the segment files in bytes, which ``StorageLimits/maxSize`` limits.
     public let used: Int64
     /// The limits in force.
     public let limits: StorageLimits
-    /// Bytes that were handed on without being stored since the vault was opened.
+    /// The number of bytes that were delivered without being stored since the vault was opened.
     public let passedThrough: Int64
-    /// Bytes of segment files that made room since the vault was opened.
+    /// The size in bytes of the segment files evicted since the vault was opened.
     public let evicted: Int64
-    /// What the store refuses with, while bytes are handed on unstored; nil while it takes them.
+    /// The message of the store's refusal while bytes are delivered unstored; nil while the store accepts bytes.
     public let storeFailure: String?
-    /// Whether what unlocks it lies on the vault's own disk: then a stolen disk opens.
+    /// Whether the secret that unlocks the vault is on the vault's own disk: then a stolen disk can be opened.
     public let unlockRestsWithVault: Bool
 }
 
-// What there is to see of a vault.
+// Status and listings.
 extension Vault {
-    /// All resources, a page at a time, in no order that means anything.
+    /// Returns all resources, read page by page, in no meaningful order.
     public func resources() -> ResourceListing { ResourceListing(store: store, pool: pool) }
 
-    /// What the vault holds of a resource; nil where it has never seen it.
+    /// Returns what the vault holds of a resource; nil if the vault does not know it.
     public func summary(of reference: MediaReference) async throws -> ResourceSummary? {
         let store = store
         let id = try await name(reference).id
@@ -50,7 +50,7 @@ extension Vault {
         }
     }
 
-    /// Counts and state of the vault.
+    /// Returns counts and state of the vault.
     public func status() async throws -> VaultStatus {
         let store = store
         let rests = unlockRestsWithVault
@@ -72,8 +72,10 @@ extension Vault {
 }
 
 extension Vault {
-    /// Tells once that keys could not be locked in memory: why, and what to do, in a sentence. At once where that is
-    /// known already, else when it happens; then the sequence ends. All vaults of a process share the memory for keys.
+    /// Reports once if keys could not be locked in memory: a message with the reason and a remedy.
+    ///
+    /// If that is already known, it is reported at once, else when it happens; then the sequence ends. All vaults of a
+    /// process share the memory for keys.
     public func memoryWarnings() -> AsyncStream<String> {
         let (stream, continuation) = AsyncStream.makeStream(of: String.self)
         let telling = Task {
@@ -86,6 +88,6 @@ extension Vault {
 }
 
 extension Vault {
-    /// Text that nobody can guess: 32 hexadecimal digits, for what must not occur in media.
+    /// Returns unguessable text of 32 hexadecimal digits, for a marker that must not occur in media.
     package func freshText() throws -> String { Hex.encode(try SecureRandom.bytes(16, "text")) }
 }

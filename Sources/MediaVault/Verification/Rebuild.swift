@@ -2,41 +2,42 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// What ``Vault/rebuildIndex(_:unlock:evenIfSound:progress:)`` made an index of.
+/// The result of ``Vault/rebuildIndex(_:unlock:evenIfSound:progress:)``.
 public struct RebuildReport: Hashable, Codable, Sendable {
-    /// Resources that the catalog backup knew.
+    /// Resources in the catalog backup.
     public let resources: Int
-    /// Segments that were taken in.
+    /// Segments adopted.
     public let segments: Int
-    /// Plaintext bytes in them, bad blocks included.
+    /// Plaintext bytes in these segments, including bad blocks.
     public let bytes: Int64
-    /// Blocks among them that do not open: gaps, and damage until they are fetched anew.
+    /// Blocks of these segments that do not open: gaps, and damage until they are fetched again.
     public let badBlocks: Int
-    /// Segments that were cut where they ended in something that does not open.
+    /// Segments that were cut off before an end that does not open.
     public let cut: Int
-    /// Files that were moved to `quarantine/`: of no resource that the backup knew, damaged, or twice the same bytes.
+    /// Files that were moved to `quarantine/`: of a resource that the backup does not know, damaged, or with bytes that
+    /// another segment holds.
     public let quarantined: Int
-    /// Files that were left where they are, because they could not be read or the rows of their resource do not open.
+    /// Files left in place, because they could not be read or the rows of their resource do not open.
     public let unknown: Int
-    /// Segments of the index that was there that the backup does not know: they are among the quarantined. 0 where that
+    /// Segments in the old index that the backup does not know; they are among the quarantined files. 0 if the old
     /// index did not open.
     public let unknownToBackup: Int
-    /// Whether the settings that the backup had did not open: they are those of a new vault now.
+    /// Whether the settings in the backup did not open: they are those of a new vault now.
     public let areSettingsLost: Bool
 }
 
 extension Vault {
-    /// Makes the index of a vault anew from `catalog.backup` and the segment files, for a vault whose `index.sqlite` is
-    /// lost or damaged. What the backup does not know is moved to `quarantine/`; the old index stays beside the new one
-    /// as `index.sqlite.damaged`.
+    /// Rebuilds the index of a vault from `catalog.backup` and the segment files, if `index.sqlite` is lost or damaged.
     ///
-    /// The new index takes the old one's place when it is whole. Cancelled before, it changes nothing but that.
+    /// Files that the backup does not know are moved to `quarantine/`; the old index stays beside the new one as
+    /// `index.sqlite.damaged`. The new index replaces the old one when it is complete. If the rebuild is cancelled
+    /// before, only files in `quarantine/` have changed.
     ///
     /// - Parameters:
-    ///   - evenIfSound: whether to go on though nothing is wrong with the index that is there.
-    ///   - progress: is told how much of all segments has been looked at, from 0 to 1.
-    /// - Throws: ``VaultError`` with code `noVault` where there is no `catalog.backup`, `integrity` where it does not
-    ///   open, `invalidArgument` where the index is sound, `owned`, and those of the keyring.
+    ///   - evenIfSound: whether to continue even if nothing is wrong with the existing index.
+    ///   - progress: called with the share of segments processed, from 0 to 1.
+    /// - Throws: ``VaultError`` with code `noVault` if there is no `catalog.backup`, `integrity` if it does not open,
+    ///   `invalidArgument` if the index is sound, `owned`, and those of the keyring.
     public static func rebuildIndex(
         _ place: VaultPlace, unlock: Unlock, evenIfSound: Bool = false, progress: (Double) async -> Void = { _ in }
     ) async throws -> RebuildReport {

@@ -1,22 +1,23 @@
 import VaultModel
 import VaultStorage
 
-/// What a check has found of one representation so far: a value. Rows come in the order of their first bytes.
+/// The findings of a check about one representation. A pure value. Rows must be added in the order of their first
+/// bytes.
 struct RepresentationLedger {
     /// The bytes that can be opened, as far as is known.
     private var good = ByteRanges()
-    /// Blocks that failed before.
+    /// Blocks that failed earlier.
     private var known: [ByteRange] = []
-    /// Bytes that were claimed and cannot be opened.
+    /// Bytes that rows claim and that cannot be opened.
     private var lost = ByteRanges()
-    /// What was found and cannot be said to be mended before ``gaps`` are filled.
+    /// Damage that is repaired only when ``gaps`` have been fetched.
     private(set) var pending: [DamageClass: Int] = [:]
-    /// What was found and is mended.
+    /// Damage that has been repaired.
     private(set) var mended: [DamageClass: Int] = [:]
 
-    /// Takes a row in.
+    /// Adds a row.
     ///
-    /// - Returns: its segment; nil where it says what cannot be, or names bytes that are held already.
+    /// - Returns: its segment; nil if the row is impossible, or names bytes that are already held.
     mutating func admit(_ row: StoredSegment) -> SegmentDescription? {
         guard let segment = row.description else { return nil }
         let ranges = segment.effectiveRanges(badBlocks: row.badBlocks)
@@ -26,41 +27,41 @@ struct RepresentationLedger {
         return segment
     }
 
-    /// A segment went while it was looked at.
+    /// Removes a segment that was removed from the vault during the check.
     mutating func forget(_ segment: SegmentDescription) { good.subtract(ByteRanges(segment.range)) }
 
-    /// Damage of a segment that was taken in costs the bytes of a range.
+    /// Records damage of an admitted segment that loses the bytes of a range.
     mutating func note(_ damageClass: DamageClass, losing range: ByteRange) {
         good.subtract(ByteRanges(range))
         note(damageClass, claiming: range)
     }
 
-    /// Damage costs the bytes of a range that are not held otherwise; nil costs none.
+    /// Records damage that loses the bytes of a range unless they are held elsewhere; nil if it loses none.
     mutating func note(_ damageClass: DamageClass, claiming range: ByteRange?) {
         pending[damageClass, default: 0] += 1
         if let range { lost.insert(contentsOf: range) }
     }
 
-    /// Damage that is mended already, and cost nothing.
+    /// Records damage that has been repaired and lost nothing.
     mutating func noteMended(_ damageClass: DamageClass) { mended[damageClass, default: 0] += 1 }
 
-    /// All rows were taken in: blocks that failed before count where nothing has taken their place.
+    /// Completes the ledger after the last row: blocks that failed earlier count if nothing has replaced them.
     mutating func finish() {
         for range in known where !good.gaps(in: range).isEmpty { note(.block, claiming: range) }
         known = []
     }
 
-    /// The bytes that were claimed and cannot be opened.
+    /// The bytes that rows claim and that cannot be opened.
     var gaps: ByteRanges { lost.subtracting(good) }
 
     var isSound: Bool { pending.isEmpty && mended.isEmpty }
 }
 
-/// Chooses a share of the segments by chance, each as likely as the others, and neither more nor fewer than were asked
-/// for: at least one, where there is one.
+/// A random sample of segments. Each segment is equally likely; the size is exactly as requested, and at least one if
+/// there is a segment.
 struct SegmentSample {
     private(set) var wanted: Int
-    /// Segments that are still to come.
+    /// The number of segments that are still to come.
     private var left: Int
 
     init(percent: Double, of total: Int) {
@@ -68,11 +69,11 @@ struct SegmentSample {
         left = total
     }
 
-    /// Whether the next segment is one of the chosen.
+    /// Returns whether the next segment belongs to the sample.
     ///
-    /// - Parameter random: gives a number below its argument.
+    /// - Parameter random: returns a random number below its argument.
     mutating func takesNext(_ random: (UInt32) throws -> UInt32) rethrows -> Bool {
-        // More may come than were counted: bytes are being fetched.
+        // More segments may come than were counted, because bytes are being fetched.
         guard wanted > 0, left > 0 else { return false }
         let isTaken = try wanted >= left || Int(random(UInt32(clamping: left))) < wanted
         left -= 1

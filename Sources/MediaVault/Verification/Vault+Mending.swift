@@ -1,9 +1,9 @@
 import VaultModel
 import VaultStorage
 
-// What repairing changes, in the index and in the loaders that live.
+// The changes of a repair, in the index and in loaders.
 extension Vault {
-    /// Makes a block, or a whole segment, a gap.
+    /// Invalidates a block or a whole segment, so that it becomes a gap.
     func condemn(_ segment: SegmentID, for failure: SegmentFailure, of resource: ResourceID) async throws {
         let (store, loader) = (store, loader(of: resource))
         loader?.opened.drop(segment)
@@ -15,9 +15,9 @@ extension Vault {
         store.changes.note(resource)
     }
 
-    /// Takes a file in that is a whole segment by its own header.
+    /// Adopts a file that is a complete segment according to its own header.
     ///
-    /// - Returns: false where its bytes are held, or are being fetched: the next check will look at it again.
+    /// - Returns: false if its bytes are held or are being fetched; the next check tries again.
     func adopt(_ claimed: ClaimedSegment) async throws -> Bool {
         let loader = loader(of: claimed.resource)
         guard loader?.isIdle ?? true else { return false }
@@ -26,7 +26,7 @@ extension Vault {
         store.changes.note(claimed.resource)
         if let loader, loader.record.representation == segment.representation {
             loader.change { state in
-                // Under a row that was wrong it may be there already.
+                // The loader may know the segment already, under an incorrect row.
                 state.map.remove(segment.id, isDamaged: false)
                 state.map.put(segment)
                 return Effects()
@@ -35,10 +35,10 @@ extension Vault {
         return true
     }
 
-    /// Fetches ranges of a representation anew, and nothing else; returns when they are durable.
+    /// Fetches only these ranges of a representation again; returns when they are durable.
     ///
-    /// - Returns: how many bytes came.
-    /// - Throws: ``VaultError`` whose message says why they cannot be had and what to do.
+    /// - Returns: the number of bytes fetched.
+    /// - Throws: ``VaultError`` whose message states why the ranges cannot be fetched and what to do.
     func mend(
         _ gaps: ByteRanges, of representation: RepresentationID, _ resource: StoredResource
     ) async throws -> Int64 {
@@ -49,19 +49,19 @@ extension Vault {
             throw VaultError(.changed, "\(loader.url) was replaced while it was checked; verify again")
         }
         guard !loader.isOffline else {
-            throw VaultError(.notHeld, "\(loader.url) can be mended only online; verify again with --repair then")
+            throw VaultError(.notHeld, "\(loader.url) can be repaired only online; verify again with --repair then")
         }
         guard loader.known?.validators.canVerify ?? false else {
             throw VaultError(
                 .changed,
-                "\(loader.url) has nothing that tells one version from another; remove it and fetch it again")
+                "\(loader.url) has no validator to tell its versions apart; remove it and fetch it again")
         }
-        // Missing before: others may fetch the same ranges meanwhile, and those bytes are theirs.
+        // Computed first: other readers may fetch some of these ranges meanwhile, and their bytes must not be counted.
         let missing = loader.look { state in gaps.subtracting(state.map.covered) }
         for range in missing.ranges { try await refetch(range, by: loader) }
         let (rest, failure) = loader.look { state in (gaps.subtracting(state.map.covered), state.storeFailure) }
         guard rest.isEmpty else {
-            throw failure ?? VaultError(.storage, "\(loader.url) could not be stored; make room and verify again")
+            throw failure ?? VaultError(.storage, "\(loader.url) could not be stored; free some space and verify again")
         }
         return missing.byteCount
     }
@@ -88,6 +88,6 @@ extension Vault {
         guard (failure as? VaultError)?.code == .changed else { throw failure }
         throw VaultError(
             .changed,
-            "\(loader.url) has changed at its origin, so its bad ranges cannot be mended; remove it and fetch it again")
+            "\(loader.url) has changed at its origin, so it cannot be repaired; remove it and fetch it again")
     }
 }

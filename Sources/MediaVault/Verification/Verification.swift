@@ -1,12 +1,12 @@
 import VaultModel
 import VaultStorage
 
-/// A check of a whole vault: begins when it is iterated, and goes on beside everything else that the vault does. The
-/// last element carries the report.
+/// A check of a whole vault.
 ///
-/// Leaving the loop, or cancelling its task, ends it; what was repaired stays so.
+/// It begins when it is iterated, and runs in parallel to all other use of the vault. The last element contains the
+/// report. Leaving the loop, or cancelling its task, ends it; completed repairs are kept.
 public struct Verification: AsyncSequence, Sendable {
-    /// How far it is, told ten times a second at most.
+    /// The progress, reported at most ten times a second.
     public typealias Element = VerifyProgress
 
     let vault: Vault
@@ -31,17 +31,18 @@ public struct Verification: AsyncSequence, Sendable {
         return Iterator(steps: stream.makeAsyncIterator(), task: task)
     }
 
-    /// Tells how far it is.
+    /// Delivers the progress.
     public struct Iterator: AsyncIteratorProtocol {
         var steps: AsyncThrowingStream<VerifyProgress, any Error>.Iterator
         let task: Task<Void, Never>
 
-        /// How far it is now; nil after the report.
+        /// Returns the current progress; nil after the report.
         ///
-        /// - Throws: ``VaultError`` where the index cannot be read; `CancellationError` where the task was cancelled.
+        /// - Throws: ``VaultError`` if the index cannot be read; `CancellationError` if the task was cancelled.
         public mutating func next() async throws -> VerifyProgress? {
             if let step = try await steps.next(isolation: #isolation) { return step }
-            // Cancelled, the stream ends before the work does; nothing is touched any more when this returns.
+            // After cancellation the stream ends before the work does; wait for it, so that nothing is changed after
+            // returning.
             await task.value
             try Task.checkCancellation()
             return nil
@@ -50,101 +51,101 @@ public struct Verification: AsyncSequence, Sendable {
 }
 
 extension Vault {
-    /// Opens every block of every segment that the index names, and looks for files that it does not name.
+    /// Opens every block of every segment in the index, and looks for files that are not in the index.
     ///
-    /// It needs no ownership, unless it repairs: then what is damaged is condemned and its ranges alone are fetched
-    /// anew, of the same representation; orphans are adopted or moved to `quarantine/`. Playing goes on meanwhile.
+    /// A reader can verify; only an owner can repair. A repair invalidates what is damaged and fetches only its ranges
+    /// again, of the same representation; orphans are adopted or moved to `quarantine/`. Playback continues meanwhile.
     public func verify(_ options: VerifyOptions = VerifyOptions()) -> Verification {
         Verification(vault: self, options: options)
     }
 }
 
-/// What ``Vault/verify(_:)`` does.
+/// The options of ``Vault/verify(_:)``.
 public struct VerifyOptions: Hashable, Codable, Sendable {
-    /// Whether what is damaged is fetched anew, and files that no row names are taken in or moved to quarantine. Only
-    /// an owner can.
+    /// Whether to fetch damaged ranges again, and to adopt files that are not in the index or move them to quarantine.
+    /// Only an owner can.
     public var repairs: Bool
-    /// How many of a hundred segments are opened, chosen by chance; nil is all of them.
+    /// The percentage of segments to open, chosen at random; nil for all.
     public var sample: Double?
-    /// The most bytes opened in a second; nil is as fast as the disk is.
+    /// The most bytes opened per second; nil for no limit.
     public var bytesPerSecond: Int64?
 
-    /// Opens everything, changes nothing, and does not wait, unless told otherwise.
+    /// By default opens everything, changes nothing, and has no rate limit.
     public init(repairs: Bool = false, sample: Double? = nil, bytesPerSecond: Int64? = nil) {
         self.repairs = repairs
         self.sample = sample
         self.bytesPerSecond = bytesPerSecond
     }
 
-    /// - Throws: ``VaultError`` with code `invalidArgument` where they cannot be kept to.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if an option is invalid.
     package func check(isOwner: Bool) throws {
         guard isOwner || !repairs else {
-            throw VaultError(.invalidArgument, "a reader repairs nothing; open the vault as its owner")
+            throw VaultError(.invalidArgument, "a reader cannot repair; open the vault as its owner")
         }
         if let sample, !(sample > 0 && sample <= 100) {
-            throw VaultError(.invalidArgument, "a sample is more than 0 and at most 100 percent")
+            throw VaultError(.invalidArgument, "a sample must be more than 0 and at most 100 percent")
         }
         if let bytesPerSecond, bytesPerSecond <= 0 {
-            throw VaultError(.invalidArgument, "a rate is at least one byte in a second")
+            throw VaultError(.invalidArgument, "a rate must be at least one byte per second")
         }
     }
 }
 
-/// How far a check is.
+/// The progress of a check.
 public struct VerifyProgress: Hashable, Codable, Sendable {
-    /// Plaintext bytes that have been opened.
+    /// The number of plaintext bytes opened.
     public let bytesOpened: Int64
-    /// Plaintext bytes that are to be opened in all, as far as was known at the beginning.
+    /// The number of plaintext bytes to open, as known at the beginning.
     public let bytesTotal: Int64
-    /// Segments that have been looked at.
+    /// The number of segments checked.
     public let segments: Int
-    /// Segments that are to be looked at.
+    /// The number of segments to check.
     public let segmentsTotal: Int
-    /// Pieces of damage found so far.
+    /// The number of damages found so far.
     public let damage: Int
-    /// What was found; in the last element alone.
+    /// The result; nil except in the last element.
     public let report: VerifyReport?
 }
 
-/// What ``Vault/verify(_:)`` found, and what became of it. It holds no secret: URLs stand in it without their queries.
+/// What ``Vault/verify(_:)`` found and repaired. It contains no secret: URLs are without their queries.
 public struct VerifyReport: Hashable, Codable, Sendable {
-    /// Files that no row of the index names. They are no damage.
+    /// Files that are not in the index. They are not damage.
     public struct Orphans: Hashable, Codable, Sendable {
-        /// Whole segments of bytes that are held nowhere else: repairing adopts them.
+        /// Complete segments whose bytes are not held elsewhere: a repair adopts them.
         public internal(set) var good = 0
-        /// Everything else: repairing moves it to `quarantine/`.
+        /// All other files: a repair moves them to `quarantine/`.
         public internal(set) var strange = 0
-        /// Those of the good that were adopted.
+        /// The number of good orphans that were adopted.
         public internal(set) var adopted = 0
-        /// Those of the strange that were moved to `quarantine/`.
+        /// The number of strange orphans that were moved to `quarantine/`.
         public internal(set) var quarantined = 0
     }
 
-    /// Plaintext bytes that were opened.
+    /// The number of plaintext bytes opened.
     public internal(set) var bytesOpened: Int64 = 0
-    /// Segments that were looked at.
+    /// The number of segments checked.
     public internal(set) var segments = 0
-    /// How much damage of each kind there was; a kind that was not found is absent.
+    /// The number of damages by class; a class that was not found is absent.
     public internal(set) var damage: [DamageClass: Int] = [:]
-    /// Pieces of damage that are still there.
+    /// The number of damages that were not repaired.
     public internal(set) var remaining = 0
-    /// Files that the system would not read: nothing is known about their bytes.
+    /// Files that the operating system failed to read: nothing is known about their bytes.
     public internal(set) var unreadable = 0
-    /// Files that no row names.
+    /// Files that are not in the index.
     public internal(set) var orphans = Orphans()
-    /// Bytes fetched anew in place of damaged ones.
+    /// The number of bytes fetched again to replace damaged ones.
     public internal(set) var bytesRefetched: Int64 = 0
-    /// The resources that were damaged: the first ``mostNamed`` of them.
+    /// The damaged resources, at most ``mostNamed``.
     public internal(set) var resources: [DamagedResource] = []
-    /// How many resources were damaged.
+    /// The number of damaged resources.
     public internal(set) var damagedResources = 0
 
-    /// How many damaged resources a report names.
+    /// The most damaged resources that a report lists.
     public static let mostNamed = 1000
 
-    /// Pieces of damage that were found.
+    /// The number of damages found.
     public var found: Int { damage.values.reduce(0, +) }
-    /// Whether nothing is damaged, or nothing any more, and everything could be read.
+    /// Whether everything could be read, and no damage is left.
     public var isSound: Bool { remaining == 0 && unreadable == 0 }
 
     mutating func note(_ damageClass: DamageClass, _ count: Int = 1, isMended: Bool) {
@@ -158,41 +159,41 @@ public struct VerifyReport: Hashable, Codable, Sendable {
     }
 }
 
-/// The kinds of damage that ``Vault/verify(_:)`` tells apart.
+/// The classes of damage that ``Vault/verify(_:)`` distinguishes.
 public enum DamageClass: String, Hashable, CaseIterable, Codable, CodingKeyRepresentable, Sendable {
-    /// The file of a segment is not there.
+    /// The file of a segment is missing.
     case missing
-    /// The file of a segment is longer or shorter than its row says.
+    /// The file of a segment is longer or shorter than its row states.
     case size
-    /// The header of a file is damaged, or another segment's.
+    /// The header of a file is damaged, or belongs to another segment.
     case header
-    /// The header is the segment's, but sealed under another key than its row says.
+    /// The header is the segment's, but sealed under another key than its row states.
     case key
-    /// A block fails its tag or is cut short; also one that failed earlier and was not fetched anew.
+    /// A block fails authentication or is cut short; also a block that failed earlier and was not fetched again.
     case block
-    /// A row of a segment says what cannot be, or names bytes that another one holds.
+    /// A row of a segment is impossible, or names bytes that another segment holds.
     case row
-    /// The rows of a resource fail their tags: nothing of it can be opened.
+    /// The rows of a resource fail authentication: nothing of it can be opened.
     case resource
-    /// The vault's settings fail their tag.
+    /// The vault's settings fail authentication.
     case settings
 }
 
-/// A resource of which something was damaged.
+/// A resource with damage.
 public struct DamagedResource: Hashable, Codable, Sendable {
     /// Its id in the vault, 64 hex digits.
     public let id: String
-    /// Its URL without the query; nil where the rows that hold it do not open.
+    /// Its URL without the query; nil if the rows that contain it do not open.
     public let url: String?
-    /// How much damage of each kind it had.
+    /// The number of damages by class.
     public let damage: [DamageClass: Int]
     /// The ranges that could not be opened, in ascending order.
     public let ranges: [ByteRange]
-    /// Whether all of it was mended.
+    /// Whether all damage was repaired.
     public let isRepaired: Bool
-    /// Why it was not, and what to do; nil where it was, or was not tried.
+    /// Why it was not repaired, and what to do; nil if it was, or if no repair was tried.
     public let problem: String?
 
-    /// The bytes that could not be opened.
+    /// The number of bytes that could not be opened.
     public var bytes: Int64 { ranges.reduce(0) { $0 + $1.length } }
 }

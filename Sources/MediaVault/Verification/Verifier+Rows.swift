@@ -12,7 +12,7 @@ extension Verifier {
         }
     }
 
-    /// Refuses to call damaged what the keys that this process has do not open, after the owner has changed them.
+    /// Throws if the owner has changed the keys meanwhile: what this process cannot open is then not damage.
     ///
     /// - Throws: ``VaultError`` with code `olderKeyring`.
     private func requireNewestKeys() async throws {
@@ -35,7 +35,7 @@ extension Verifier {
     private mutating func check(_ id: ResourceID) async throws {
         let resource: StoredResource
         do {
-            // One that was removed meanwhile is none.
+            // The resource may have been removed meanwhile.
             guard let found = try await blocking({ try $0.index.resource(id) }) else { return }
             resource = found
         } catch let error as VaultError where error.code == .integrity {
@@ -44,7 +44,7 @@ extension Verifier {
             report.name(
                 DamagedResource(
                     id: id.hex, url: nil, damage: [.resource: 1], ranges: [], isRepaired: false,
-                    problem: "its rows do not open; make the index anew with index rebuild"))
+                    problem: "its rows do not open; rebuild the index with index rebuild"))
             return
         }
         for representation in try await blocking({ try $0.index.representations(of: id) }) {
@@ -64,7 +64,7 @@ extension Verifier {
             let page = try await blocking {
                 try $0.index.segments(of: representation, after: after, limit: Self.pageRows)
             }
-            // What has taken its place begins at the same byte, and may stand in this page.
+            // If the segment was replaced meanwhile, its replacement begins at the same byte and may be on this page.
             if let previous { _ = try await isStillThere(previous, &ledger) }
             previous = page.last?.description
             for row in page { try await check(row, of: resource, &ledger) }
@@ -85,7 +85,7 @@ extension Verifier {
         report.segments += 1
         do {
             let (reader, size) = try await blocking { store in
-                // One that is sealed anew has got another key since it was read.
+                // A resealed segment has another key than the resource that was read.
                 let resource =
                     resource.keys[segment.keyNumber] == nil
                     ? try store.index.resource(resource.id) ?? resource : resource
@@ -93,7 +93,7 @@ extension Verifier {
                 return (reader, try reader.fileSize())
             }
             let bad = try await badBlocks(of: segment, reader).subtracting(row.badBlocks)
-            // One that lost its end is as it should be once the blocks that went with it are known to be bad.
+            // A segment that lost its end is correct once the blocks that it lost are known to be bad.
             let isMisfit = !row.isOpen && (size > segment.fileSize || (size < segment.fileSize && !bad.isEmpty))
             guard !bad.isEmpty || isMisfit else { return }
             guard try await isStillThere(segment, &ledger) else { return }
@@ -117,16 +117,17 @@ extension Verifier {
         }
     }
 
-    /// Whether a row is still there. An owner may have removed the segment since the row was read.
-    private func isStillThere(_ segment: SegmentDescription, _ ledger: inout RepresentationLedger) async throws -> Bool
-    {
+    /// Returns whether a row still exists. An owner may have removed the segment since the row was read.
+    private func isStillThere(
+        _ segment: SegmentDescription, _ ledger: inout RepresentationLedger
+    ) async throws -> Bool {
         let isThere = try await blocking { try $0.index.hasSegment(segment.id) }
         if !isThere { ledger.forget(segment) }
         return isThere
     }
 
-    /// A row and its file do not belong together. Where the file is a whole segment by itself it is the row that is
-    /// wrong; else the file is none, and goes.
+    /// Handles a row and a file that do not match. If the file is a complete segment by itself, the row is wrong and is
+    /// replaced; otherwise the file is invalidated.
     private mutating func misfit(
         _ row: StoredSegment, _ damageClass: DamageClass, of resource: StoredResource,
         _ ledger: inout RepresentationLedger
@@ -143,9 +144,9 @@ extension Verifier {
         }
     }
 
-    /// Makes a row anew from its file.
+    /// Recreates a row from its file.
     ///
-    /// - Returns: false where the file is no whole segment by itself; nil where nothing is known about it.
+    /// - Returns: false if the file is not a complete segment by itself; nil if it could not be read.
     private mutating func reclaim(_ id: SegmentID) async throws -> Bool? {
         do {
             guard let claimed = try await soundClaim(of: id) else { return false }
@@ -159,13 +160,14 @@ extension Verifier {
         }
     }
 
-    /// A file has not the size that its row says.
+    /// Handles a file whose size differs from its row.
     ///
-    /// - Returns: whether the row was wrong and the file is whole: then none of its blocks is bad.
+    /// - Returns: whether the row was wrong and the file is complete: then none of its blocks is bad.
     private mutating func settleSize(
         of segment: SegmentDescription, isLonger: Bool, _ ledger: inout RepresentationLedger
     ) async throws -> Bool {
-        // One that lost its end cannot tell a row that says too much from blocks that are gone: those are missed.
+        // If a file is too short, the row may be wrong or blocks may be lost: the missing blocks are found as bad
+        // blocks.
         guard options.repairs, isLonger else {
             ledger.note(.size, claiming: nil)
             return false
@@ -180,7 +182,7 @@ extension Verifier {
         if options.repairs { try await vault.condemn(id, for: failure, of: resource.id) }
     }
 
-    /// Rows that belong to no resource: nothing opens what they name.
+    /// Checks rows that belong to no resource: nothing opens the segments that they name.
     mutating func checkStrandedRows() async throws {
         var last: SegmentID?
         while true {

@@ -4,16 +4,15 @@ import VaultStorage
 
 /// One check of a vault, from beginning to end.
 ///
-/// Rows are read a page at a time and blocks opened a chunk at a time, each on the blocking pool, so that others have
-/// their turn between. What was taken away by an owner between the row and its file is looked up once more, and is no
-/// damage.
+/// Rows are read page by page and blocks opened chunk by chunk, each on the blocking pool, so that other work can run
+/// in between. If an owner removes a segment after its row was read, the row is read again, and this is not damage.
 struct Verifier {
     let vault: Vault
     let options: VerifyOptions
     private let tell: (VerifyProgress) -> Void
 
     var report = VerifyReport()
-    /// Origins that gave no answer in this run: they are not asked again.
+    /// Origins that were unreachable in this run; they are not contacted again.
     var unreachable: Set<String> = []
     private var pace: VerifyPace?
     private var sample: SegmentSample?
@@ -25,7 +24,7 @@ struct Verifier {
     static let pageRows = 256
     /// Plaintext bytes opened at a time: a few hundred microseconds of one thread.
     private static let chunkBytes = 512 << 10
-    /// How often progress is told.
+    /// How often progress is reported.
     private static let interval: Duration = .milliseconds(100)
 
     init(vault: Vault, options: VerifyOptions, tell: @escaping (VerifyProgress) -> Void) {
@@ -35,13 +34,13 @@ struct Verifier {
         pace = options.bytesPerSecond.map { VerifyPace(bytesPerSecond: $0) }
     }
 
-    /// Runs the check; the last step that is told carries the report.
+    /// Runs the check; the last step reported contains the report.
     mutating func run() async throws {
-        // A foreign schema would answer in the place of what is checked.
+        // A tampered schema could return other rows than those that are to be checked.
         try await blocking { try $0.index.requireOwnSchema() }
         try await count()
         progress()
-        // Files first: what is adopted need not be fetched.
+        // Files first: bytes of adopted files need not be fetched.
         for byte in UInt8.min...UInt8.max { try await checkFiles(in: byte) }
         try await checkSettings()
         try await checkResources()
@@ -70,12 +69,12 @@ struct Verifier {
         return try await vault.pool.run { try call(store) }
     }
 
-    /// Whether the next segment is one that is opened.
+    /// Returns whether the next segment is to be opened.
     mutating func takesNext() throws -> Bool {
         try sample?.takesNext { try SecureRandom.number(below: $0) } ?? true
     }
 
-    /// Opens all blocks of a segment, and gives those that fail.
+    /// Opens all blocks of a segment; returns those that fail.
     mutating func badBlocks(of segment: SegmentDescription, _ reader: SegmentReader) async throws -> Set<Int> {
         let step = max(1, Self.chunkBytes / segment.blockSize)
         var bad: Set<Int> = []
@@ -91,7 +90,7 @@ struct Verifier {
         return bad
     }
 
-    // MARK: Telling
+    // MARK: Progress
 
     private mutating func progress() {
         let now = ContinuousClock.now
@@ -110,7 +109,7 @@ struct Verifier {
 
 // From the files to the index.
 extension Verifier {
-    /// Looks at the files that no row names among those whose names begin with a byte.
+    /// Checks the files that are not in the index among those whose names begin with a byte.
     mutating func checkFiles(in byte: UInt8) async throws {
         let files = try await blocking { try $0.unnamedFiles(in: byte) }
         for id in files.segments { try await check(orphan: id, in: byte) }
@@ -124,20 +123,21 @@ extension Verifier {
             guard options.repairs, try await vault.adopt(claimed) else { return }
             report.orphans.adopted += 1
         } catch SegmentFailure.missing {
-            // It was a segment that was just removed.
+            // The segment was just removed.
             return
         } catch SegmentFailure.unreadable {
             report.unreadable += 1
         } catch let error as VaultError where error.code == .integrity {
-            // The rows of its resource do not open: nothing is known about the file, and it stays.
+            // The rows of its resource do not open: nothing is known about the file, so it stays.
             return
         } catch let error as VaultError where error.code == .storage {
-            // It could not be made durable, so it was not adopted.
+            // The segment could not be made durable, so it was not adopted.
             report.unreadable += 1
         }
     }
 
-    /// A file that is a whole segment by its own header, and whose bytes no other segment holds; nil for any other.
+    /// Returns a file that is a complete segment by its own header, and whose bytes no other segment holds; otherwise
+    /// nil.
     mutating func soundClaim(of id: SegmentID) async throws -> ClaimedSegment? {
         guard let claimed = try await blocking({ try $0.claim(of: id) }), claimed.fits,
             try await badBlocks(of: claimed.segment, claimed.reader).isEmpty,
@@ -153,14 +153,14 @@ extension Verifier {
             try await blocking { try $0.putAside(name, in: byte) }
             report.orphans.quarantined += 1
         } catch let error as VaultError where error.code == .storage {
-            // It stays where it is, and hurts nobody.
+            // The file stays where it is, which is harmless.
             return
         }
     }
 }
 
 extension Verifier {
-    /// Fetches what is missing anew, where that is wanted, and enters what was found.
+    /// Fetches missing ranges again if repairs are requested, and adds the findings to the report.
     mutating func settle(
         _ ledger: RepresentationLedger, of representation: RepresentationID, _ resource: StoredResource
     ) async throws {
@@ -176,21 +176,21 @@ extension Verifier {
                 isRepaired: isMended || (options.repairs && ledger.pending.isEmpty), problem: problem))
     }
 
-    /// The URL without its query: that may be a token.
+    /// Returns the URL without its query, which may contain a token.
     private static func name(of resource: StoredResource) -> String? {
         (try? MediaURL(resource.metadata.url))?.description
     }
 
-    /// Why the ranges could not be fetched anew; nil where they were.
+    /// Fetches ranges again; returns why that failed, or nil if it succeeded.
     private mutating func mend(
         _ gaps: ByteRanges, of representation: RepresentationID, _ resource: StoredResource
     ) async throws -> String? {
-        // What no longer serves, nobody reads: that it is gone is enough.
+        // A representation that is no longer served has no readers, so its gaps need no repair.
         guard !gaps.isEmpty, representation == resource.serving?.id else { return nil }
         do {
             let authority = try MediaURL(resource.metadata.url).authority
             guard !unreachable.contains(authority) else {
-                return "\(authority) gives no answer; verify again with --repair when it does"
+                return "\(authority) is unreachable; verify again with --repair once it answers"
             }
             do {
                 report.bytesRefetched += try await vault.mend(gaps, of: representation, resource)
