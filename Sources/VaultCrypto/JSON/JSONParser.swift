@@ -1,9 +1,10 @@
-/// Reads JSON strictly: integers from 0 to 2⁵³ − 1, no member twice, nothing after the value, bounded depth.
+/// A strict JSON parser.
 ///
-/// Foundation's readers keep one of two equal members in silence; a keyring that two readers understand differently
-/// must be an error.
+/// It takes integers from 0 to 2⁵³ − 1 only, no member twice, nothing after the value, and a bounded depth.
+/// Foundation's parsers silently keep one of two members with the same name; a keyring that two readers understand
+/// differently must be an error.
 package struct JSONParser {
-    /// Why the text is no such JSON, and at which byte.
+    /// A syntax error, at a byte offset.
     package struct Failure: Error {
         package let offset: Int
     }
@@ -12,7 +13,7 @@ package struct JSONParser {
     private var position = 0
     private static let deepest = 32
 
-    /// Reads one value from UTF-8 bytes, white space allowed around it.
+    /// Parses one value from UTF-8 bytes. White space is allowed around it.
     package static func parse(_ bytes: [UInt8]) throws(Failure) -> JSONValue {
         var parser = JSONParser(bytes: bytes)
         let value = try parser.value(depth: 0)

@@ -1,4 +1,4 @@
-/// A JSON value as the vault writes them: integers only, no fractions.
+/// A JSON value as the vault writes it: integers only, no fractions.
 package enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -7,7 +7,7 @@ package enum JSONValue: Hashable, Sendable {
     case array([JSONValue])
     case object([String: JSONValue])
 
-    /// The largest integer that every JSON reader keeps exactly: 2⁵³ − 1.
+    /// The largest integer that every JSON reader represents exactly: 2⁵³ − 1.
     package static let largestInteger: Int64 = (1 << 53) - 1
 
     /// The canonical form (RFC 8785): members sorted by UTF-16 code units, no white space, `/` and non-ASCII unescaped.
@@ -64,11 +64,11 @@ package enum JSONValue: Hashable, Sendable {
     }
 }
 
-/// Typed access to the members of a JSON object; a member that is missing or of another type is an error.
+/// Typed access to the members of a JSON object; a missing or mistyped member is an error.
 package struct JSONObject: Sendable {
     package private(set) var members: [String: JSONValue]
 
-    /// Which member is missing or not what it should be.
+    /// A member that is missing or invalid.
     package struct MemberFailure: Error {
         package let name: String
     }
@@ -123,7 +123,7 @@ package struct JSONObject: Sendable {
         return objects
     }
 
-    /// Bytes written as base64 (RFC 4648 §4, with padding), in that one spelling.
+    /// Returns bytes written as canonical base64 (RFC 4648 §4, with padding).
     package func base64(_ name: String) throws(MemberFailure) -> [UInt8] {
         guard let bytes = Base64.decode(try string(name)) else { throw MemberFailure(name: name) }
         return bytes
@@ -131,7 +131,7 @@ package struct JSONObject: Sendable {
 }
 
 extension JSONObject {
-    /// The strings of an array; none where the member is missing.
+    /// Returns the strings of an array; empty if the member is missing.
     package func strings(_ name: String) throws(MemberFailure) -> [String] {
         guard let value = self[name] else { return [] }
         guard case .array(let values) = value else { throw MemberFailure(name: name) }
@@ -143,7 +143,7 @@ extension JSONObject {
         return strings
     }
 
-    /// The objects of an array; none where the member is missing.
+    /// Returns the objects of an array; empty if the member is missing.
     package func optionalObjects(_ name: String) throws(MemberFailure) -> [JSONObject] {
         self[name] == nil ? [] : try objects(name)
     }

@@ -1,46 +1,48 @@
 package import VaultModel
 
-/// An unlocked keyring: every key of a vault that is not the unlock key itself.
+/// An unlocked keyring: every key of a vault except the unlock key.
 package final class Keyring: Sendable {
     package let vaultID: VaultID
-    /// How the slot that opened it is unlocked.
+    /// The unlock method of the slot that opened the keyring.
     package let unlockedBy: UnlockMethod
     /// The number of that slot.
     package let unlockedSlot: Int64
 
     private let opened: Locked<KeyringKeys>
-    /// Sealed root keys of slots that are known to open: what opened the keyring, and what was sealed here for a secret.
+    /// The sealed root keys of slots that are known to open.
+    ///
+    /// These are the slot that opened the keyring, and the slots that were sealed here for a secret.
     private let proved: Locked<Set<[UInt8]>>
-    /// Reads the file again, where another process may write it.
+    /// Reads the file again, if another process may write it.
     private let followed = Locked<(@Sendable () throws -> [UInt8])?>(nil)
-    /// Held while the file is written anew.
+    /// Held while the file is written.
     private let writing = Locked(())
 
-    /// The keys as they are now; they may be others a moment later.
+    /// The current keys, which another thread may replace at any moment.
     var keys: KeyringKeys { opened.withLock { $0 } }
 
-    /// Grows with each write of the keyring file.
+    /// The revision of the keyring file, which grows with each write.
     package var revision: Int64 { opened.withLock { $0.revision } }
 
     /// The generation that new resources use.
     package var currentGeneration: Int { opened.withLock { $0.current } }
 
-    /// What every token is made with: raising it revokes them all.
+    /// The epoch in which tokens are created; raising it revokes all of them.
     package var tokenEpoch: Int64 { opened.withLock { $0.tokenEpoch } }
 
-    /// The generations that can still open something, in ascending order.
+    /// The generations that still have a key, in ascending order.
     package var activeGenerations: [Int] { keys.generations.keys.sorted() }
 
-    /// The generations in ascending order, but for those in ``foldedGenerations``.
+    /// The records of the generations in ascending order, except for ``foldedGenerations``.
     package var generationRecords: [GenerationRecord] { keys.records }
 
-    /// Generations that were retired long ago, in ascending order.
+    /// The generations that were retired long ago, in ascending order.
     package var foldedGenerations: [ClosedRange<Int>] { keys.folded }
 
-    /// The numbers of the keys that name resources, in ascending order: one, or two while they are changed.
+    /// The numbers of the locators in ascending order: one, or two during a change.
     package var locators: [Int] { keys.locators.keys.sorted() }
 
-    /// The locator that a new vault uses: the newest.
+    /// The newest locator, which a new vault uses.
     package var newestLocator: Int { keys.locators.keys.max() ?? 0 }
 
     init(document: KeyringDocument, rootKey: SharedKey, unlockedBy slot: KeyringDocument.Slot) throws {
@@ -53,7 +55,7 @@ package final class Keyring: Sendable {
 
     // MARK: Slots that open
 
-    /// Notes that a secret which was at hand opens a slot.
+    /// Records that a slot opens, because a secret for it was available.
     func noteProof(of slot: KeyringDocument.Slot) { proved.withLock { _ = $0.insert(slot.rootKey) } }
 
     /// Whether a slot is known to open.
@@ -61,16 +63,17 @@ package final class Keyring: Sendable {
 
     // MARK: Changing
 
-    /// Changes the keyring: the file first, then, once that is durable, what is read here. Blocks.
+    /// Changes the keyring: first the file, then, once that is durable, the keys in memory. Blocks.
     ///
-    /// Nothing changes where this throws; a file that could not be made durable may be either of the two.
+    /// If this throws, nothing has changed, except that a file that could not be made durable may be the old or the new
+    /// one.
     ///
     /// - Parameters:
-    ///   - read: the file's bytes.
+    ///   - read: returns the file's bytes.
     ///   - write: makes the file's new bytes durable.
-    ///   - edit: what changes. The revision is raised here.
-    /// - Throws: ``VaultError`` where the file is not this keyring's, or an older one; what `read`, `write` and `edit`
-    ///   throw.
+    ///   - edit: makes the change. The revision is raised here.
+    /// - Throws: ``VaultError`` if the file is another keyring's, or an older one; any error of `read`, `write` and
+    ///   `edit`.
     package func change<Result>(
         reading read: () throws -> [UInt8], writing write: ([UInt8]) throws -> Void,
         _ edit: (inout KeyringEdit) throws -> Result
@@ -81,15 +84,15 @@ package final class Keyring: Sendable {
             guard document.vaultID == vaultID else { throw KeyringReader.tampered }
             guard document.revision >= revision else {
                 throw VaultError(
-                    .olderKeyring, "the keyring's file is older than what was opened; put the newer one back")
+                    .olderKeyring, "the keyring file is older than the one that was opened; put the newer one back")
             }
             var editing = KeyringEdit(document: document, rootKey: root)
             let result = try edit(&editing)
             editing.document.revision += 1
-            // What does not open again must not be written.
+            // Bytes that do not open again must not be written.
             let (bytes, changed) = try editing.finished()
             try write(bytes)
-            // A new root key is sealed for no slot but those that opened.
+            // A new root key is sealed only for slots that opened.
             if editing.rootKey !== root { for slot in editing.document.slots { noteProof(of: slot) } }
             opened.withLock { $0 = changed }
             return result
@@ -98,23 +101,26 @@ package final class Keyring: Sendable {
 
     // MARK: Closing
 
-    /// Lets go of every key: from now on it opens, names and changes nothing, and tokens made with it are good nowhere.
+    /// Releases every key.
     ///
-    /// - Throws: ``VaultError`` with code `storage` where the system gives no randomness or memory; then it stays open.
+    /// From then on the keyring opens, names and changes nothing, and tokens created with it are valid nowhere.
+    ///
+    /// - Throws: ``VaultError`` with code `storage` if the system provides no randomness or memory; then it stays open.
     package func close() throws {
-        // What is being read or written would put the keys back.
+        // A read or write in progress would put the keys back.
         followed.withLock { $0 = nil }
         try writing.withLock { _ in try opened.withLock { $0 = try KeyringKeys(closing: $0) } }
     }
 
     // MARK: Following
 
-    /// From now on takes over what the vault's owner, another process, writes: when a generation is missing here.
+    /// Starts to follow the file that the vault's owner, another process, writes: it is read when a key is missing
+    /// here.
     package func follow(reading read: @escaping @Sendable () throws -> [UInt8]) { followed.withLock { $0 = read } }
 
-    /// Takes over a file that another process may have written anew; a new root key opens to those alone who unlock it.
+    /// Takes over a newer file of another process. A new root key requires unlocking the keyring again.
     private func catchUp() {
-        // Held until it is done: nothing is taken over after closing.
+        // Held throughout, so that nothing is taken over after closing.
         followed.withLock { read in
             let root = keys.rootKey
             guard let read, let document = try? KeyringReader.document(in: read(), authenticatedBy: root.secret),
@@ -127,18 +133,18 @@ package final class Keyring: Sendable {
 
     // MARK: Names
 
-    /// The resource id `R` of a cache key under a locator; nil where the keyring has no such locator.
+    /// Returns the resource id `R` of a cache key under a locator; nil if the keyring has no such locator.
     package func resourceID(cacheKey: [UInt8], locator: Int) -> ResourceID? {
         guard let key = opened.withLock({ $0.locators[locator] }) else { return nil }
         return ResourceID(bytes: KeyDerivation.value(from: key.secret, .resource, cacheKey))
     }
 
-    /// The part that an identity takes in a cache key, so that two users' bodies never share one.
+    /// Returns the part of a cache key that stands for an identity, so that two users' bodies never share one.
     package func principal(_ identity: [UInt8], locator: Int) -> [UInt8]? {
         opened.withLock { $0.locators[locator] }.map { KeyDerivation.value(from: $0.secret, .principal, identity) }
     }
 
-    /// The key of the index's own sealed values (`vault.settings`).
+    /// Returns the key of the index's own sealed values (`vault.settings`).
     package func indexKey(locator: Int) throws -> SharedKey? {
         if keys.locators[locator] == nil { catchUp() }
         return try keys.locators[locator].map { SharedKey(try KeyDerivation.key(from: $0.secret, .index)) }
@@ -146,7 +152,7 @@ package final class Keyring: Sendable {
 
     // MARK: Resource keys
 
-    /// Seals a resource key under the wrapping key of a generation: 60 bytes for the index.
+    /// Seals a resource key under the wrapping key of a generation, as 60 bytes for the index.
     package func wrap(
         _ key: borrowing SecretKey, resource: ResourceID, number: Int, generation: Int
     ) throws -> [UInt8]? {
@@ -157,7 +163,7 @@ package final class Keyring: Sendable {
 
     /// Opens a wrapped resource key.
     ///
-    /// - Returns: nil where the generation is not in this keyring, or the bytes are not this key wrapped.
+    /// - Returns: nil if the generation is not in this keyring, or the bytes are not this key wrapped.
     package func unwrap(
         _ wrapped: [UInt8], resource: ResourceID, number: Int, generation: Int
     ) throws -> SharedKey? {
@@ -178,7 +184,9 @@ package final class Keyring: Sendable {
         }
     }
 
-    /// What a wrapped key is bound to; nil for numbers that there are none of: two keys are never bound to the same.
+    /// Returns the associated data of a wrapped key; nil for numbers out of bounds.
+    ///
+    /// No two keys are bound to the same data.
     private static func wrapData(_ resource: ResourceID, _ number: Int, _ generation: Int) -> [UInt8]? {
         guard let number = UInt32(exactly: number), let generation = UInt32(exactly: generation) else { return nil }
         return Array("resourceKey".utf8) + [0] + Array("wrapped".utf8) + [0] + resource.bytes
@@ -187,13 +195,13 @@ package final class Keyring: Sendable {
 
     // MARK: Tokens
 
-    /// Authenticates a message under the token key: capabilities and the admin token.
+    /// Authenticates a message under the token key, for capabilities and the admin token.
     package func token(_ purpose: Purpose, _ message: [UInt8]) -> [UInt8] {
         KeyDerivation.value(from: opened.withLock { $0.tokenKey }.secret, purpose, message)
     }
 }
 
-/// What an unlocked keyring has open: each key that the root key opens, and what is said of them.
+/// The keys of an unlocked keyring, with what it states about them.
 struct KeyringKeys: Sendable {
     let revision: Int64
     /// The generation that new resources use.
@@ -206,15 +214,16 @@ struct KeyringKeys: Sendable {
     private(set) var tokenKey: SharedKey
     /// The seed of the key that signs receipts (Ed25519).
     private(set) var receiptSeed: SharedKey
-    /// The generations that are not retired.
+    /// The keys of the generations that are not retired.
     private(set) var generations: [Int: SharedKey]
-    /// Generations that were retired long ago, in ascending order.
+    /// The generations that were retired long ago, in ascending order.
     let folded: [ClosedRange<Int>]
-    /// What is said of every other generation, in ascending order.
+    /// The records of all other generations, in ascending order.
     let records: [GenerationRecord]
 
-    /// What is left of a keyring's keys once it was closed: none that opens or names anything. What still signs does so with
-    /// a key that is nobody's.
+    /// What remains of a keyring's keys after closing: none that opens or names anything.
+    ///
+    /// Anything that is still signed is signed with a random key that belongs to no vault.
     init(closing keys: KeyringKeys) throws {
         let nobodys = SharedKey(try SecureRandom.key("closed keyring"))
         self = keys
@@ -224,7 +233,7 @@ struct KeyringKeys: Sendable {
 
     /// Opens every key of a document.
     ///
-    /// - Throws: ``VaultError`` with code `tamperedKeyring` where one does not open.
+    /// - Throws: ``VaultError`` with code `tamperedKeyring` if a key does not open.
     init(opening document: KeyringDocument, rootKey: SharedKey) throws {
         let edit = KeyringEdit(document: document, rootKey: rootKey)
         revision = document.revision
@@ -250,14 +259,14 @@ struct KeyringKeys: Sendable {
     }
 }
 
-/// What a keyring says of a generation beside its key.
+/// What a keyring states about a generation, besides its key.
 package struct GenerationRecord: Hashable, Sendable {
     package let number: Int
-    /// Seconds since 1970.
+    /// Whether its key has been destroyed.
     package let created: Int64
     /// Whether its key is destroyed.
     package let isRetired: Bool
-    /// How many backup files of the keyring hold its key.
+    /// The number of backup files of the keyring that hold its key.
     package let backups: Int
 
     init(_ generation: KeyringDocument.Generation) {

@@ -1,40 +1,44 @@
 package import VaultModel
 
-/// The keyring file as values: everything in it that is secret is still sealed.
+/// The contents of a keyring file, with all secrets still sealed.
 ///
 /// Members that this version does not know are kept and written back.
 package struct KeyringDocument: Sendable {
     package static let format = "mediavault-keyring/1"
 
-    /// The most slots of a keyring: each passphrase slot that is tried costs time and memory.
+    /// The most slots in a keyring: each passphrase slot that is tried costs time and memory.
     package static let mostSlots = 16
-    /// The longest file that is written.
+    /// The size limit in bytes for a file that is written.
     package static let mostBytes = 1 << 20
-    /// The longest file that is read: older versions kept an entry for every retired generation, and may be past
-    /// ``mostBytes``. What is written next is folded.
+    /// The size limit in bytes for a file that is read.
+    ///
+    /// Older versions kept an entry for every retired generation, so their files may exceed ``mostBytes``. The next
+    /// write folds the entries.
     package static let mostBytesRead = 4 << 20
-    /// The most generations that are not retired: with so many, and all that may stand beside them, a file is not too long.
+    /// The most generations that are not retired.
+    ///
+    /// With that many, a file is within its size limit even if everything else in it is at its maximum.
     package static let mostActive = 4096
 
-    /// One way to unlock: the root key, sealed under the unlock key of this way.
+    /// One way to unlock: the root key, sealed under the slot's unlock key.
     package struct Slot: Sendable {
         package var number: Int64
         package var label: String
         package var method: UnlockMethod
         package var rootKey: [UInt8]
-        /// How the passphrase becomes the unlock key; nil for the other methods.
+        /// The cost of deriving the unlock key from the passphrase; nil for the other methods.
         package var passphrase: Argon2id.Cost?
         var rest = JSONObject()
     }
 
-    /// A key that names resources, sealed under the root key.
+    /// A locator, the key from which resource ids are derived, sealed under the root key.
     package struct Locator: Sendable {
         package var number: Int64
         package var key: [UInt8]
         var rest = JSONObject()
     }
 
-    /// A generation: its key, sealed under the root key, until it is retired.
+    /// A generation: its key, sealed under the root key until it is retired.
     package struct Generation: Sendable {
         package var number: Int64
         package var created: Int64
@@ -45,7 +49,7 @@ package struct KeyringDocument: Sendable {
     }
 
     package var vaultID: VaultID
-    /// Grows by one with each write.
+    /// The revision, which grows by one with each write.
     package var revision: Int64
     package var slots: [Slot]
     package var locators: [Locator]
@@ -54,28 +58,29 @@ package struct KeyringDocument: Sendable {
     package var receiptKey: [UInt8]
     package var receiptSequence: Int64
     package var generations: [Generation]
-    /// Generations that were retired long ago, in ascending order: see ``fold()``.
+    /// The generations that were retired long ago, in ascending order; see ``fold()``.
     package var retired: [RetiredRange] = []
     package var current: Int64
     var rest = JSONObject()
 
-    /// What a sealed member is.
+    /// The kind of a sealed member.
     package enum Role: String {
         case slot, locator, token, receipt, generation
     }
 
-    /// What a sealed member is bound to: `role ‖ 00 ‖ vault id ‖ u32 number`.
+    /// Returns the associated data of a sealed member: `role ‖ 00 ‖ vault id ‖ u32 number`.
     ///
-    /// - Throws: ``VaultError`` with code `storage` for a number that does not fit: two members are never bound to the same.
+    /// - Throws: ``VaultError`` with code `storage` for a number that does not fit, since no two members may be bound
+    ///   to the same data.
     package static func associatedData(_ role: Role, vaultID: VaultID, number: Int64 = 0) throws -> [UInt8] {
         guard let number = UInt32(exactly: number) else {
             throw VaultError(
-                .storage, "a keyring has no number left for another \(role.rawValue): they end at \(UInt32.max)")
+                .storage, "the keyring has no number left for another \(role.rawValue): the highest is \(UInt32.max)")
         }
         return Array(role.rawValue.utf8) + [0] + vaultID.bytes + LittleEndian.bytes(number)
     }
 
-    /// The sum over everything but itself and the authenticator: tells damage from a wrong key.
+    /// Returns the checksum over everything but itself and the authenticator; it tells damage from a wrong key.
     static func checksum(of object: JSONObject) -> String {
         var object = object
         object["checksum"] = nil
@@ -83,7 +88,7 @@ package struct KeyringDocument: Sendable {
         return Hex.encode(KeyDerivation.checksum(.keyringSum, JSONValue.object(object.members).canonical))
     }
 
-    /// Authenticates everything but itself, under the root key.
+    /// Returns the authenticator under the root key, over everything but itself.
     static func authenticator(of object: JSONObject, rootKey: borrowing SecretKey) throws -> String {
         var object = object
         object["authenticator"] = nil
@@ -93,7 +98,7 @@ package struct KeyringDocument: Sendable {
 }
 
 extension KeyringDocument {
-    /// Reads the object of a keyring file whose checksum was right. Limits are checked here, keys are not.
+    /// Reads the object of a keyring file whose checksum was right. Checks limits, but not keys.
     init(reading object: JSONObject) throws(JSONObject.MemberFailure) {
         guard let id = VaultID(hex: try object.string("vaultID")) else { throw .init(name: "vaultID") }
         vaultID = id
@@ -133,15 +138,17 @@ extension KeyringDocument {
         }
     }
 
-    /// Whether no number is in two ranges.
+    /// Whether no two ranges overlap.
     private static func areApart(_ ranges: [ClosedRange<Int64>]) -> Bool {
         let sorted = ranges.sorted { $0.lowerBound < $1.lowerBound }
         return zip(sorted, sorted.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound }
     }
 
-    /// The file's bytes, and what a reader makes of them: canonical JSON with checksum and authenticator, and one line end.
+    /// Returns the file's bytes, and the document that a reader gets from them.
     ///
-    /// - Throws: ``VaultError`` with code `storage` where they could not be read back: they must be written nowhere.
+    /// The bytes are canonical JSON with checksum and authenticator, and one line end.
+    ///
+    /// - Throws: ``VaultError`` with code `storage` if they could not be read back; then they must not be written.
     func written(rootKey: borrowing SecretKey) throws -> (bytes: [UInt8], document: KeyringDocument) {
         var folded = self
         folded.fold()
@@ -155,11 +162,11 @@ extension KeyringDocument {
             return (bytes, try KeyringReader.document(in: bytes, authenticatedBy: rootKey))
         } catch let error as VaultError {
             throw VaultError(
-                .storage, "nothing was written: the keyring could not be read again as it was to be: \(error.message)")
+                .storage, "nothing was written: the new keyring could not be read back: \(error.message)")
         }
     }
 
-    /// The bytes that this makes, read back by nobody.
+    /// Returns the file's bytes, without reading them back.
     func encoded(rootKey: borrowing SecretKey) throws -> [UInt8] {
         var object = rest
         object["format"] = .string(Self.format)
@@ -243,14 +250,16 @@ extension KeyringDocument.Generation {
 }
 
 extension JSONObject {
-    /// The number of a slot, locator or generation: from 1, and within the u32 that associated data have for it.
+    /// Returns the number of a slot, locator or generation.
+    ///
+    /// It is at least 1, and fits the u32 of the associated data.
     func keyNumber(_ name: String = "number") throws(MemberFailure) -> Int64 {
         let number = try integer(name)
         guard (1...Int64(UInt32.max)).contains(number) else { throw MemberFailure(name: name) }
         return number
     }
 
-    /// A sealed 32-byte key.
+    /// Returns a sealed 32-byte key.
     func sealedKey(_ name: String) throws(MemberFailure) -> [UInt8] {
         let bytes = try base64(name)
         guard bytes.count == SealedValue.overhead + SecretKey.byteCount else { throw MemberFailure(name: name) }
@@ -262,12 +271,12 @@ extension KeyringDocument.Slot {
     /// The longest label, in bytes of UTF-8.
     static let mostLabelBytes = 128
 
-    /// A slot that a secret opens: the root key, sealed under that secret's unlock key.
+    /// Creates a slot that a secret opens: the root key, sealed under that secret's unlock key.
     ///
     /// - Parameters:
-    ///   - method: how the secret is brought; `.passphrase` exactly for a passphrase.
-    ///   - cost: the cost of a passphrase; nil for the usual one.
-    /// - Throws: ``VaultError`` with code `invalidArgument` where secret, method, cost or label cannot be.
+    ///   - method: how the secret is supplied; `.passphrase` if and only if it is a passphrase.
+    ///   - cost: the cost of a passphrase; nil for the default.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the secret, method, cost or label is invalid.
     init(
         number: Int64, label: String, method: UnlockMethod, sealing rootKey: borrowing SecretKey, of vaultID: VaultID,
         for secret: borrowing UnlockSecret, cost: Argon2id.Cost?
@@ -275,58 +284,61 @@ extension KeyringDocument.Slot {
         self.init(
             number: number, label: label, method: method, rootKey: [],
             passphrase: method == .passphrase ? try cost ?? .moderate() : nil)
-        // A keyring that states another cost could not be read again.
+        // A keyring with another cost could not be read back.
         guard passphrase?.isPossible ?? true else {
-            throw VaultError(.invalidArgument, "a passphrase takes 1 to 64 passes over 8 MiB to 4 GiB of memory")
+            throw VaultError(
+                .invalidArgument, "a passphrase must cost between 1 and 64 passes over 8 MiB to 4 GiB of memory")
         }
         try checkLabel()
         guard let unlockKey = try secret.unlockKey(for: self) else {
-            throw VaultError(.invalidArgument, "a passphrase slot needs a passphrase, every other slot a key")
+            throw VaultError(.invalidArgument, "a passphrase slot needs a passphrase; every other slot needs a key")
         }
         self.rootKey = try SealedValue.seal(
             rootKey, key: unlockKey,
             associatedData: try KeyringDocument.associatedData(.slot, vaultID: vaultID, number: number))
     }
 
-    /// Whether a secret opens it. A passphrase takes most of a second.
+    /// Whether a secret opens the slot. A passphrase takes most of a second.
     func opens(in vaultID: VaultID, with secret: borrowing UnlockSecret) throws -> Bool {
         guard let unlockKey = try secret.unlockKey(for: self) else { return false }
         let data = try KeyringDocument.associatedData(.slot, vaultID: vaultID, number: number)
         return try SealedValue.openKey(rootKey, key: unlockKey, associatedData: data) != nil
     }
 
-    /// - Throws: ``VaultError`` with code `invalidArgument` where people could not read the label.
+    /// Checks that the label is short and legible.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if it is not.
     func checkLabel() throws {
         guard label.utf8.count <= Self.mostLabelBytes,
             label.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
         else {
             throw VaultError(
                 .invalidArgument,
-                "a slot's label has at most \(Self.mostLabelBytes) bytes and no control characters; give a shorter one")
+                "a slot label must have at most \(Self.mostLabelBytes) bytes and no control characters; choose another")
         }
     }
 }
 
-// Retired generations are kept for ever, so that a number is never used twice, and a file has an end.
+// Retired generations are kept forever, so that no number is used twice. Folding keeps the file small.
 extension KeyringDocument {
-    /// Retired generations with numbers in a row, told of together.
+    /// Retired generations with consecutive numbers, in one entry.
     package struct RetiredRange: Sendable {
         package var first: Int64
         package var last: Int64
-        /// The most backup files that hold the key of one of them.
+        /// The largest number of backup files that hold the key of one of them.
         package var backups: Int64
         var rest = JSONObject()
 
-        /// The numbers.
+        /// The numbers of the generations.
         package var numbers: ClosedRange<Int> { Int(first)...Int(last) }
     }
 
     /// The most retired generations that have an entry of their own.
     static let mostRetired = 128
 
-    /// Tells of the oldest retired generations in ranges, where more than ``mostRetired`` have an entry.
+    /// Folds the oldest retired generations into ranges if more than ``mostRetired`` have an entry.
     ///
-    /// The highest number keeps its entry: a version that does not know of ranges counts on from there.
+    /// The highest number keeps its entry, because a version that does not know ranges counts on from there.
     mutating func fold() {
         let entries = generations.filter { $0.key == nil }.sorted { $0.number < $1.number }.dropLast(Self.mostRetired)
         guard !entries.isEmpty else { return }
@@ -340,7 +352,7 @@ extension KeyringDocument {
         }
     }
 
-    /// The highest number that a generation has, or had.
+    /// The highest number that a generation has or had.
     var highestGeneration: Int64 { max(generations.map(\.number).max() ?? 0, retired.last?.last ?? 0) }
 }
 

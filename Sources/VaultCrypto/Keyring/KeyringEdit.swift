@@ -1,25 +1,25 @@
 package import VaultModel
 
-/// A keyring on its way from one state of its file to the next. What an act does to it stands in an extension for that act.
+/// A keyring during a change of its file. Each key operation has its changes in an extension of its own.
 package struct KeyringEdit {
-    /// What the file will say; keys in it are sealed.
+    /// The contents of the new file; keys in it are sealed.
     package var document: KeyringDocument
-    /// What seals them.
+    /// The key that seals them.
     package var rootKey: SharedKey
 
-    /// Revokes every token made so far, here and for whoever unlocks the file from then on.
+    /// Revokes every token created so far, here and for everyone who unlocks the new file.
     package mutating func revokeTokens() { document.tokenEpoch += 1 }
 
-    /// The bytes of the file, and the keys that whoever opens it gets: both come from reading the bytes again.
+    /// Returns the bytes of the file, and the keys that opening it yields: both come from reading the bytes back.
     ///
-    /// - Throws: ``VaultError`` with code `storage` where they could not be read, `tamperedKeyring` where a key in them does
-    ///   not open: then they must be written nowhere.
+    /// - Throws: ``VaultError`` with code `storage` if they could not be read, `tamperedKeyring` if a key in them does
+    ///   not open. Then they must not be written.
     func finished() throws -> (bytes: [UInt8], keys: KeyringKeys) {
         let (bytes, document) = try document.written(rootKey: rootKey.secret)
         return (bytes, try KeyringKeys(opening: document, rootKey: rootKey))
     }
 
-    /// Seals a key as the document holds it.
+    /// Seals a key for the document.
     package func seal(
         _ key: borrowing SecretKey, _ role: KeyringDocument.Role, _ number: Int64 = 0
     ) throws -> [UInt8] {
@@ -28,9 +28,9 @@ package struct KeyringEdit {
             associatedData: try KeyringDocument.associatedData(role, vaultID: document.vaultID, number: number))
     }
 
-    /// Opens a key that the document holds.
+    /// Opens a key of the document.
     ///
-    /// - Throws: ``VaultError`` with code `tamperedKeyring` where it does not open.
+    /// - Throws: ``VaultError`` with code `tamperedKeyring` if it does not open.
     package func open(
         _ sealed: [UInt8], _ role: KeyringDocument.Role, _ number: Int64 = 0
     ) throws -> SharedKey {
@@ -42,34 +42,34 @@ package struct KeyringEdit {
     }
 }
 
-/// The ways to unlock: what adds, replaces and removes one.
+/// Adding, replacing and removing slots.
 extension KeyringEdit {
-    /// Adds a slot under a number that none has.
+    /// Adds a slot under an unused number.
     ///
-    /// - Throws: ``VaultError`` with code `inUse` where there are 16 slots, `invalidArgument` where one has the number.
+    /// - Throws: ``VaultError`` with code `inUse` if there are 16 slots, `invalidArgument` if the number is in use.
     package mutating func add(_ slot: KeyringDocument.Slot) throws {
         try slot.checkLabel()
         guard document.slots.count < KeyringDocument.mostSlots else {
             throw VaultError(
                 .inUse,
-                "the keyring has \(KeyringDocument.mostSlots) slots, the most there can be; keys slot list names them, "
-                    + "keys slot remove takes one away")
+                "the keyring has \(KeyringDocument.mostSlots) slots, which is the maximum; keys slot list names them, "
+                    + "keys slot remove removes one")
         }
         guard !document.slots.contains(where: { $0.number == slot.number }) else {
-            throw VaultError(.invalidArgument, "slot \(slot.number) is taken; run the command again")
+            throw VaultError(.invalidArgument, "slot \(slot.number) already exists; try again")
         }
         document.slots.append(slot)
     }
 
-    /// Adds a slot of another file of this keyring, under a number of its own here.
+    /// Adds a slot from another file of this keyring, under a new number.
     ///
-    /// - Throws: as ``add(_:)``; ``VaultError`` with code `wrongKey` where the secret is none for it.
+    /// - Throws: as ``add(_:)``; ``VaultError`` with code `wrongKey` if the slot needs another kind of secret.
     mutating func add(
         _ slot: KeyringDocument.Slot, as number: Int64, openedBy secret: borrowing UnlockSecret
     ) throws {
         var slot = slot
         guard let unlockKey = try secret.unlockKey(for: slot) else {
-            throw VaultError(.wrongKey, "what was given is not what opens slot \(slot.number) of the backup")
+            throw VaultError(.wrongKey, "this key or passphrase does not open slot \(slot.number) of the backup")
         }
         slot.number = number
         slot.rootKey = try SealedValue.seal(
@@ -78,9 +78,9 @@ extension KeyringEdit {
         try add(slot)
     }
 
-    /// Puts a slot in the place of the one with its number: what opened that one opens it no more.
+    /// Replaces the slot that has the same number. The old secret no longer opens it.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` where there is none.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if there is no such slot.
     package mutating func replace(with slot: KeyringDocument.Slot) throws {
         try slot.checkLabel()
         document.slots[try index(ofSlot: slot.number)] = slot
@@ -88,43 +88,44 @@ extension KeyringEdit {
 
     /// Removes a slot.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` where there is none, or it is the last: nothing would open
-    ///   the keyring then.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if there is no such slot, or it is the last: then nothing
+    ///   would open the keyring.
     package mutating func removeSlot(_ number: Int64) throws {
         let index = try index(ofSlot: number)
         guard document.slots.count > 1 else {
             throw VaultError(
-                .invalidArgument, "slot \(number) is the only one, and nothing would open the vault; add another first")
+                .invalidArgument, "slot \(number) is the only way to unlock the keyring; add another slot first")
         }
         document.slots.remove(at: index)
     }
 
-    /// The number for a slot that is added: past the highest.
+    /// The number for a new slot: one above the highest.
     var freeSlotNumber: Int64 { (document.slots.map(\.number).max() ?? 0) + 1 }
 
-    /// The slot with a number.
+    /// Returns the slot that has a number.
     func slot(_ number: Int64) throws -> KeyringDocument.Slot { document.slots[try index(ofSlot: number)] }
 
     private func index(ofSlot number: Int64) throws -> Int {
         guard let index = document.slots.firstIndex(where: { $0.number == number }) else {
-            throw VaultError(.invalidArgument, "the keyring has no slot \(number); keys slot list names those it has")
+            throw VaultError(.invalidArgument, "the keyring has no slot \(number); keys slot list names its slots")
         }
         return index
     }
 }
 
 extension KeyringEdit {
-    /// Puts a new root key, token key and key for receipts in the place of the old ones, seals everything else again,
-    /// and adds a generation: the old root key opens nothing of the document any more, and signs nothing.
+    /// Replaces the root key, the token key and the key for receipts, and adds a generation.
+    ///
+    /// Everything else is sealed again: the old root key then opens nothing in the document, and signs nothing.
     ///
     /// - Parameters:
-    ///   - secrets: what opens the slots that stay. A passphrase takes most of a second for each passphrase slot.
-    ///   - dropsOthers: whether slots that none of them opens go.
+    ///   - secrets: the secrets of the slots to keep. A passphrase takes most of a second for each passphrase slot.
+    ///   - dropsOthers: whether to remove the slots that none of them opens.
     ///   - now: seconds since 1970.
-    ///   - taken: numbers that generations had before, though a restored keyring may not know them.
+    ///   - taken: numbers that generations had before, even if a restored keyring does not know them.
     /// - Returns: the number of the new generation.
-    /// - Throws: ``VaultError`` with code `wrongKey` where a secret opens no slot, `invalidArgument` where a slot would go
-    ///   that may not.
+    /// - Throws: ``VaultError`` with code `wrongKey` if a secret opens no slot, `invalidArgument` if a slot would be
+    ///   lost that may not be removed.
     package mutating func renewRoot(
         openedBy secrets: [SharedSecret], droppingOthers dropsOthers: Bool, now: Int64, avoiding taken: Set<Int> = []
     ) throws -> Int {
@@ -149,7 +150,7 @@ extension KeyringEdit {
         return try addGeneration(now: now, avoiding: taken)
     }
 
-    /// The slots that stay, with another root key in them.
+    /// Returns the slots to keep, with the new root key in them.
     private func reseal(_ slots: OpenedSlots, _ root: borrowing SecretKey) throws -> [KeyringDocument.Slot] {
         var staying: [KeyringDocument.Slot] = []
         for (slot, unlockKey) in slots.staying {
@@ -169,16 +170,16 @@ extension KeyringEdit {
     ///
     /// - Parameters:
     ///   - now: seconds since 1970.
-    ///   - taken: numbers that were given before, though a restored keyring may not know them. They come from outside, and
-    ///     nothing is counted on from them: each is passed over.
-    /// - Returns: its number: the next that is free above the highest that ever was.
-    /// - Throws: ``VaultError`` with code `inUse` where there are as many generations as a keyring may hold.
+    ///   - taken: numbers that were used before, even if a restored keyring does not know them. They come from outside
+    ///     the keyring, so they are only skipped, and numbering does not continue from them.
+    /// - Returns: its number, the next free one above the highest that ever existed.
+    /// - Throws: ``VaultError`` with code `inUse` if there are as many generations as a keyring may hold.
     package mutating func addGeneration(now: Int64, avoiding taken: Set<Int> = []) throws -> Int {
         guard document.generations.count(where: { $0.key != nil }) < KeyringDocument.mostActive else {
             throw VaultError(
                 .inUse,
-                "the keyring holds \(KeyringDocument.mostActive) generations, the most there can be; run keys rewrap, then "
-                    + "keys retire for the older ones")
+                "the keyring holds \(KeyringDocument.mostActive) generations, which is the maximum; run keys rewrap, "
+                    + "then keys retire for the older ones")
         }
         var number = document.highestGeneration + 1
         while taken.contains(Int(number)) { number += 1 }
@@ -188,10 +189,10 @@ extension KeyringEdit {
         return Int(number)
     }
 
-    /// Takes the key of a generation out of the document. One that is retired already stays so.
+    /// Removes the key of a generation from the document. A retired generation stays as it is.
     ///
-    /// - Throws: ``VaultError`` with code `inUse` for the current generation, `invalidArgument` where there is none of
-    ///   this number.
+    /// - Throws: ``VaultError`` with code `inUse` for the current generation, `invalidArgument` if there is no
+    ///   generation with this number.
     package mutating func retireGeneration(_ number: Int) throws {
         guard number != document.current else { throw Self.currentGeneration(number) }
         guard !document.retired.contains(where: { $0.numbers.contains(number) }) else { return }
@@ -201,30 +202,30 @@ extension KeyringEdit {
         document.generations[index].key = nil
     }
 
-    /// The generation that new resources use cannot go.
+    /// Returns the error for retiring the generation that new resources use.
     package static func currentGeneration(_ number: Int) -> VaultError {
         VaultError(
             .inUse, "generation \(number) is the one that new resources use; run keys rotate, then keys rewrap, first")
     }
 
-    /// No generation has this number.
+    /// Returns the error for a number that no generation has.
     package static func unknownGeneration(_ number: Int) -> VaultError {
-        VaultError(.invalidArgument, "the keyring has no generation \(number); keys list names those that it has")
+        VaultError(.invalidArgument, "the keyring has no generation \(number); keys list names its generations")
     }
 }
 
 extension KeyringEdit {
-    /// Does what an order says.
+    /// Carries out an order.
     ///
-    /// - Throws: ``VaultError`` with code `wrongKey` where it was made without this keyring's root key, `olderKeyring`
-    ///   where the keyring has changed since, `invalidArgument` where it cannot be.
+    /// - Throws: ``VaultError`` with code `wrongKey` if it was created without this keyring's root key, `olderKeyring`
+    ///   if the keyring has changed since, `invalidArgument` if it cannot be carried out.
     package mutating func carryOut(_ order: KeyringOrder) throws {
         guard order.isProved(by: rootKey.secret) else {
             throw VaultError(
-                .wrongKey, "the order was not made with the vault's own keyring; name the keyring that its owner uses")
+                .wrongKey, "the order was not created with this vault's keyring; use the owner's keyring file")
         }
         guard order.revision == document.revision else {
-            throw VaultError(.olderKeyring, "the keyring has changed since the order was made; run the command again")
+            throw VaultError(.olderKeyring, "the keyring has changed since the order was created; try again")
         }
         switch (order.act, order.slot, order.number) {
         case (.add, let slot?, nil): try add(Self.read(slot))
@@ -241,18 +242,18 @@ extension KeyringEdit {
     }
 
     private static var unusable: VaultError {
-        VaultError(.invalidArgument, "the order says nothing that can be done to a keyring; correct it")
+        VaultError(.invalidArgument, "the order does not describe a possible change of a keyring; correct it")
     }
 }
 
 extension KeyringEdit {
-    /// Makes a backup the keyring that its vault takes.
+    /// Turns a backup into the keyring that its vault accepts.
     ///
-    /// Playback addresses: each revision since may have revoked them once, so the epoch grows by as many.
+    /// Each revision since the backup may have revoked playback links once, so the token epoch grows by as many.
     ///
     /// - Parameters:
-    ///   - lastRevision: the highest that the vault has seen.
-    ///   - retired: generations whose keys do not come back.
+    ///   - lastRevision: the highest revision that the vault has seen.
+    ///   - retired: generations whose keys are not restored.
     ///   - current: the generation that new resources use.
     mutating func restore(after lastRevision: Int64, without retired: Set<Int>, current: Int) {
         let missed = max(0, lastRevision - document.revision)
@@ -266,9 +267,9 @@ extension KeyringEdit {
 }
 
 extension KeyringEdit {
-    /// Adds a fresh key that names resources.
+    /// Adds a locator with a fresh key.
     ///
-    /// - Returns: its number: one more than the highest that there is.
+    /// - Returns: its number, one above the highest.
     package mutating func addLocator() throws -> Int {
         let number = (document.locators.map(\.number).max() ?? 0) + 1
         let key = try seal(SecureRandom.key("locator key"), .locator, number)
@@ -276,12 +277,12 @@ extension KeyringEdit {
         return Int(number)
     }
 
-    /// Takes every key that names resources out of the document, but this one.
+    /// Removes all locators but one from the document.
     package mutating func dropLocators(except number: Int) { document.locators.removeAll { $0.number != number } }
 }
 
 extension KeyringEdit {
-    /// Notes that one more backup holds each generation that is active.
+    /// Counts one more backup for each active generation.
     mutating func countBackup() {
         for index in document.generations.indices where document.generations[index].key != nil {
             document.generations[index].backups += 1

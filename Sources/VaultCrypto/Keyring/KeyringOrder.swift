@@ -1,41 +1,42 @@
 internal import VaultModel
 
-/// A change of a keyring, made by somebody who has unlocked it, for the owner of the vault to carry out.
+/// A change of a keyring that the owner of the vault is to carry out.
 ///
-/// Nothing in it is secret: a slot holds the root key sealed under an unlock key that whoever made the order keeps. The
-/// proof shows that they had the root key; the owner refuses an order without. An order is good for one revision.
+/// A process that has unlocked the keyring creates it. Nothing in it is secret: a slot holds the root key sealed under
+/// an unlock key that the creator keeps. The proof shows that the creator had the root key; the owner refuses an order
+/// without one. An order is valid for one revision.
 package struct KeyringOrder: Codable, Hashable, Sendable {
-    /// What is to be done.
+    /// The kind of change.
     package enum Act: String, Codable, Sendable {
-        /// A slot is added under a number that none has.
+        /// Adds a slot under an unused number.
         case add
-        /// A slot takes the place of the one with its number.
+        /// Replaces the slot that has the same number.
         case replace
-        /// The slot of a number goes.
+        /// Removes the slot that has a number.
         case remove
-        /// One more backup holds the generations that are active.
+        /// Counts one more backup for the active generations.
         case backup
     }
 
-    /// A slot as the keyring's file has it.
+    /// A slot as the keyring file stores it.
     package struct Slot: Codable, Hashable, Sendable {
         let number: Int64
         let label: String
         let method: String
         /// Base64.
         let rootKey: String
-        /// Base64; for a passphrase alone, as are the limits.
+        /// Base64; for a passphrase only, as are the limits.
         let salt: String?
         let opsLimit: Int64?
         let memLimit: Int64?
     }
 
-    /// The revision of the keyring that it was made for.
+    /// The revision of the keyring that the order is for.
     package let revision: Int64
     package let act: Act
-    /// The slot that is removed.
+    /// The number of the slot to remove.
     let number: Int64?
-    /// The slot that is added, or takes another's place.
+    /// The slot to add, or to put in another's place.
     let slot: Slot?
     /// Base64 of `KDF(V, "mv.order", order without proof)`.
     private(set) var proof: String
@@ -52,7 +53,7 @@ package struct KeyringOrder: Codable, Hashable, Sendable {
         proof = Base64.encode(Self.proof(of: message, rootKey))
     }
 
-    /// Whether whoever made it had the root key.
+    /// Whether the creator had the root key.
     func isProved(by rootKey: borrowing SecretKey) -> Bool {
         guard let stated = Base64.decode(proof) else { return false }
         return ConstantTime.areEqual(stated, Self.proof(of: message, rootKey))
@@ -90,16 +91,16 @@ extension KeyringOrder.Slot {
     }
 }
 
-/// Orders for the owner of the vault, made by whoever has unlocked the keyring's file. Nothing changes here.
+/// Creating orders for the owner of the vault, from the unlocked keyring file. Nothing changes here.
 extension Keyring {
-    /// Orders a slot that a secret opens.
+    /// Creates an order to add a slot that a secret opens.
     ///
     /// - Parameters:
-    ///   - file: the keyring's file as it is now.
-    ///   - method: how the secret is brought; `.passphrase` exactly for a passphrase.
-    ///   - cost: of a passphrase; nil for the usual one.
-    /// - Throws: ``VaultError`` with code `invalidArgument` where there can be no such slot; as ``KeyringReader`` where
-    ///   the file is not this keyring's.
+    ///   - file: the keyring file as it is now.
+    ///   - method: how the secret is supplied; `.passphrase` if and only if it is a passphrase.
+    ///   - cost: the cost of a passphrase; nil for the default.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if such a slot is impossible; as ``KeyringReader`` if the
+    ///   file is not this keyring's.
     package func orderSlot(
         in file: [UInt8], label: String, method: UnlockMethod, secret: borrowing UnlockSecret, cost: Argon2id.Cost?
     ) throws -> KeyringOrder {
@@ -110,9 +111,9 @@ extension Keyring {
             KeyringOrder(revision: edit.document.revision, act: .add, slot: slot, provedBy: edit.rootKey.secret))
     }
 
-    /// Orders another way for the slot of a number.
+    /// Creates an order to replace a slot.
     ///
-    /// - Parameter label: nil leaves the one it has.
+    /// - Parameter label: nil to keep the slot's label.
     /// - Throws: as ``orderSlot(in:label:method:secret:cost:)``.
     package func orderReplacement(
         of number: Int64, in file: [UInt8], label: String?, method: UnlockMethod, secret: borrowing UnlockSecret,
@@ -125,11 +126,11 @@ extension Keyring {
             KeyringOrder(revision: edit.document.revision, act: .replace, slot: slot, provedBy: edit.rootKey.secret))
     }
 
-    /// Orders that a slot goes.
+    /// Creates an order to remove a slot.
     ///
-    /// - Parameter isForced: removes it though no slot that stays is known to open.
-    /// - Throws: ``VaultError`` with code `invalidArgument` where there is none, or no other; `inUse` where it is the only one
-    ///   that is known to open.
+    /// - Parameter isForced: removes it even if no remaining slot is known to open.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if there is no such slot, or no other; `inUse` if it is the
+    ///   only one that is known to open.
     package func orderRemoval(of number: Int64, in file: [UInt8], isForced: Bool = false) throws -> KeyringOrder {
         let edit = try editing(file)
         let order = try edit.checked(
@@ -137,22 +138,22 @@ extension Keyring {
         guard isForced || edit.document.slots.contains(where: { $0.number != number && isProved($0) }) else {
             throw VaultError(
                 .inUse,
-                "slot \(number) is the only one that is known to open, and nothing shows that another does; unlock the "
-                    + "keyring with what opens a slot that stays")
+                "slot \(number) is the only one that is known to open; unlock the keyring with the key or passphrase "
+                    + "of a slot that stays")
         }
         return order
     }
 
-    /// Orders that a backup is counted.
+    /// Creates an order to count a backup.
     package func orderBackup(of file: [UInt8]) throws -> KeyringOrder {
         let edit = try editing(file)
         return KeyringOrder(revision: edit.document.revision, act: .backup, provedBy: edit.rootKey.secret)
     }
 
-    /// The bytes of a backup: the same keyring, opened by one passphrase alone.
+    /// Returns the bytes of a backup: the same keyring, opened by one passphrase only.
     ///
-    /// - Parameter file: the keyring's file, in which the backup is counted already.
-    /// - Throws: ``VaultError`` with code `invalidArgument` where the secret is no passphrase.
+    /// - Parameter file: the keyring file, which already counts the backup.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the secret is not a passphrase.
     package func backup(
         of file: [UInt8], label: String, secret: borrowing UnlockSecret, cost: Argon2id.Cost?
     ) throws -> [UInt8] {
@@ -161,7 +162,7 @@ extension Keyring {
         return try edit.finished().bytes
     }
 
-    /// What a keyring's file says, authenticated by the root key at hand.
+    /// Reads a keyring file that the root key authenticates.
     ///
     /// - Throws: as ``KeyringReader``.
     package func document(of file: [UInt8]) throws -> KeyringDocument { try editing(file).document }
@@ -174,7 +175,7 @@ extension Keyring {
 }
 
 extension KeyringEdit {
-    /// A slot that a secret opens, not in the document yet.
+    /// Creates a slot that a secret opens, without adding it to the document.
     func slot(
         _ number: Int64, _ label: String, _ method: UnlockMethod, _ secret: borrowing UnlockSecret,
         _ cost: Argon2id.Cost?
@@ -184,7 +185,7 @@ extension KeyringEdit {
             cost: cost)
     }
 
-    /// The order, tried here first, so that what cannot be is refused before anything is sent.
+    /// Returns the order after a trial here, so that an impossible one is refused before it is sent.
     fileprivate func checked(_ order: KeyringOrder) throws -> KeyringOrder {
         var trial = self
         try trial.carryOut(order)

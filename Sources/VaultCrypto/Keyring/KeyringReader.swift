@@ -1,12 +1,12 @@
 package import VaultModel
 
-/// Reads a keyring file in the order that gives each kind of trouble its own error.
+/// Reads a keyring file in an order that gives each kind of failure its own error.
 package enum KeyringReader {
     /// Unlocks a keyring.
     ///
     /// Order: JSON and format → checksum (*damaged*) → limits (*damaged*) → slots (*wrong key*) → authenticator
-    /// (*tampered*). Whether it is the keyring of this vault, and new enough, the index knows: `IndexGuard`.
-    /// A passphrase takes most of a second for each passphrase slot: not on a thread that must not wait.
+    /// (*tampered*). The index checks whether the keyring is this vault's, and new enough. A passphrase takes most of a
+    /// second for each passphrase slot, so the calling thread must be one that may block.
     ///
     /// - Throws: ``VaultError`` with code `damagedKeyring`, `wrongKey` or `tamperedKeyring`.
     package static func unlock(_ file: [UInt8], with secret: borrowing UnlockSecret) throws -> Keyring {
@@ -21,21 +21,21 @@ package enum KeyringReader {
         }
         guard let opened else {
             throw VaultError(
-                .wrongKey, "no slot of the keyring opens with this key or passphrase; give the one it was made with")
+                .wrongKey, "wrong key or passphrase")
         }
         try authenticate(object, by: opened.key.secret)
         return try Keyring(document: document, rootKey: opened.key, unlockedBy: opened.slot)
     }
 
-    /// What a keyring file says, as it says it: with no key at hand nobody knows whether it was changed.
+    /// Reads a keyring file without a key: it may have been changed.
     ///
     /// - Throws: ``VaultError`` with code `damagedKeyring`.
     package static func unauthenticated(_ file: [UInt8]) throws -> KeyringDocument { try read(file).document }
 
-    /// The vault that a keyring file says it belongs to, without unlocking it.
+    /// Returns the vault that a keyring file names, without unlocking the file.
     package static func vaultID(of file: [UInt8]) throws -> VaultID { try read(file).document.vaultID }
 
-    /// Reads a file whose root key is at hand already.
+    /// Reads a file and authenticates it with an opened root key.
     static func document(in file: [UInt8], authenticatedBy rootKey: borrowing SecretKey) throws -> KeyringDocument {
         let (object, document) = try read(file)
         try authenticate(object, by: rootKey)
@@ -54,12 +54,12 @@ package enum KeyringReader {
         }
         guard let value = try? JSONParser.parse(file), let object = try? JSONObject(value, name: "keyring"),
             let format = try? object.string("format")
-        else { throw damaged("it is not the JSON of a keyring") }
+        else { throw damaged("it is not a keyring in JSON") }
         guard format == KeyringDocument.format else {
             throw damaged("its format is not \(KeyringDocument.format); a newer version may have written it")
         }
         guard let stated = try? object.string("checksum"), stated == KeyringDocument.checksum(of: object) else {
-            throw damaged("its checksum does not fit its content")
+            throw damaged("its checksum does not match its content")
         }
         do {
             return (object, try KeyringDocument(reading: object))
@@ -75,18 +75,18 @@ package enum KeyringReader {
     static var tampered: VaultError {
         VaultError(
             .tamperedKeyring,
-            "the keyring file was changed by somebody without its keys; restore it from a backup")
+            "the keyring file was changed without its keys; restore it from a backup")
     }
 }
 
-/// Makes the keyring of a new vault.
+/// Creation of the keyring of a new vault.
 package enum KeyringMaker {
-    /// A keyring with one slot, one locator and generation 1.
+    /// Creates a keyring with one slot, one locator and generation 1.
     ///
     /// - Parameters:
-    ///   - secret: what will unlock it.
-    ///   - method: how that secret is brought; `.passphrase` exactly for a passphrase.
-    ///   - cost: the cost of a passphrase; nil for the usual one.
+    ///   - secret: the secret that will unlock it.
+    ///   - method: how that secret is supplied; `.passphrase` if and only if it is a passphrase.
+    ///   - cost: the cost of a passphrase; nil for the default.
     ///   - now: seconds since 1970.
     /// - Returns: the bytes of the keyring file.
     package static func make(

@@ -1,15 +1,17 @@
 internal import VaultModel
 
-/// The slots of a keyring, by whether what is at hand opens them: a new root key can be sealed for no others.
+/// The slots of a keyring, divided by whether the secrets at hand open them.
+///
+/// A new root key can be sealed only for those that open.
 struct OpenedSlots {
-    /// Those that open, in the keyring's order, each with its unlock key.
+    /// The slots that open, in the keyring's order, each with its unlock key.
     let staying: [(slot: KeyringDocument.Slot, unlockKey: SharedKey)]
-    /// Those that nothing at hand opens.
+    /// The slots that no secret opens.
     let leftOut: [KeyringDocument.Slot]
 
     /// Tries secrets on the slots of a document. A passphrase takes most of a second for each passphrase slot.
     ///
-    /// - Throws: ``VaultError`` with code `wrongKey` where a secret opens no slot, or there is none.
+    /// - Throws: ``VaultError`` with code `wrongKey` if a secret opens no slot, or there is no secret.
     init(of document: KeyringDocument, by secrets: [SharedSecret]) throws {
         var staying: [(slot: KeyringDocument.Slot, unlockKey: SharedKey)] = []
         var leftOut: [KeyringDocument.Slot] = []
@@ -17,7 +19,7 @@ struct OpenedSlots {
         for slot in document.slots {
             let data = try KeyringDocument.associatedData(.slot, vaultID: document.vaultID, number: slot.number)
             var opening: SharedKey?
-            // The same secret may be given twice, as a file by two names: each is to open a slot, not each another.
+            // The same secret may be given twice, such as one file by two names: both must count as opening the slot.
             for (index, shared) in secrets.enumerated() where opening == nil || !used.contains(index) {
                 guard let unlockKey = try shared.secret.unlockKey(for: slot),
                     try SealedValue.openKey(slot.rootKey, key: unlockKey, associatedData: data) != nil
@@ -29,40 +31,41 @@ struct OpenedSlots {
         }
         guard !staying.isEmpty, used.count == secrets.count else {
             throw VaultError(
-                .wrongKey, "a key or passphrase that was given opens no slot of the keyring; give those that do")
+                .wrongKey, "one of the given keys or passphrases opens no slot of the keyring; give only those that do")
         }
         self.staying = staying
         self.leftOut = leftOut
     }
 
-    /// Checks that no slot is locked out against anybody's will.
+    /// Checks that no slot is lost against the caller's will.
     ///
     /// - Parameters:
-    ///   - dropsOthers: whether slots that nothing at hand opens are to go.
-    ///   - hasOtherKeys: whether somebody else brings keys of 32 bytes, too, which open no passphrase slot.
-    /// - Throws: ``VaultError`` with code `invalidArgument`, which names the slots.
+    ///   - dropsOthers: whether to remove the slots that no secret opens.
+    ///   - hasOtherKeys: whether the owner has further 32-byte keys, which open no passphrase slot.
+    /// - Throws: ``VaultError`` with code `invalidArgument`, which names the slots that would be lost.
     func check(droppingOthers dropsOthers: Bool, besideOtherKeys hasOtherKeys: Bool = false) throws {
         let lost = dropsOthers ? [] : leftOut.filter { !hasOtherKeys || $0.passphrase != nil }
         guard !lost.isEmpty else { return }
         let names = lost.map { "\($0.number) (\($0.label), \($0.method.rawValue))" }.joined(separator: ", ")
         throw VaultError(
             .invalidArgument,
-            "a new root key would lock these slots out: \(names); give what unlocks them, or drop them with --drop-slots"
+            "a new root key would lock out slots \(names); give what unlocks them, or drop them with --drop-slots"
         )
     }
 }
 
 extension Keyring {
-    /// Tries whether the root key could be made anew once an order is carried out, as
-    /// ``KeyringEdit/renewRoot(openedBy:droppingOthers:now:avoiding:)`` would have it. Nothing changes.
+    /// Checks whether the root key could be renewed after an order is carried out. Nothing changes.
+    ///
+    /// The renewal is that of ``KeyringEdit/renewRoot(openedBy:droppingOthers:now:avoiding:)``.
     ///
     /// - Parameters:
-    ///   - file: the keyring's file as it is now.
-    ///   - secrets: what opens the slots that stay. A passphrase takes most of a second for each passphrase slot.
-    ///   - dropsOthers: whether slots that none of them opens go.
-    ///   - hasOtherKeys: whether the owner has keys of 32 bytes, too, that are not at hand here.
-    /// - Throws: ``VaultError`` with code `wrongKey` where a secret opens no slot, `invalidArgument` where a slot would go
-    ///   that may not; as ``KeyringReader`` where the file is not this keyring's.
+    ///   - file: the keyring file as it is now.
+    ///   - secrets: the secrets of the slots to keep. A passphrase takes most of a second for each passphrase slot.
+    ///   - dropsOthers: whether to remove the slots that none of them opens.
+    ///   - hasOtherKeys: whether the owner has further 32-byte keys, which are not available here.
+    /// - Throws: ``VaultError`` with code `wrongKey` if a secret opens no slot, `invalidArgument` if a slot would be
+    ///   lost that may not be removed; as ``KeyringReader`` if the file is not this keyring's.
     package func tryNewRoot(
         after order: KeyringOrder, in file: [UInt8], openedBy secrets: [SharedSecret], droppingOthers dropsOthers: Bool,
         besideOtherKeys hasOtherKeys: Bool
@@ -75,16 +78,16 @@ extension Keyring {
 }
 
 extension Keyring {
-    /// What of the document of a keyring is needed to judge whether it fits a vault.
+    /// The facts about a keyring that decide whether it fits a vault.
     package struct Holdings: Hashable, Sendable {
         package let revision: Int64
         package let current: Int
         package let locators: Set<Int>
-        /// The generations whose keys it holds.
+        /// The generations whose keys the keyring holds.
         package let active: Set<Int>
     }
 
-    /// What it holds.
+    /// What the keyring holds.
     package var holdings: Holdings {
         let keys = keys
         return Holdings(
@@ -92,34 +95,35 @@ extension Keyring {
             active: Set(keys.generations.keys))
     }
 
-    /// The bytes of the keyring's file that a backup becomes.
+    /// Returns the bytes of the keyring file that a backup becomes.
     ///
     /// - Parameters:
-    ///   - file: the backup, which this was opened from.
-    ///   - lastRevision: the highest that the vault has seen.
-    ///   - retired: generations whose keys do not come back.
+    ///   - file: the backup, from which this keyring was opened.
+    ///   - lastRevision: the highest revision that the vault has seen.
+    ///   - retired: generations whose keys are not restored.
     ///   - current: the generation that new resources use; not a retired one.
-    ///   - newer: the keyring's file that is replaced, where it can be read: what it counted goes on.
+    ///   - newer: the keyring file that is replaced, if it can be read: the numbers of its receipts continue.
     /// - Throws: as ``KeyringReader``.
     package func restored(
         _ file: [UInt8], after lastRevision: Int64, without retired: Set<Int>, current: Int, replacing newer: [UInt8]?
     ) throws -> [UInt8] {
         var edit = try editing(file)
         edit.restore(after: lastRevision, without: retired, current: current)
-        // Of a file that this root key did not write nothing is believed.
+        // A file that this root key did not write is not trusted.
         if let newer = newer.flatMap({ try? document(of: $0) }) {
             edit.document.receiptSequence = max(edit.document.receiptSequence, newer.receiptSequence)
         }
         return try edit.finished().bytes
     }
 
-    /// The bytes of a restored keyring's file with the slots that the file before it has; the one that opened the backup is
-    /// beside them.
+    /// Returns the bytes of a restored keyring file with the slots of the file that it replaces.
+    ///
+    /// If the secret opens none of them, the slot that opened the backup is added.
     ///
     /// - Parameters:
     ///   - newer: the file that is replaced.
-    ///   - secret: what opened the backup.
-    /// - Throws: ``VaultError`` with code `inUse` where there are too many; as ``KeyringReader`` where a file is not
+    ///   - secret: the secret that opened the backup.
+    /// - Throws: ``VaultError`` with code `inUse` if there are too many slots; as ``KeyringReader`` if a file is not
     ///   this keyring's.
     package func keepingSlots(
         of newer: [UInt8], in restored: [UInt8], openedBy secret: borrowing UnlockSecret
@@ -131,20 +135,20 @@ extension Keyring {
             guard edit.document.slots.count < KeyringDocument.mostSlots else {
                 throw VaultError(
                     .inUse,
-                    "the keyring that is replaced has \(KeyringDocument.mostSlots) slots, the most there can be, and "
-                        + "there is no place beside them for the backup's; restore it without keeping them")
+                    "the keyring to be replaced has \(KeyringDocument.mostSlots) slots, which is the maximum, so the "
+                        + "backup's slot cannot be added; restore the backup without keeping those slots")
             }
             try edit.add(own, as: edit.freeSlotNumber, openedBy: secret)
         }
         return try edit.finished().bytes
     }
 
-    /// Whether the file is this keyring's, and how new it is then; nil where it is not, or nobody can say.
+    /// Returns the revision of a file if it is this keyring's; nil if it is not, or cannot be authenticated.
     package func revision(of file: [UInt8]) -> Int64? { (try? document(of: file))?.revision }
 
-    /// The bytes of a keyring's file after an order, at the revision that it has.
+    /// Returns the bytes of a keyring file after an order, at the same revision.
     ///
-    /// - Throws: as ``KeyringEdit/carryOut(_:)``, and as ``KeyringReader`` where the file is not this keyring's.
+    /// - Throws: as ``KeyringEdit/carryOut(_:)``, and as ``KeyringReader`` if the file is not this keyring's.
     package func carryingOut(_ order: KeyringOrder, in file: [UInt8]) throws -> [UInt8] {
         var edit = try editing(file)
         try edit.carryOut(order)

@@ -2,16 +2,18 @@ import CSodium
 import Foundation
 internal import VaultModel
 
-/// What a person or a machine brings to open a keyring.
+/// A secret that a person or a machine supplies to unlock a keyring.
 package enum UnlockSecret: ~Copyable, Sendable {
-    /// 32 bytes of a key file, a credential or a key command.
+    /// 32 bytes from a key file, a credential or a key command.
     case key(SecretKey)
-    /// A passphrase, in normal form and without a line end.
+    /// A passphrase in NFC, without a line end.
     case passphrase(SecretBytes)
 
-    /// Makes a passphrase out of the bytes somebody typed or a file holds: one trailing LF or CR LF removed, NFC.
+    /// Creates a passphrase from bytes that were typed or read from a file.
     ///
-    /// - Throws: ``VaultError`` with code `wrongKey` where nothing is left, or it is not UTF-8.
+    /// One trailing LF or CR LF is removed, and the text is normalised to NFC.
+    ///
+    /// - Throws: ``VaultError`` with code `wrongKey` if nothing is left, or the bytes are not UTF-8.
     package static func passphrase(normalizing bytes: consuming SecretBytes) throws -> UnlockSecret {
         let normalized = try unsafe bytes.withBytes { typed in
             var count = typed.count
@@ -19,9 +21,9 @@ package enum UnlockSecret: ~Copyable, Sendable {
                 count -= 1
                 if count > 0, unsafe typed[count - 1] == 0x0D { count -= 1 }
             }
-            guard count > 0 else { throw VaultError(.wrongKey, "the passphrase is empty; give one that is not") }
+            guard count > 0 else { throw VaultError(.wrongKey, "the passphrase is empty; enter one") }
             let line = unsafe UnsafeRawBufferPointer(rebasing: typed[..<count])
-            // ASCII is in normal form already, and so never enters a String, which could not be wiped.
+            // ASCII is already in NFC, so it never enters a String, which could not be wiped.
             if unsafe line.allSatisfy({ $0 < 0x80 }) { return try unsafe copy(line) }
             guard let text = unsafe String(validating: line, as: UTF8.self) else {
                 throw VaultError(.wrongKey, "the passphrase is not UTF-8; save its file in that encoding")
@@ -44,7 +46,7 @@ package enum UnlockSecret: ~Copyable, Sendable {
         }
     }
 
-    /// The unlock key `U` for a slot, or nil where the slot wants another kind of secret.
+    /// Returns the unlock key `U` for a slot; nil if the slot needs another kind of secret.
     borrowing func unlockKey(for slot: KeyringDocument.Slot) throws -> SecretKey? {
         switch self {
         case .key(let key):
@@ -56,7 +58,7 @@ package enum UnlockSecret: ~Copyable, Sendable {
     }
 }
 
-/// How a slot of the keyring is opened.
+/// How a slot of the keyring is unlocked.
 package enum UnlockMethod: String, Sendable {
     case keyFile = "key-file"
     case command
@@ -64,16 +66,16 @@ package enum UnlockMethod: String, Sendable {
     case passphrase
 }
 
-/// An unlock secret that several hold; wiped when the last reference goes.
+/// An unlock secret with several owners, wiped when the last one releases it.
 package final class SharedSecret: Sendable {
     let secret: UnlockSecret
 
     package init(_ secret: consuming UnlockSecret) { self.secret = secret }
 }
 
-/// Argon2id v1.3 (`crypto_pwhash`): a key out of a passphrase, at a cost that is stored beside it.
+/// Argon2id v1.3 (`crypto_pwhash`): derives a key from a passphrase.
 package enum Argon2id {
-    /// Salt and cost of one derivation.
+    /// The salt and cost of one derivation, which the slot stores.
     package struct Cost: Hashable, Sendable {
         package let salt: [UInt8]
         /// Passes over the memory.
@@ -82,7 +84,7 @@ package enum Argon2id {
         package let memLimit: Int64
 
         package static let saltByteCount = 16
-        /// What a stored cost may be, so that a changed file cannot ask for a day or for all memory.
+        /// The bounds of a stored cost, so that a changed file cannot demand a day or all memory.
         package static let opsBounds: ClosedRange<Int64> = 1...64
         package static let memBounds: ClosedRange<Int64> = (8 << 20)...(4 << 30)
 
@@ -92,8 +94,10 @@ package enum Argon2id {
             self.memLimit = memLimit
         }
 
-        /// What all passphrase slots of a keyring may cost together, in passes times bytes: as much as sixteen sensitive
-        /// ones, a minute or two. Whoever changes the file must not be able to ask for an hour.
+        /// The most that all passphrase slots of a keyring may cost together, in passes times bytes.
+        ///
+        /// That is as much as sixteen sensitive ones, a minute or two. A changed file must not be able to demand an
+        /// hour.
         static let mostWork: Int64 = 16 * 4 << 30
 
         /// Passes times bytes.
@@ -104,18 +108,18 @@ package enum Argon2id {
             salt.count == Self.saltByteCount && Self.opsBounds.contains(opsLimit) && Self.memBounds.contains(memLimit)
         }
 
-        /// A fresh salt at libsodium's "moderate" cost: 3 passes over 256 MiB, most of a second.
+        /// Returns a fresh salt with libsodium's "moderate" cost: 3 passes over 256 MiB, most of a second.
         package static func moderate() throws -> Cost {
             Cost(salt: try SecureRandom.bytes(saltByteCount, "salt"), opsLimit: 3, memLimit: 256 << 20)
         }
 
-        /// A fresh salt at libsodium's "sensitive" cost: 4 passes over 1 GiB, some seconds.
+        /// Returns a fresh salt with libsodium's "sensitive" cost: 4 passes over 1 GiB, some seconds.
         package static func sensitive() throws -> Cost {
             Cost(salt: try SecureRandom.bytes(saltByteCount, "salt"), opsLimit: 4, memLimit: 1 << 30)
         }
     }
 
-    /// Its blocks of 1 KiB and the hash that makes keys of the last one, several times over.
+    /// Several times what Argon2id's 1 KiB blocks and its final hash use.
     private static let stackByteCount = 16 << 10
 
     static func key(from passphrase: borrowing SecretBytes, _ cost: Cost) throws -> SecretKey {
@@ -132,8 +136,7 @@ package enum Argon2id {
                 guard result == 0 else {
                     throw VaultError(
                         .storage,
-                        "opening the passphrase needs \(cost.memLimit >> 20) MiB of memory, which there is not; free some"
-                    )
+                        "not enough memory: the passphrase needs \(cost.memLimit >> 20) MiB; free some and try again")
                 }
             }
         }

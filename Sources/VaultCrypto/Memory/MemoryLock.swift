@@ -2,11 +2,11 @@ import CSodium
 import Foundation
 import VaultModel
 
-/// Whether the memory that secrets lie in could be locked, so that it never reaches a swap device.
+/// Records whether the memory of secrets could be locked, so that it never reaches swap.
 ///
-/// `sodium_malloc` locks or silently does not; `sodium_mlock` alone says which, and decides here.
+/// `sodium_malloc` does not report that it could not lock its memory. Only `sodium_mlock` does, so its result decides.
 package final class MemoryLock: Sendable {
-    /// The one that all secrets of the process count by.
+    /// The instance for all secrets of the process.
     package static let shared = MemoryLock()
 
     private struct State {
@@ -17,10 +17,12 @@ package final class MemoryLock: Sendable {
 
     private let state = Locked(State())
 
-    /// What the system refused first; nil where it has locked everything.
+    /// The first refusal of the system; nil if it has locked everything.
     package var refusal: MemoryLockRefusal? { state.withLock { $0.refusal } }
 
-    /// Tells the refusal once: at once where there was one already, else when there is. Then the stream ends.
+    /// Returns a stream that yields the refusal once, then ends.
+    ///
+    /// The stream yields at once if there was a refusal already, and otherwise as soon as there is one.
     package func refusals() -> AsyncStream<MemoryLockRefusal> {
         let (stream, continuation) = AsyncStream.makeStream(of: MemoryLockRefusal.self)
         let (known, listener) = state.withLock { state in
@@ -39,10 +41,11 @@ package final class MemoryLock: Sendable {
         return stream
     }
 
-    /// Locks memory, and keeps it out of core files. Where the system refuses, that is noted; the memory serves all the
-    /// same.
+    /// Locks memory, and keeps it out of core files.
+    ///
+    /// If the system refuses, the refusal is recorded, and the memory is used without a lock.
     func lock(_ address: UnsafeMutableRawPointer, _ byteCount: Int) {
-        // The caller's own memory, all of it mapped.
+        // The caller owns this memory, and all of it is mapped.
         guard unsafe sodium_mlock(address, byteCount) != 0 else { return }
         note(MemoryLockRefusal(errno: errno, limit: Self.limit))
     }
@@ -60,7 +63,7 @@ package final class MemoryLock: Sendable {
         }
     }
 
-    /// How many bytes the process may lock; nil where there is no limit, or none that can be asked for.
+    /// The number of bytes that the process may lock; nil if there is no limit or it cannot be queried.
     private static var limit: Int64? {
         var limit = rlimit()
         #if canImport(Glibc)
@@ -72,41 +75,41 @@ package final class MemoryLock: Sendable {
     }
 }
 
-/// That memory for secrets could not be locked: why, and what to do.
+/// The system's refusal to lock the memory of secrets.
 package struct MemoryLockRefusal: Hashable, Sendable, CustomStringConvertible {
-    /// What the system said.
+    /// The system's error number.
     let errno: Int32
-    /// How many bytes the process may lock; nil where there is no limit, or it is not known.
+    /// The number of bytes that the process may lock; nil if there is no limit or it is unknown.
     let limit: Int64?
 
-    /// A sentence without a full stop, the remedy included.
+    /// One sentence without a full stop: what happened, and the remedy.
     package var description: String {
         let bound = limit.map { " (the limit is \($0 >> 10) KiB)" } ?? " (error \(errno))"
         return "keys cannot be locked in memory\(bound) and may be written to a swap device; raise the limit "
-            + "(LimitMEMLOCK= of a unit, ulimit -l) or turn swap off"
+            + "(LimitMEMLOCK= in a systemd unit, ulimit -l) or turn swap off"
     }
 }
 
-/// Whether what a process has in memory may be written to a swap device.
+/// Whether the memory of a process may be written to a swap device.
 package enum SwapStatus {
-    /// Whether this process's memory may be.
+    /// Whether the memory of this process may be written to a swap device.
     package static var isOpen: Bool {
         isOpen(
             swaps: read("/proc/swaps"),
             limits: groups(of: read("/proc/self/cgroup")).map { read("/sys/fs/cgroup\($0)/memory.swap.max") })
     }
 
-    /// Decides by what the system says.
+    /// Decides from the contents of the system's files.
     ///
     /// - Parameters:
-    ///   - swaps: `/proc/swaps`: a line of headings, and one for each device.
-    ///   - limits: what `memory.swap.max` says of each control group that the process is in.
+    ///   - swaps: `/proc/swaps`, a line of headings and one line for each device.
+    ///   - limits: `memory.swap.max` of each control group that the process is in.
     static func isOpen(swaps: String, limits: [String]) -> Bool {
         swaps.split(separator: "\n").count > 1
             && !limits.contains { $0.trimmingCharacters(in: .whitespacesAndNewlines) == "0" }
     }
 
-    /// The control groups that a process is in, its own first, as `/proc/self/cgroup` has them (version 2).
+    /// Returns the control groups of a process, its own first, from `/proc/self/cgroup` (version 2).
     static func groups(of file: String) -> [String] {
         guard let line = file.split(separator: "\n").first(where: { $0.hasPrefix("0::/") }) else { return [] }
         var parts = line.dropFirst(4).split(separator: "/")
@@ -118,6 +121,6 @@ package enum SwapStatus {
         return groups
     }
 
-    /// What a file of the system says; nothing where there is none, as on other systems than Linux.
+    /// Returns the contents of a system file; empty if there is none, as on systems other than Linux.
     private static func read(_ path: String) -> String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
 }

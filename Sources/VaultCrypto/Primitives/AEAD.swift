@@ -2,7 +2,7 @@ import CSodium
 
 /// ChaCha20-Poly1305 in its IETF form (RFC 8439), through libsodium.
 ///
-/// Nonces are the caller's duty here; ``SealedValue`` and ``SegmentSealer`` take it on.
+/// The caller must use each nonce once under a key; ``SealedValue`` and ``SegmentSealer`` see to that.
 package enum AEAD {
     package typealias Nonce = InlineArray<12, UInt8>
 
@@ -11,7 +11,7 @@ package enum AEAD {
 
     /// Seals `plaintext` into `output`: ciphertext, then tag (`crypto_aead_chacha20poly1305_ietf_encrypt`).
     ///
-    /// - Precondition: `output` has room for the plaintext and the tag.
+    /// - Precondition: `output` has space for the plaintext and the tag.
     static func seal(
         _ plaintext: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,
         nonce: Nonce, associatedData: [UInt8], key: borrowing SecretKey
@@ -32,11 +32,12 @@ package enum AEAD {
         }
     }
 
-    /// Opens `sealed` (ciphertext, then tag) into `output` (`crypto_aead_chacha20poly1305_ietf_decrypt`). libsodium
-    /// checks the tag before it writes a byte.
+    /// Opens `sealed` (ciphertext, then tag) into `output`.
+    ///
+    /// libsodium checks the tag before it writes a byte (`crypto_aead_chacha20poly1305_ietf_decrypt`).
     ///
     /// - Returns: whether the tag was right.
-    /// - Precondition: `output` has room for the plaintext.
+    /// - Precondition: `output` has space for the plaintext.
     static func open(
         _ sealed: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,
         nonce: Nonce, associatedData: [UInt8], key: borrowing SecretKey
@@ -58,15 +59,16 @@ package enum AEAD {
 }
 
 extension AEAD {
-    /// The bytes that one step of ChaCha20's counter is for (RFC 8439 §2.4).
+    /// The length of one ChaCha20 block, which is one step of the counter (RFC 8439 §2.4).
     private static let stepByteCount = 64
 
-    /// Opens a part of what is sealed, without associated data: the tag is checked over all of it, then these bytes
-    /// alone are decrypted (`crypto_aead_chacha20poly1305_ietf_decrypt` without output, then
-    /// `crypto_stream_chacha20_ietf_xor_ic` from counter 1 on, RFC 8439 §2.8).
+    /// Opens a part of a sealed value that has no associated data.
     ///
-    /// - Returns: whether the tag was right; where not, nothing is written.
-    /// - Precondition: `output` has as many bytes as `part`, and `part` lies within the plaintext.
+    /// The tag is checked over the whole value (`crypto_aead_chacha20poly1305_ietf_decrypt` without output). Then only
+    /// the wanted bytes are decrypted (`crypto_stream_chacha20_ietf_xor_ic` from counter 1 on, RFC 8439 §2.8).
+    ///
+    /// - Returns: whether the tag was right. If not, nothing is written.
+    /// - Precondition: `output` has as many bytes as `part`, and `part` is within the plaintext.
     static func open(
         _ sealed: UnsafeRawBufferPointer, part: Range<Int>, into output: UnsafeMutableRawBufferPointer,
         nonce: Nonce, key: borrowing SecretKey
@@ -94,12 +96,12 @@ extension AEAD {
     ) {
         func xor(_ input: UnsafeRawBufferPointer, step: Int, into output: UnsafeMutableRawBufferPointer) {
             guard let from = input.baseAddress, let to = output.baseAddress else { return }
-            // As many bytes are written as `input` has; `output` has no fewer.
+            // Writes as many bytes as `input` has; `output` has at least as many.
             _ = unsafe crypto_stream_chacha20_ietf_xor_ic(
                 to.assumingMemoryBound(to: UInt8.self), from.assumingMemoryBound(to: UInt8.self), UInt64(input.count),
                 nonce, UInt32(1 + step), key)
         }
-        // A part that begins within a step: that step apart, from its first byte on.
+        // If the part begins within a step, that step is decrypted separately, from its first byte on.
         let skipped = part.lowerBound % stepByteCount
         let step = part.lowerBound / stepByteCount
         let lead = skipped == 0 ? 0 : min(stepByteCount - skipped, part.count)

@@ -1,7 +1,7 @@
 import CSodium
 internal import VaultModel
 
-/// What a derived value is for: the 16-byte personalisation of the hash, zero-padded ASCII.
+/// The purpose of a derived value: the hash's 16-byte personalisation, zero-padded ASCII.
 package struct Purpose: Sendable {
     package static let wrap = Purpose("mv.wrap")
     package static let metadata = Purpose("mv.metadata")
@@ -30,9 +30,11 @@ package struct Purpose: Sendable {
     }
 }
 
-/// `KDF(key, person, message)`: 32 bytes of keyed BLAKE2b (`crypto_generichash_blake2b_salt_personal`), no salt.
+/// `KDF(key, person, message)`: 32 bytes of keyed BLAKE2b without a salt.
+///
+/// libsodium's function is `crypto_generichash_blake2b_salt_personal`.
 package enum KeyDerivation {
-    /// Derives a key, straight into locked memory.
+    /// Derives a key straight into locked memory.
     package static func key(
         from key: borrowing SecretKey, _ purpose: Purpose, _ message: [UInt8] = []
     ) throws -> SecretKey {
@@ -54,7 +56,7 @@ package enum KeyDerivation {
         }
     }
 
-    /// The same hash without a key: a checksum.
+    /// Returns the same hash without a key, as a checksum.
     package static func checksum(_ purpose: Purpose, _ message: [UInt8]) -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: SecretKey.byteCount) { output, count in
             if let address = output.baseAddress { unsafe hash(address, purpose, message, key: nil) }
@@ -62,21 +64,21 @@ package enum KeyDerivation {
         }
     }
 
-    // All pointers are lent by callers above for the time of this one call, with the lengths that are passed.
+    // The callers above lend all pointers for this one call, with the lengths that they pass.
     private static func hash(
         _ output: UnsafeMutablePointer<UInt8>, _ purpose: Purpose, _ message: [UInt8], key: UnsafePointer<UInt8>?
     ) {
         let result = unsafe crypto_generichash_blake2b_salt_personal(
             output, SecretKey.byteCount, message, UInt64(message.count),
             key, key == nil ? 0 : SecretKey.byteCount, nil, purpose.personalisation)
-        // libsodium leaves the output on the stack, and that may be a key.
+        // libsodium leaves the output on the stack, and the output may be a key.
         SecureWipe.wipeStack()
-        // It fails only for lengths out of its bounds, and ours are constants within them.
+        // The hash fails only for lengths out of bounds, and ours are constants within them.
         precondition(result == 0, "BLAKE2b refused constant lengths")
     }
 }
 
-/// Integers as the format writes them: unsigned, little-endian.
+/// Integers as the file format stores them: unsigned, little-endian.
 package enum LittleEndian {
     package static func bytes<Integer: FixedWidthInteger>(_ value: Integer) -> [UInt8] {
         (0..<MemoryLayout<Integer>.size).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }

@@ -1,9 +1,10 @@
 internal import VaultModel
 
-/// A small value sealed under a key with a random nonce: `nonce(12) ‖ ciphertext ‖ tag(16)`, the same bytes as
-/// CryptoKit's `ChaChaPoly.SealedBox.combined`.
+/// A small value sealed under a key with a random nonce.
+///
+/// Its bytes are `nonce(12) ‖ ciphertext ‖ tag(16)`, the same as CryptoKit's `ChaChaPoly.SealedBox.combined`.
 package enum SealedValue {
-    /// The bytes that sealing adds.
+    /// The number of bytes that sealing adds.
     package static let overhead = AEAD.nonceByteCount + AEAD.tagByteCount
 
     /// Seals bytes.
@@ -24,7 +25,7 @@ package enum SealedValue {
         }
     }
 
-    /// Opens a sealed value; nil where its tag is wrong for this key and associated data.
+    /// Opens a sealed value; nil if its tag is wrong for this key and associated data.
     package static func open(_ sealed: [UInt8], key: borrowing SecretKey, associatedData: [UInt8]) -> [UInt8]? {
         guard sealed.count >= overhead else { return nil }
         let size = sealed.count - overhead
@@ -41,7 +42,7 @@ package enum SealedValue {
         return isGenuine ? plaintext : nil
     }
 
-    /// Opens a sealed key straight into locked memory; nil where its tag is wrong or it is not 32 bytes.
+    /// Opens a sealed key straight into locked memory; nil if its tag is wrong or it is not 32 bytes.
     package static func openKey(
         _ sealed: [UInt8], key: borrowing SecretKey, associatedData: [UInt8]
     ) throws -> SecretKey? {

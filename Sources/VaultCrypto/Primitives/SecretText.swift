@@ -1,9 +1,9 @@
 import CSodium
 import Foundation
 
-/// Keys written as text, read into locked memory without a detour (`sodium_hex2bin`, `sodium_base642bin`).
+/// Keys written as text, decoded straight into locked memory (`sodium_hex2bin`, `sodium_base642bin`).
 package enum SecretText {
-    /// A key of 64 hex digits; nil where the text is anything else.
+    /// Decodes a key of 64 hex digits; nil for any other text.
     package static func key(hex text: UnsafeRawBufferPointer) throws -> SecretKey? {
         guard text.count == 2 * SecretKey.byteCount else { return nil }
         return try unsafe read(text) { output, characters, count in
@@ -11,7 +11,7 @@ package enum SecretText {
         }
     }
 
-    /// A key of 44 base64 characters, padding included; nil where the text is anything else.
+    /// Decodes a key of 44 base64 characters, padding included; nil for any other text.
     package static func key(base64 text: UnsafeRawBufferPointer) throws -> SecretKey? {
         guard text.count == 44 else { return nil }
         return try unsafe read(text) { output, characters, count in
@@ -30,7 +30,7 @@ package enum SecretText {
         var isRight = false
         let key = try unsafe SecretKey { buffer in
             guard let output = buffer.baseAddress, let characters = text.baseAddress else { return }
-            // Both buffers are lent for this call; the output has the 32 bytes that are decoded.
+            // Both buffers are lent for this call; the output has space for the 32 decoded bytes.
             isRight =
                 unsafe decode(
                     output.assumingMemoryBound(to: UInt8.self), characters.assumingMemoryBound(to: CChar.self),
@@ -40,23 +40,23 @@ package enum SecretText {
     }
 }
 
-/// Base64 in the one spelling that each value has (RFC 4648 §4 and §5).
+/// Base64 with one spelling for each value (RFC 4648 §4 and §5).
 package enum Base64 {
-    /// With padding, `+` and `/`: for the keyring.
+    /// Encodes with padding, `+` and `/`, for the keyring.
     package static func encode(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
 
-    /// Reads the spelling that ``encode(_:)`` writes, and no other.
+    /// Decodes the spelling that ``encode(_:)`` writes; nil for any other.
     package static func decode(_ text: String) -> [UInt8]? {
         guard let data = Data(base64Encoded: text), encode(Array(data)) == text else { return nil }
         return Array(data)
     }
 
-    /// Without padding, `-` and `_`: for URLs.
+    /// Encodes without padding, with `-` and `_`, for URLs.
     package static func encodeForURL(_ bytes: [UInt8]) -> String {
         String(encode(bytes).compactMap { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 == "=" ? nil : $0 })
     }
 
-    /// Reads the spelling that ``encodeForURL(_:)`` writes, and no other.
+    /// Decodes the spelling that ``encodeForURL(_:)`` writes; nil for any other.
     package static func decodeFromURL(_ text: String) -> [UInt8]? {
         let standard = String(text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
         let padding = String(repeating: "=", count: (4 - standard.count % 4) % 4)

@@ -4,28 +4,28 @@ package import VaultModel
 
 /// Fresh keys, ids and nonces.
 ///
-/// What libsodium draws is mixed with both clocks, so that two copies of one running machine image, which share the
-/// state of the random generator, do not draw the same.
+/// Random bytes from libsodium are mixed with both clocks, so that two copies of one running machine image, which share
+/// the state of the random generator, do not draw the same values.
 package enum SecureRandom {
-    /// A fresh key.
+    /// Returns a fresh key.
     package static func key(_ context: StaticString) throws -> SecretKey { try key(context, from: seed()) }
 
-    /// Fresh bytes that are not secret, at most 32.
+    /// Returns fresh bytes that are not secret, at most 32.
     package static func bytes(_ count: Int, _ context: StaticString) throws -> [UInt8] {
         try bytes(count, context, from: seed())
     }
 
-    /// What two machines that drew the same make of it: not the same.
+    /// Derives a key from a seed and the clocks: two machines with the same seed get different keys.
     static func key(_ context: StaticString, from seed: borrowing SecretKey) throws -> SecretKey {
         try KeyDerivation.key(from: seed, .fresh, message(context))
     }
 
-    /// The same for bytes that are not secret.
+    /// Derives bytes that are not secret, in the same way.
     static func bytes(_ count: Int, _ context: StaticString, from seed: borrowing SecretKey) throws -> [UInt8] {
         Array(KeyDerivation.value(from: seed, .fresh, message(context)).prefix(count))
     }
 
-    /// A fresh identifier.
+    /// Returns a fresh identifier.
     package static func identifier<Kind>(_ context: StaticString) throws -> Identifier<Kind> {
         guard let identifier = Identifier<Kind>(bytes: try bytes(Kind.byteCount, context)) else {
             preconditionFailure("an identifier longer than a hash")
@@ -33,13 +33,13 @@ package enum SecureRandom {
         return identifier
     }
 
-    /// A number below `bound`, each as likely as the others.
+    /// Returns a uniformly distributed random number below `bound`.
     package static func number(below bound: UInt32) throws -> UInt32 {
         try Sodium.start()
         return randombytes_uniform(bound)
     }
 
-    /// 32 bytes as libsodium draws them.
+    /// Draws 32 bytes from libsodium.
     static func seed() throws -> SecretKey {
         try unsafe SecretKey { buffer in
             guard let address = buffer.baseAddress else { return }

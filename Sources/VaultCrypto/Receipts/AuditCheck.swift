@@ -1,9 +1,10 @@
 package import VaultModel
 
-/// Reads an audit log, a line at a time, and says what is wrong with it: a function of its lines and of what the
-/// keyring knows.
+/// Checks an audit log, one line at a time.
+///
+/// The result depends only on the lines and on what the keyring knows.
 package struct AuditCheck: Sendable {
-    /// What the keyring knows of the log.
+    /// What the keyring knows about the log.
     package struct Anchor: Sendable {
         package let vaultID: VaultID
         package let publicKey: [UInt8]
@@ -17,7 +18,7 @@ package struct AuditCheck: Sendable {
         }
     }
 
-    /// So many faults are told: a log of nothing else has millions.
+    /// The most faults that are reported: a log of nothing but faults may have millions.
     private static let mostFaults = 1000
 
     private var report = AuditReport()
@@ -26,28 +27,28 @@ package struct AuditCheck: Sendable {
     private var expected: Int64 = 1
     private var previous = ReceiptLine.noLine
     private var number = 0
-    /// The genuine lines for this vault, in their order.
+    /// The genuine lines for this vault, in order.
     private var signed: [SignedLine] = []
 
-    /// What of a line waits for the last one: only from there is told which key was to sign it.
+    /// A line that waits for the last one: only from the end is it known which key had to sign it.
     private struct SignedLine {
         let number: Int
         let key: [UInt8]
         let former: [UInt8]?
-        /// What is wrong if the key is right.
+        /// What is wrong with the line if its key is right.
         let fault: AuditFault.Kind?
     }
 
-    /// Begins before the first line.
+    /// Starts before the first line.
     ///
-    /// - Parameter anchor: nil where there is no keyring any more; then a log that was cut at its end looks sound.
+    /// - Parameter anchor: nil if the keyring no longer exists; then a log that was cut at its end looks sound.
     package init(anchor: Anchor?) {
         self.anchor = anchor
         report.isAnchored = anchor != nil
         vaultID = anchor?.vaultID
     }
 
-    /// Takes the next line in, without its line end.
+    /// Adds the next line, without its line end.
     package mutating func add(_ bytes: [UInt8]) {
         number += 1
         defer { previous = ReceiptLine.hash(of: bytes) }
@@ -72,7 +73,7 @@ package struct AuditCheck: Sendable {
         expected = line.receipt.sequence + 1
     }
 
-    /// What was found.
+    /// Returns the report on all lines that were added.
     package func finished() -> AuditReport {
         var report = report
         let faults = (report.faults + signedFaults()).sorted { $0.line < $1.line }
@@ -87,10 +88,10 @@ package struct AuditCheck: Sendable {
         if report.faults.count < Self.mostFaults { report.faults.append(AuditFault(line: number, kind: kind)) }
     }
 
-    /// Checks a log that is there as a whole.
+    /// Checks a complete log.
     ///
-    /// Behind the last line end may stand a line that was being written when the power went: it was promised to nobody,
-    /// and counts for nothing.
+    /// The last line end may be followed by a line that was being written when the power failed. It was never
+    /// acknowledged, so it is ignored.
     package static func report(on log: [UInt8], anchor: Anchor?) -> AuditReport {
         var check = AuditCheck(anchor: anchor)
         for line in log.split(separator: 0x0A, omittingEmptySubsequences: false).dropLast() { check.add(Array(line)) }
@@ -99,10 +100,10 @@ package struct AuditCheck: Sendable {
 
     // MARK: Keys
 
-    /// What is wrong with genuine lines, now that the key of each place is known.
+    /// Returns the faults of genuine lines, now that the key for each position is known.
     ///
-    /// A key that this place's key has handed over to may sign until the latter signs alone again: so a log looks after
-    /// a backup from before a new root key was restored.
+    /// After a handover the successor may sign until the key for the position signs alone again: a log looks like that
+    /// if a backup from before a new root key was restored.
     private func signedFaults() -> [AuditFault] {
         var faults: [AuditFault] = []
         var successor: [UInt8]?
@@ -120,22 +121,23 @@ package struct AuditCheck: Sendable {
         return faults
     }
 
-    /// The key of each genuine line's place. It becomes another with a new root key, by a line that both sign.
+    /// Returns the key for the position of each genuine line.
     ///
-    /// Told from the end: a holder of only a former key can write nothing behind the line that ended it, and nothing
-    /// before that line, whose signature covers what it follows.
+    /// A new root key changes it, by a line that both keys sign. The keys are found from the end: a holder of only a
+    /// former key cannot add anything after the line that ended it, nor before that line, whose signature covers what
+    /// precedes it.
     private func keys() -> [[UInt8]] {
         guard var key = anchor?.publicKey ?? lastKey() else { return [] }
         var keys: [[UInt8]] = []
         for line in signed.reversed() {
             keys.append(key)
-            // An act that did not come to pass leaves such a line, too: then the former key signs what follows.
+            // A key operation that failed leaves such a line, too: then the former key signs what follows.
             if line.key == key, let former = line.former { key = former }
         }
         return keys.reversed()
     }
 
-    /// The key that signs at the end of a log without a keyring: the first line's, or one that followed it.
+    /// Returns the key that signs at the end of a log without a keyring: the first line's, or a successor.
     private func lastKey() -> [UInt8]? {
         guard let first = signed.first else { return nil }
         var key = first.former ?? first.key
@@ -148,9 +150,9 @@ package struct AuditCheck: Sendable {
     }
 }
 
-// What the audit log is written and checked with.
+// Writing and checking the audit log.
 extension Keyring {
-    /// What the log must agree with.
+    /// Returns what the log must agree with.
     package func auditAnchor() throws -> AuditCheck.Anchor {
         let keys = keys
         return AuditCheck.Anchor(
@@ -158,14 +160,16 @@ extension Keyring {
             sequence: keys.receiptSequence)
     }
 
-    /// The number of the last receipt that the keyring knows of.
+    /// The number of the last receipt that the keyring counts.
     package var receiptSequence: Int64 { keys.receiptSequence }
 
-    /// Signs a receipt: the line of the log, without a line end.
+    /// Signs a receipt.
     ///
     /// - Parameters:
-    ///   - previous: the hash of the line before.
-    ///   - edit: what the receipt is written together with: where it has another key for receipts both sign.
+    ///   - previous: the hash of the previous line.
+    ///   - edit: the change of the keyring that the receipt belongs to; if it has another key for receipts, both keys
+    ///     sign.
+    /// - Returns: the line of the log, without a line end.
     package func sign(_ receipt: Receipt, previous: [UInt8], with edit: KeyringEdit? = nil) throws -> [UInt8] {
         let own = keys.receiptSeed
         let new = try edit.map { try $0.open($0.document.receiptKey, .receipt) } ?? own
@@ -174,14 +178,14 @@ extension Keyring {
             receipt, vaultID: vaultID, previous: previous, seed: new.secret, former: isOther ? own : nil)
     }
 
-    /// What receipts call a resource; nil where the keyring has no such locator.
+    /// Returns the name of a resource in receipts; nil if the keyring has no such locator.
     package func auditSubject(of resource: ResourceID, locator: Int) -> [UInt8]? {
         keys.locators[locator].map { KeyDerivation.value(from: $0.secret, .audit, resource.bytes) }
     }
 
-    /// The bytes of a keyring's file that counts a receipt, so that a log that is cut shows.
+    /// Returns the bytes of a keyring file that counts a receipt, so that a truncated log is detected.
     ///
-    /// - Throws: as ``KeyringReader`` where the file is not this keyring's.
+    /// - Throws: as ``KeyringReader`` if the file is not this keyring's.
     package func counting(_ receipt: Receipt, in file: [UInt8]) throws -> [UInt8] {
         var edit = try editing(file)
         edit.document.receiptSequence = receipt.sequence

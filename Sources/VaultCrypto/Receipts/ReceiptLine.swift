@@ -1,32 +1,35 @@
 import CSodium
 package import VaultModel
 
-/// A line of the audit log: a receipt, bound to its vault and to the line before it, and signed.
+/// A signed line of the audit log: a receipt, bound to its vault and to the previous line.
 package struct ReceiptLine: Sendable {
     package let receipt: Receipt
     package let vaultID: VaultID
-    /// What the signature is checked with.
+    /// The key that verifies the signature.
     package let publicKey: [UInt8]
-    /// The ``hash(of:)`` of the line before; zeros in the first.
+    /// The ``hash(of:)`` of the previous line; zeros in the first.
     package let previous: [UInt8]
     /// The line's bytes, without a line end.
     package let bytes: [UInt8]
-    /// Whether the signature is that of everything else in the line.
+    /// Whether the signature is valid for the rest of the line.
     package let isGenuine: Bool
-    /// The key that signed until then, where it is another one from this line on: it has signed this line, too.
+    /// The key that signed until this line, if the key changes here; it has signed this line, too.
     package let former: [UInt8]?
 
-    /// What the first line has for the one before it.
+    /// The value of ``previous`` in the first line.
     package static let noLine = [UInt8](repeating: 0, count: 32)
 
-    /// What the next line names this one by: BLAKE2b-256, personalised `mv.audit.line`.
+    /// Returns the hash by which the next line names this one: BLAKE2b-256, personalised `mv.audit.line`.
     package static func hash(of line: [UInt8]) -> [UInt8] { KeyDerivation.checksum(.auditLine, line) }
 
     /// Signs a receipt.
     ///
     /// - Parameters:
-    ///   - seed: of the key that signs from this line on.
-    ///   - former: that of the key that signed until then; both sign then, so that each vouches for the other.
+    ///   - previous: the hash of the previous line.
+    ///   - seed: the seed of the key that signs from this line on.
+    ///   - former: the seed of the key that signed until now, if another; then both sign, so that each vouches for the
+    ///     other.
+    /// - Returns: the line, without a line end.
     static func bytes(
         _ receipt: Receipt, vaultID: VaultID, previous: [UInt8], seed: borrowing SecretKey, former: SharedKey? = nil
     ) throws -> [UInt8] {
@@ -51,7 +54,7 @@ package struct ReceiptLine: Sendable {
         return canonical(object)
     }
 
-    /// Reads a line; nil where it is no receipt, or not written as one is.
+    /// Reads a line; nil if it is not a receipt in canonical form.
     package init?(_ line: [UInt8]) {
         guard let value = try? JSONParser.parse(line), value.canonical == line,
             let object = try? JSONObject(value, name: "receipt"),
@@ -71,7 +74,7 @@ package struct ReceiptLine: Sendable {
         former = Self.former(signed)
     }
 
-    /// The key that signed before, where its own signature is right.
+    /// Returns the former key if its own signature is valid.
     private static func former(_ object: JSONObject) -> [UInt8]? {
         guard let key = bytes(object, "former"), let signature = try? object.base64("formerSignature") else {
             return nil
@@ -81,12 +84,12 @@ package struct ReceiptLine: Sendable {
         return ReceiptSignature.isGenuine(signature, of: canonical(signed), publicKey: key) ? key : nil
     }
 
-    /// Whether the key that an anchor names has signed it, for the anchor's vault.
+    /// Whether the key of an anchor has signed the line, for the anchor's vault.
     package func isSigned(as anchor: AuditCheck.Anchor) -> Bool {
         isSigned(with: anchor.publicKey, for: anchor.vaultID)
     }
 
-    /// Whether a key has signed it for a vault: as the one that signs from then on, or as the one that did until then.
+    /// Whether a key has signed the line for a vault, as the new or as the former key.
     package func isSigned(with key: [UInt8], for vault: VaultID) -> Bool {
         isGenuine && (publicKey == key || former == key) && vaultID == vault
     }
@@ -111,7 +114,9 @@ package struct ReceiptLine: Sendable {
     private static func canonical(_ object: JSONObject) -> [UInt8] { JSONValue.object(object.members).canonical }
 }
 
-/// Ed25519 (RFC 8032), through libsodium: who has the public key can check what only the seed can sign.
+/// Ed25519 signatures (RFC 8032), through libsodium.
+///
+/// Only the holder of the seed can sign; every holder of the public key can verify.
 package enum ReceiptSignature {
     package static let byteCount = 64
     package static let publicKeyByteCount = 32
@@ -119,7 +124,7 @@ package enum ReceiptSignature {
 
     /// Signs a message (`crypto_sign_detached`).
     ///
-    /// - Parameter seed: the 32 bytes that the key pair is made of (`crypto_sign_seed_keypair`).
+    /// - Parameter seed: the 32 bytes that yield the key pair (`crypto_sign_seed_keypair`).
     static func sign(_ message: [UInt8], seed: borrowing SecretKey) throws -> [UInt8] {
         try withKeyPair(of: seed) { _, pair in
             unsafe pair.withBytes { secret in
@@ -134,12 +139,12 @@ package enum ReceiptSignature {
         }
     }
 
-    /// The public key that fits a seed.
+    /// Returns the public key for a seed.
     static func publicKey(of seed: borrowing SecretKey) throws -> [UInt8] {
         try withKeyPair(of: seed) { publicKey, _ in publicKey }
     }
 
-    /// Whether a signature is that of a message (`crypto_sign_verify_detached`).
+    /// Whether a signature is valid for a message (`crypto_sign_verify_detached`).
     package static func isGenuine(_ signature: [UInt8], of message: [UInt8], publicKey: [UInt8]) -> Bool {
         guard signature.count == byteCount, publicKey.count == publicKeyByteCount else { return false }
         // The lengths that libsodium reads were checked above.
@@ -155,7 +160,7 @@ package enum ReceiptSignature {
         let pair = try unsafe SecretBytes(capacity: pairByteCount) { output in
             guard let address = output.baseAddress else { return 0 }
             unsafe seed.withBytes { seedBytes in
-                // 32 bytes of public key, 64 of the pair, 32 of the seed, as libsodium wants them.
+                // 32 bytes of public key, 64 of the pair, 32 of the seed, as libsodium requires.
                 _ = unsafe crypto_sign_seed_keypair(
                     &publicKey, address.assumingMemoryBound(to: UInt8.self), seedBytes)
             }

@@ -1,20 +1,20 @@
-/// `audit.log` as a file: lines that are durable one after the other. Every call may block.
+/// The file `audit.log`: lines that are made durable one by one. Every call may block.
 struct AuditFile: Sendable {
     private let folder: String
     private let fileSystem: any FileSystem
 
-    /// Where the next line begins.
+    /// The place of the next line.
     struct End: Sendable {
         let offset: Int64
-        /// The line before, without its line end; nil where there is none.
+        /// The previous line, without its line end; nil if there is none.
         let last: [UInt8]?
     }
 
-    /// More than the longest line: of a longer one, which is none of ours, so many of its last bytes are given.
+    /// More than the longest line that is written: of a longer line, only this many bytes at its end are returned.
     private static let mostOfLine = 8192
-    /// How much is read at a time.
+    /// The number of bytes that are read at a time.
     private static let piece: Int64 = 64 << 10
-    /// The longest log that is read.
+    /// The size limit in bytes for a log that is read.
     private static let mostBytes: Int64 = 256 << 20
 
     init(in folder: String, fileSystem: any FileSystem) {
@@ -24,7 +24,7 @@ struct AuditFile: Sendable {
 
     private var path: String { folder + "/audit.log" }
 
-    /// Goes through the whole lines, from the first on, a piece of the file at a time.
+    /// Calls `body` for each complete line from the first on, reading the file in pieces.
     func forEachLine(_ body: ([UInt8]) -> Void) throws(FileFailure) {
         guard let (file, size) = try opened() else { return }
         var (place, line): (Int64, [UInt8]) = (0, [])
@@ -42,13 +42,13 @@ struct AuditFile: Sendable {
         }
     }
 
-    /// Goes through the whole lines, from the last on.
+    /// Calls `body` for each complete line from the last on.
     ///
-    /// - Parameter body: is given a line and where the next one begins, and says whether it wants the one before.
+    /// - Parameter body: gets a line and the offset of the next one, and returns whether to continue.
     func forEachLineFromEnd(_ body: (_ line: [UInt8], _ end: Int64) -> Bool) throws(FileFailure) {
         guard let (file, size) = try opened() else { return }
         var place = size
-        // What of a line lies behind `place`, once its end is found.
+        // The part of a line after `place`, once its end is found.
         var (line, lineEnd): ([UInt8], Int64?) = ([], nil)
         while place > 0 {
             let first = max(0, place - Self.piece)
@@ -64,7 +64,7 @@ struct AuditFile: Sendable {
         if let lineEnd { _ = body(line, lineEnd) }
     }
 
-    /// Where it ends: what stands behind the last whole line was promised to nobody.
+    /// Returns the end of the log: bytes after the last complete line were never acknowledged.
     func end() throws(FileFailure) -> End {
         var found = End(offset: 0, last: nil)
         try forEachLineFromEnd { line, end in
@@ -74,7 +74,7 @@ struct AuditFile: Sendable {
         return found
     }
 
-    /// The file and its size; nil where there is none.
+    /// Opens the file, and returns it with its size; nil if there is none.
     private func opened() throws(FileFailure) -> (file: any StoredFile, size: Int64)? {
         let file: any StoredFile
         do throws(FileFailure) {
@@ -85,25 +85,25 @@ struct AuditFile: Sendable {
         }
         let size = try file.size()
         guard size <= Self.mostBytes else {
-            throw FileFailure(.other(27), "it is larger than \(Self.mostBytes) bytes, as no log is; move it away")
+            throw FileFailure(.other(27), "larger than \(Self.mostBytes) bytes, so it is not a log; move it away")
         }
         return (file, size)
     }
 
-    /// Writes a line, durably.
+    /// Appends a line durably.
     func append(_ line: [UInt8], at end: End) throws(FileFailure) {
         let isNew = !fileSystem.exists(path)
         let file = isNew ? try fileSystem.create(path) : try fileSystem.open(path, writable: true)
         try file.truncate(to: end.offset)
         try file.write(line, at: end.offset)
         try file.synchronize()
-        // Only behind a line that is durable: of a longer write, the end may reach the disk before the middle.
+        // Only after the line is durable: of a longer write, the end may reach the disk before the middle.
         try file.write([0x0A], at: end.offset + Int64(line.count))
         try file.synchronize()
         if isNew { try fileSystem.synchronizeDirectory(folder) }
     }
 
-    /// Takes back what was written behind an end.
+    /// Removes what was written after an end.
     func cut(to end: End) throws(FileFailure) {
         let file = try fileSystem.open(path, writable: true)
         try file.truncate(to: end.offset)

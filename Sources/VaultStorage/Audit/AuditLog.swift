@@ -1,24 +1,24 @@
 package import VaultCrypto
 package import VaultModel
 
-/// `audit.log`: a signed receipt for each act on the keys of a vault, one after the other.
+/// The log `audit.log`: one signed receipt for each key operation of a vault.
 ///
-/// The log leads, the keyring follows: a receipt is durable before the keyring counts it, and an act that changes the
-/// keyring is done by the same write that counts its receipt. So a crash between leaves one receipt more than there were
-/// acts, never one less. Every call may block.
+/// The log leads and the keyring follows: a receipt is durable before the keyring counts it, and an operation that
+/// changes the keyring does so in the same write that counts its receipt. A crash in between therefore leaves one
+/// receipt more than there were operations, never one less. Every call may block.
 package final class AuditLog: Sendable {
-    /// Where the keyring lies that counts the receipts.
+    /// The place of the keyring that counts the receipts.
     package let place: KeyringPlace
 
     let store: VaultStore
     let file: AuditFile
     let writing = Locked(())
 
-    /// What a receipt says that the log does not know by itself.
+    /// The parts of a receipt that the log does not know by itself.
     private struct Content {
         let act: Receipt.Act
         var outcome = Receipt.Outcome.done
-        /// Nil for the current one.
+        /// Nil for the current generation.
         var generation: Int?
         var subject: String?
         var resources: Int64?
@@ -31,12 +31,12 @@ package final class AuditLog: Sendable {
         file = AuditFile(in: store.folder, fileSystem: store.fileSystem)
     }
 
-    /// Writes a receipt for what was done. Only the vault's owner does.
+    /// Writes a receipt for a completed operation. Only the vault's owner may call this.
     ///
     /// - Parameters:
-    ///   - subject: the resource that it was about, where it was one.
-    ///   - resources: how many it was about, where they were several.
-    /// - Throws: ``VaultError`` where log or keyring cannot be written; what was done stays done.
+    ///   - subject: the resource concerned, if there is one.
+    ///   - resources: the number of resources concerned, if there are several.
+    /// - Throws: ``VaultError`` if log or keyring cannot be written; the operation itself is not undone.
     @discardableResult
     package func note(
         _ act: Receipt.Act, outcome: Receipt.Outcome = .done, subject: ResourceID? = nil, resources: Int64? = nil
@@ -45,33 +45,36 @@ package final class AuditLog: Sendable {
         return try note(Content(act: act, outcome: outcome, subject: name, resources: resources))
     }
 
-    /// What receipts call a resource; nil where the keyring cannot name it.
+    /// Returns the name of a resource in receipts; nil if the keyring cannot name it.
     package func subject(of resource: ResourceID) -> String? {
         store.keyring.auditSubject(of: resource, locator: store.index.locator).map { Hex.encode($0) }
     }
 
-    /// The same for a resource that the index does not have any more, by what receipts call it.
+    /// Writes a receipt about a resource that the index no longer has, by its name in receipts.
     package func note(_ act: Receipt.Act, outcome: Receipt.Outcome, ofSubject subject: String) throws {
         _ = try note(Content(act: act, outcome: outcome, subject: subject))
     }
 
     private func note(_ content: Content) throws -> Receipt {
         try writing.withLock { _ in
-            // The index does not demand a keyring that counts it: a backup made just before is as good.
-            try write(content, or: "it is done, but its receipt cannot be written to audit.log", isRemembered: false) {
+            // The index does not require a keyring that counts this receipt: a backup from just before must remain
+            // usable.
+            try write(content, or: "done, but the receipt cannot be written to audit.log", isRemembered: false) {
                 _ in
             }.receipt
         }
     }
 
-    /// Destroys the keyring's file, with a receipt that is signed while there is a key, and that no keyring counts any
-    /// more. Its copies are gone already.
+    /// Destroys the keyring's file, with a last receipt.
     ///
-    /// - Parameter resources: how many the vault had.
-    /// - Throws: ``VaultError`` where log or keyring cannot be written.
+    /// The receipt is signed while there is still a key, and no keyring counts it. The copies of the file must be gone
+    /// already.
+    ///
+    /// - Parameter resources: the number of resources that the vault had.
+    /// - Throws: ``VaultError`` if log or keyring cannot be written.
     package func destroyKeyring(resources: Int64) throws {
         try writing.withLock { _ in
-            let failure = "the receipt cannot be written to audit.log, and so the keyring is still there"
+            let failure = "the receipt cannot be written to audit.log, so the keyring was not destroyed"
             let end = try Self.translating(failure) { () throws(FileFailure) in try file.end() }
             let last = max(
                 try Self.sequence(before: end, in: file, by: store.keyring), store.keyring.receiptSequence)
@@ -86,18 +89,18 @@ package final class AuditLog: Sendable {
             do {
                 try place.destroy()
             } catch {
-                // Unless it is gone all the same.
+                // Unless the file is gone nevertheless.
                 if place.isThere || !wasThere { try? file.cut(to: end) }
                 throw error
             }
         }
     }
 
-    /// Changes the keyring, with a receipt for it.
+    /// Changes the keyring, with a receipt for the change.
     ///
-    /// - Parameter generation: the one that the act is about; nil for the one that is current then.
-    /// - Throws: as ``VaultStore/changeKeyring(at:isRemembered:leading:_:)``; ``VaultError`` where the log cannot be
-    ///   written, or the index takes no write, for which it is asked first: then nothing has changed.
+    /// - Parameter generation: the generation concerned; nil for the one that is current afterwards.
+    /// - Throws: as ``VaultStore/changeKeyring(at:isRemembered:leading:_:)``; ``VaultError`` if the log cannot be
+    ///   written, or the index takes no write, which is checked first: then nothing has changed.
     package func change<Result: Sendable>(
         _ act: Receipt.Act, outcome: Receipt.Outcome = .done, generation: Int? = nil,
         _ edit: (inout KeyringEdit) throws -> Result
@@ -108,10 +111,10 @@ package final class AuditLog: Sendable {
             do {
                 return try write(
                     Content(act: act, outcome: outcome, generation: generation), at: end,
-                    or: "the receipt cannot be written to audit.log, and so nothing was done", isRemembered: true, edit
+                    or: "the receipt cannot be written to audit.log, so nothing was done", isRemembered: true, edit
                 ).result
             } catch {
-                // A line for what was not done would be a lie. Where nobody can say it stays.
+                // A line for an operation that was not done would be false. In doubt it stays.
                 if isUncounted(end) { try? file.cut(to: end) }
                 throw error
             }
@@ -159,7 +162,7 @@ package final class AuditLog: Sendable {
             receipt, previous: end.last.map { ReceiptLine.hash(of: $0) } ?? ReceiptLine.noLine, with: edit)
     }
 
-    /// Whether the keyring's file surely counts nothing that stands behind an end of the log.
+    /// Whether the keyring's file certainly counts nothing after an end of the log.
     private func isUncounted(_ end: AuditFile.End) -> Bool {
         guard let now = try? file.end(), now.offset > end.offset,
             let document = try? store.keyring.document(of: place.read()),
@@ -168,14 +171,15 @@ package final class AuditLog: Sendable {
         return document.receiptSequence < last
     }
 
-    /// The number of the last receipt that a keyring's own key has signed, or one that it has handed over to, as behind
-    /// a new root key that an older backup does not know; 0 where there is none. What others wrote counts for nothing: it
-    /// must not say how the keyring counts.
+    /// Returns the number of the last receipt that the keyring's own key has signed, or a successor of that key.
+    ///
+    /// There is a successor if the keyring is a backup from before a new root key. Returns 0 if there is no such
+    /// receipt. Receipts of other keys are ignored: they must not influence how the keyring counts.
     static func sequence(before end: AuditFile.End, in file: AuditFile, by keyring: Keyring) throws -> Int64 {
         guard let last = end.last else { return 0 }
         let anchor = try keyring.auditAnchor()
         if let line = ReceiptLine(last), line.isSigned(as: anchor) { return line.receipt.sequence }
-        // By the key that signed it, or handed over to the one that did.
+        // The newest number by key: that of the signer, and that of a key that handed over to it.
         var newest: [[UInt8]: Int64] = [:]
         try translating("audit.log cannot be read") { () throws(FileFailure) in
             try file.forEachLineFromEnd { bytes, _ in
@@ -201,18 +205,18 @@ package final class AuditLog: Sendable {
 
     // MARK: Without a store
 
-    /// Puts a backup in the keyring's place, with a receipt for it. Only who holds the vault's lock does.
+    /// Replaces the keyring with a backup, with a receipt. Only the holder of the vault's lock may call this.
     ///
     /// - Parameters:
-    ///   - file: what is to be the keyring's file, but for the count of the receipt.
-    ///   - keyring: what opens it.
-    /// - Throws: ``VaultError`` where log or keyring cannot be written.
+    ///   - file: the keyring file to restore, except that it does not count the receipt yet.
+    ///   - keyring: the keyring that the file unlocks to.
+    /// - Throws: ``VaultError`` if log or keyring cannot be written.
     package static func restore(
         _ file: [UInt8], of keyring: Keyring, at place: KeyringPlace, in folder: String,
         fileSystem: any FileSystem = PosixFileSystem(), time: Int64 = WallClock.now()
     ) throws {
         let log = AuditFile(in: folder, fileSystem: fileSystem)
-        let failure = "the receipt cannot be written to audit.log, and so nothing was restored"
+        let failure = "the receipt cannot be written to audit.log, so nothing was restored"
         let end = try translating(failure) { () throws(FileFailure) in try log.end() }
         let document = try keyring.document(of: file)
         let last = max(try sequence(before: end, in: log, by: keyring), document.receiptSequence)
@@ -228,9 +232,9 @@ package final class AuditLog: Sendable {
         }
     }
 
-    /// Reads and checks a log; an empty one where there is none.
+    /// Reads and checks a log. Without a file the log counts as empty.
     ///
-    /// - Parameter keyring: what the log must agree with; nil where there is none any more.
+    /// - Parameter keyring: the keyring that the log must agree with; nil if there is none any more.
     package static func report(
         on folder: String, keyring: Keyring?, fileSystem: any FileSystem = PosixFileSystem()
     ) throws -> AuditReport {
@@ -242,21 +246,22 @@ package final class AuditLog: Sendable {
     }
 }
 
-// Receipts that are due: the index remembers them until they are written, and an owner may be killed in between.
+// Receipts that are due: the index records them until they are written, because an owner may be killed in between.
 extension AuditLog {
-    /// The number of the last receipt: one that becomes due now will have a higher one.
+    /// Returns the number of the last receipt. One that becomes due now will have a higher number.
     ///
-    /// - Throws: ``VaultError`` where the log cannot be read.
+    /// - Throws: ``VaultError`` if the log cannot be read.
     package func lastSequence() throws -> Int64 {
         let end = try Self.translating("audit.log cannot be read") { () throws(FileFailure) in try file.end() }
         return max(try Self.sequence(before: end, in: file, by: store.keyring), store.keyring.receiptSequence)
     }
 
-    /// The receipts behind a number that this vault's own key has signed. The keyring counts them from now on, where their
-    /// writer was killed before it did.
+    /// Returns the receipts after a number that this vault's own key has signed.
     ///
-    /// - Parameter sequence: nil where nobody has noted it: then there are none.
-    /// - Throws: ``VaultError`` where the log cannot be read, or the keyring not be written.
+    /// The keyring counts them from now on, if their writer was killed before it did that.
+    ///
+    /// - Parameter sequence: nil if none was recorded: then the result is empty.
+    /// - Throws: ``VaultError`` if the log cannot be read, or the keyring cannot be written.
     package func receipts(after sequence: Int64?) throws -> [Receipt] {
         guard let sequence else { return [] }
         let anchor = try store.keyring.auditAnchor()
@@ -264,9 +269,9 @@ extension AuditLog {
         var key = anchor.publicKey
         try Self.translating("audit.log cannot be read") { () throws(FileFailure) in
             try file.forEachLineFromEnd { bytes, _ in
-                // What others wrote must not end the search either.
+                // Lines of other keys must not end the search either.
                 guard let line = ReceiptLine(bytes), line.isSigned(with: key, for: anchor.vaultID) else { return true }
-                // Before a new root key another one signed.
+                // Before a new root key, another key signed.
                 if line.publicKey == key, let former = line.former { key = former }
                 guard line.receipt.sequence > sequence else { return false }
                 receipts.append(line.receipt)

@@ -6,23 +6,25 @@ package import Glibc
 package import Darwin
 #endif
 
-/// An open descriptor with one owner, closed when the owner lets go.
+/// An open file descriptor with one owner, closed when the owner releases it.
 package struct FileDescriptor: ~Copyable, Sendable {
     package let number: Int32
 
-    /// Opens a path: never through a symbolic link, never inherited by a child process.
+    /// Opens a path, never through a symbolic link. Child processes do not inherit the descriptor.
     package init(opening path: String, _ flags: Int32, mode: mode_t = 0o600) throws(FileFailure) {
         let number = Self.retrying { unsafe open(path, flags | O_CLOEXEC | O_NOFOLLOW, mode) }
         guard number >= 0 else { throw .last("open") }
         self.number = number
     }
 
-    /// Takes over a descriptor that is open.
+    /// Takes ownership of an open descriptor.
     init(owning number: Int32) { self.number = number }
 
     deinit { close(number) }
 
-    /// Reads from where the descriptor stands until the buffer is full or there is no more; returns the bytes read.
+    /// Reads from the current position until the buffer is full or the file ends.
+    ///
+    /// - Returns: the number of bytes read.
     borrowing func read(into buffer: UnsafeMutableRawBufferPointer) throws(FileFailure) -> Int {
         var done = 0
         let number = number
@@ -41,7 +43,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
         return done
     }
 
-    /// Calls again while a signal interrupts.
+    /// Repeats a call that a signal interrupts (`EINTR`).
     static func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
         while true {
             let result = call()
@@ -50,7 +52,9 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
 }
 
-/// What a file operation failed with. It names no file: names of the vault's files say nothing, others are the caller's.
+/// The failure of a file operation.
+///
+/// It names no file: the names of the vault's own files mean nothing to people, and the caller knows all others.
 package struct FileFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Kind: Hashable, Sendable {
         case notFound
@@ -62,7 +66,7 @@ package struct FileFailure: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     package let kind: Kind
-    /// What was tried and what the system said.
+    /// The call that failed, and the system's error message.
     package let description: String
 
     package init(_ kind: Kind, _ description: String) {
@@ -70,7 +74,7 @@ package struct FileFailure: Error, Hashable, Sendable, CustomStringConvertible {
         self.description = description
     }
 
-    /// The failure that `errno` stands for after the system call named.
+    /// Returns the failure for the current `errno` after a system call.
     package static func last(_ call: StaticString) -> FileFailure {
         let code = errno
         let kind: Kind =
@@ -85,33 +89,35 @@ package struct FileFailure: Error, Hashable, Sendable, CustomStringConvertible {
         return FileFailure(kind, "\(call): \(unsafe String(cString: strerror(code)))")
     }
 
-    /// The failure as the library's callers see it.
+    /// Returns the failure as the library's callers see it.
     package func vaultError(_ what: String) -> VaultError {
         switch kind {
-        case .noSpace: VaultError(.diskFull, "\(what): there is no room left on the disk; make room and try again")
-        case .notPermitted: VaultError(.storage, "\(what): not permitted; check its owner and mode, and its folder's")
-        case .notFound: VaultError(.storage, "\(what): it is not there, or its folder is not")
+        case .noSpace: VaultError(.diskFull, "\(what): no space left on the disk; free some space and try again")
+        case .notPermitted:
+            VaultError(.storage, "\(what): permission denied; check its owner and mode, and those of its folder")
+        case .notFound: VaultError(.storage, "\(what): it does not exist, or its folder does not")
         case .other(EISDIR): VaultError(.storage, "\(what): it is a folder")
-        case .symbolicLink: VaultError(.storage, "\(what): it is a symbolic link; name the file that it leads to")
+        case .symbolicLink: VaultError(.storage, "\(what): it is a symbolic link; name the file that it points to")
         default: VaultError(.storage, "\(what): \(description)")
         }
     }
 }
 
-/// The right to change a vault: `flock(LOCK_EX)` on its `lock` file and on its folder, held until this value goes.
+/// The right to change a vault: `flock(LOCK_EX)` on its `lock` file and on its folder.
 ///
-/// The owner writes its process number into the file, so that a second one can name it. The file can be removed, and another
-/// made under its name: the folder is what tells then. Some file systems lock no folder; there the file alone counts.
+/// Both locks are held until this value is released. The owner writes its process id into the file, so that a second
+/// process can name it. The file can be removed and another created under its name; then the lock on the folder
+/// decides. Some file systems cannot lock a folder; there only the file counts.
 package struct VaultLock: ~Copyable, Sendable {
     private let descriptor: FileDescriptor
     private let folder: FileDescriptor
 
     /// Takes the lock.
     ///
-    /// - Throws: ``VaultError`` with code `owned`, naming the owner's process, where somebody has it.
+    /// - Throws: ``VaultError`` with code `owned`, naming the owner's process, if another process holds the lock.
     package init(folder path: String) throws {
         let file = try Self.opened(path + "/lock", O_RDWR | O_CREAT)
-        // Through a link: the vault may be named by one.
+        // With `/.`, a symbolic link is followed: the vault may be named by one.
         let folder = try Self.opened(path + "/.", O_RDONLY | O_DIRECTORY)
         let (number, folderNumber) = (file.number, folder.number)
         guard Self.isTaken(number) else { throw Self.refusal(number) }
@@ -123,7 +129,7 @@ package struct VaultLock: ~Copyable, Sendable {
         let text = Array("\(getpid())\n".utf8)
         descriptor = file
         self.folder = folder
-        // The number is a courtesy to the next program: that it could not be written hurts nobody.
+        // The process id only helps the next program's message, so a failed write does no harm.
         _ = ftruncate(number, 0)
         _ = unsafe text.withUnsafeBytes { unsafe pwrite(number, $0.baseAddress, $0.count, 0) }
     }
@@ -140,16 +146,16 @@ package struct VaultLock: ~Copyable, Sendable {
         FileDescriptor.retrying({ flock(number, LOCK_EX | LOCK_NB) }) == 0
     }
 
-    /// Why `flock` has just refused.
+    /// Returns why `flock` has just failed.
     private static func refusal(_ number: Int32) -> VaultError {
         guard errno == EWOULDBLOCK else {
             return FileFailure.last("flock").vaultError("the vault's lock cannot be taken")
         }
         let owner = owner(number).map { " (process \($0))" } ?? ""
-        return VaultError(.owned, "another program\(owner) owns the vault; end it, or wait until it is done")
+        return VaultError(.owned, "another program\(owner) owns the vault; stop it, or wait until it is done")
     }
 
-    // Not by closing alone: a child that is between fork and exec still has the descriptor, and the lock with it.
+    // Closing is not enough: a child between fork and exec still has the descriptor, and the lock with it.
     deinit {
         _ = flock(folder.number, LOCK_UN)
         _ = flock(descriptor.number, LOCK_UN)
@@ -163,11 +169,12 @@ package struct VaultLock: ~Copyable, Sendable {
     }
 }
 
-/// Files that SQLite opens by their names, past our own file system.
+/// Files that SQLite opens by name, without our file system.
 enum PlainFile {
-    /// Requires that a name leads to a plain file itself, where it leads anywhere: SQLite follows links, and waits for a pipe.
+    /// Requires that a path leads to a regular file itself, if it leads anywhere.
     ///
-    /// The file is not opened: closing it again would take SQLite's locks off it.
+    /// SQLite follows links, and blocks on a pipe. The file is not opened here: closing it would release SQLite's
+    /// locks.
     ///
     /// - Throws: ``VaultError`` with code `storage`.
     static func require(_ path: String) throws {
@@ -177,7 +184,7 @@ enum PlainFile {
         switch status.st_mode & S_IFMT {
         case S_IFREG: return
         case S_IFLNK: throw FileFailure(.symbolicLink, "lstat").vaultError(what)
-        default: throw VaultError(.storage, "\(what): it is no plain file; make the index anew with index rebuild")
+        default: throw VaultError(.storage, "\(what): not a regular file; rebuild the index with index rebuild")
         }
     }
 }

@@ -1,78 +1,82 @@
-/// The few things the store asks of a file system, so that a simulated one can lose what was not synced.
+/// The operations that the store needs of a file system.
 ///
-/// Every call may block. Paths are absolute; files are made 0600 and folders 0700.
+/// There are few, so that a simulated file system can lose what was not synced. Every call may block. Paths are
+/// absolute; files are created with mode 0600 and folders with mode 0700.
 package protocol FileSystem: Sendable {
-    /// Makes a folder; nothing happens where it is there already.
+    /// Creates a folder, unless it exists.
     func createDirectory(_ path: String) throws(FileFailure)
-    /// Makes a file that must not be there yet, open for reading and writing.
+    /// Creates a file that must not exist yet, open for reading and writing.
     func create(_ path: String) throws(FileFailure) -> any StoredFile
-    /// Opens a file that is there. A symbolic link is refused.
+    /// Opens an existing file. A symbolic link is refused.
     func open(_ path: String, writable: Bool) throws(FileFailure) -> any StoredFile
     func exists(_ path: String) -> Bool
-    /// Whether a name is a symbolic link.
+    /// Whether a path is a symbolic link.
     func isLink(_ path: String) -> Bool
-    /// Moves a file over whatever stands at the new name.
+    /// Moves a file, replacing any file at the new path.
     func rename(_ path: String, to newPath: String) throws(FileFailure)
-    /// Moves a file to a name that nothing has yet.
+    /// Moves a file to a path that must be free.
     func move(_ path: String, toFree newPath: String) throws(FileFailure)
-    /// The names in a folder, in no order that means anything.
+    /// Returns the names in a folder, in no particular order.
     func names(in folder: String) throws(FileFailure) -> [String]
-    /// Gives a file's owner, and nobody else, the right to read and write it. A symbolic link is refused.
+    /// Makes a file readable and writable by its owner only. A symbolic link is refused.
     func makePrivate(_ path: String) throws(FileFailure)
-    /// Removes a file; nothing happens where there is none.
+    /// Removes a file, if it exists.
     func remove(_ path: String) throws(FileFailure)
-    /// Makes names in a folder durable: files made, renamed or removed there.
+    /// Makes the names in a folder durable: files created, renamed or removed there.
     func synchronizeDirectory(_ path: String) throws(FileFailure)
-    /// The size of a file.
+    /// Returns the size of a file in bytes.
     func size(of path: String) throws(FileFailure) -> Int64
-    /// Bytes that may still be written on the file system that a path lies on.
+    /// Returns the free bytes of the file system that holds a path.
     func freeBytes(at path: String) throws(FileFailure) -> Int64
-    /// All bytes of the file system that a path lies on; nil where it does not say.
+    /// Returns all bytes of the file system that holds a path; nil if it does not report them.
     func totalBytes(at path: String) throws(FileFailure) -> Int64?
-    /// Whether a folder is another user's, or others may write in it. To root every folder is its own.
+    /// Whether a folder is another user's, or others may write to it. Root counts as every folder's owner.
     func isShared(_ folder: String) throws(FileFailure) -> Bool
 }
 
 extension FileSystem {
-    /// A file system that does not say how large it is.
+    /// The default for a file system that does not report its size.
     package func totalBytes(at path: String) throws(FileFailure) -> Int64? { nil }
 
-    /// A file system of one user.
+    /// The default for a file system with one user.
     package func isShared(_ folder: String) throws(FileFailure) -> Bool { false }
 
-    /// A file system without rights.
+    /// The default for a file system without permissions.
     package func makePrivate(_ path: String) throws(FileFailure) {}
 
-    /// A file system without links.
+    /// The default for a file system without links.
     package func isLink(_ path: String) -> Bool { false }
 }
 
-/// An open file. Closed when the last reference goes.
+/// An open file, closed when the last reference is released.
 package protocol StoredFile: AnyObject, Sendable {
-    /// Reads at `offset` until the buffer is full or the file ends; returns the bytes read.
+    /// Reads at `offset` until the buffer is full or the file ends.
+    ///
+    /// - Returns: the number of bytes read.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileFailure) -> Int
-    /// The same without waiting for the disk; nil where some of it would have to be waited for.
+    /// Reads like ``read(into:at:)``, but from memory only; nil if that would require waiting for the disk.
     func readAtHand(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int?
-    /// Writes all of the buffer at `offset`.
+    /// Writes the whole buffer at `offset`.
     func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(FileFailure)
-    /// Has the system begin to write these bytes to the disk: a hint that makes ``synchronize()`` wait less, and promises
-    /// nothing.
+    /// Asks the system to start writing these bytes to the disk.
+    ///
+    /// This is a hint that shortens ``synchronize()``, and guarantees nothing.
     func beginWriting(_ range: Range<Int64>)
     /// Makes the content durable. After a failure the file must not be trusted, and this must not be called again.
     func synchronize() throws(FileFailure)
     func truncate(to size: Int64) throws(FileFailure)
-    /// Takes room for so many bytes, and makes the file as long.
+    /// Reserves disk space for `size` bytes, and makes the file as long.
     func allocate(_ size: Int64) throws(FileFailure)
     func size() throws(FileFailure) -> Int64
-    /// Whether a name in some folder still leads to it.
+    /// Whether the file still has a name in any folder.
     func hasName() throws(FileFailure) -> Bool
 }
 
 extension StoredFile {
-    /// A file of which nobody knows what lies in memory.
+    /// The default for a file of which it is unknown what is in memory.
     package func readAtHand(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? { nil }
 
-    /// A file whose system gives room only for what is written.
+    /// The default for a system that reserves space only by writing.
     package func allocate(_ size: Int64) throws(FileFailure) {
         let zeros = [UInt8](repeating: 0, count: 1 << 16)
         var end: Int64 = 0
@@ -83,7 +87,7 @@ extension StoredFile {
         }
     }
 
-    /// A file whose system takes no hints.
+    /// The default for a system that takes no hints.
     package func beginWriting(_ range: Range<Int64>) {}
 
     /// Reads at `offset` until there are `count` bytes or the file ends.
@@ -111,7 +115,7 @@ extension StoredFile {
     /// Writes bytes at `offset`.
     package func write(_ bytes: some Collection<UInt8>, at offset: Int64) throws(FileFailure) {
         var failure: FileFailure?
-        // The collection lends its storage for the call; one that has none in a row is copied first.
+        // The collection lends its storage for the call; one without contiguous storage is copied first.
         let isContiguous: Void? = bytes.withContiguousStorageIfAvailable { buffer in
             do throws(FileFailure) {
                 try unsafe write(UnsafeRawBufferPointer(buffer), at: offset)
@@ -130,8 +134,9 @@ extension FileSystem {
         try open(path, writable: false).contents(atMost: limit)
     }
 
-    /// Puts `bytes` in place of a file so that either the old content or all of the new is there, whatever happens:
-    /// temporary name in the same folder, sync, rename, folder synced.
+    /// Replaces a file atomically: after a crash it has either the old content or all of the new.
+    ///
+    /// It writes to a temporary name in the same folder, syncs, renames, and syncs the folder.
     package func replace(_ path: String, with bytes: [UInt8]) throws(FileFailure) {
         let temporary = path + ".new"
         try remove(temporary)
@@ -141,14 +146,14 @@ extension FileSystem {
             try file.synchronize()
             try rename(temporary, to: path)
         } catch {
-            // Best effort: the failure that counts is the one at hand.
+            // Best effort: the caller needs the first failure.
             try? remove(temporary)
             throw error
         }
         try synchronizeDirectory(Self.folder(of: path))
     }
 
-    /// The folder a path lies in.
+    /// Returns the folder that contains a path.
     package static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
         return String(path[..<slash])

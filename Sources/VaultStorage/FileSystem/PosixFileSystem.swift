@@ -21,7 +21,7 @@ package struct PosixFileSystem: FileSystem {
     }
 
     package func open(_ path: String, writable: Bool) throws(FileFailure) -> any StoredFile {
-        // Not blocking: a pipe in the place of a file must not hang us.
+        // Without blocking: a pipe in the place of a file must not hang us.
         PosixFile(try FileDescriptor(opening: path, (writable ? O_RDWR : O_RDONLY) | O_NONBLOCK))
     }
 
@@ -37,9 +37,9 @@ package struct PosixFileSystem: FileSystem {
     }
 
     package func move(_ path: String, toFree newPath: String) throws(FileFailure) {
-        // A second name is refused where there is one already; a rename is not.
+        // `link` fails if the new name exists; `rename` would replace it.
         guard unsafe link(path, newPath) == 0 else {
-            // File systems without second names: there the name is looked at first.
+            // On file systems without hard links, check the name first.
             guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS].contains(errno) else { throw .last("link") }
             guard !exists(newPath) else { throw FileFailure(.alreadyExists, "rename: the name is taken") }
             return try rename(path, to: newPath)
@@ -68,9 +68,9 @@ package struct PosixFileSystem: FileSystem {
 
     package func makePrivate(_ path: String) throws(FileFailure) {
         var status = stat()
-        // Looked at first: a link's own mode is nobody's business, and the mode of what it leads to is not ours.
+        // Checked first: a link has no mode of its own, and the mode of its target is not ours to change.
         guard unsafe lstat(path, &status) == 0 else { throw .last("lstat") }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw FileFailure(.other(EINVAL), "it is no plain file") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw FileFailure(.other(EINVAL), "it is not a regular file") }
         guard unsafe chmod(path, 0o600) == 0 else { throw .last("chmod") }
     }
 
@@ -117,7 +117,7 @@ package struct PosixFileSystem: FileSystem {
         return status.st_mode & 0o022 != 0 || ![status.st_uid, 0].contains(geteuid())
     }
 
-    // Outside the method, where the name would mean the method.
+    // Outside the method, in which `rename` would mean the method.
     private static func systemRename(_ path: String, _ newPath: String) -> Int32 {
         #if canImport(Glibc)
         unsafe Glibc.rename(path, newPath)
@@ -151,7 +151,7 @@ final class PosixFile: StoredFile {
     func readAtHand(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
         guard let address = buffer.baseAddress else { return 0 }
         let count = unsafe cfile_read_from_memory(descriptor.number, address, buffer.count, offset)
-        // Less than all: the rest is on the disk, or there is none, which a read that waits finds out.
+        // A short read: the rest is on the disk, or the file ends here; a read that may wait finds out which.
         return count == buffer.count ? count : nil
     }
 
@@ -164,7 +164,7 @@ final class PosixFile: StoredFile {
     }
 
     func beginWriting(_ range: Range<Int64>) {
-        // It takes no error away from the sync that follows.
+        // This does not consume an error that the following sync must report.
         cfile_begin_writing(descriptor.number, range.lowerBound, range.upperBound - range.lowerBound)
     }
     #endif
@@ -183,7 +183,7 @@ final class PosixFile: StoredFile {
 
     func synchronize() throws(FileFailure) {
         #if canImport(Darwin)
-        // fsync on Apple systems leaves the drive's cache alone.
+        // On Apple systems, `fsync` does not flush the drive's cache.
         guard fcntl(descriptor.number, F_FULLFSYNC) != -1 else { throw .last("fcntl(F_FULLFSYNC)") }
         #else
         guard fdatasync(descriptor.number) == 0 else { throw .last("fdatasync") }

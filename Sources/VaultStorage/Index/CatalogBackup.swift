@@ -6,40 +6,43 @@ import VaultModel
 
 /// `catalog.backup`: the rows of the index without which no segment could be opened again.
 package enum CatalogBackup {
-    /// Writes the backup anew beside the index: temporary name, synced, renamed, folder synced.
+    /// Writes a new backup beside the index.
+    ///
+    /// It is written under a temporary name, synced and renamed; then the folder is synced.
     package static func write(_ index: VaultIndex, vault folder: String, fileSystem: any FileSystem) throws {
         let path = folder + "/catalog.backup"
         let temporary = path + ".new"
         do {
             try fileSystem.remove(temporary)
-            // Made here so that its mode is ours: SQLite would leave it to the umask.
+            // Created here with the vault's mode: SQLite would leave the mode to the umask.
             _ = try fileSystem.create(temporary)
             try copyRows(index, to: temporary)
             try fileSystem.open(temporary, writable: true).synchronize()
             try fileSystem.rename(temporary, to: path)
             try fileSystem.synchronizeDirectory(folder)
         } catch {
-            // Half a backup would only take room.
+            // An incomplete backup would only take space.
             try? fileSystem.remove(temporary)
             guard let failure = error as? FileFailure else { throw error }
             throw failure.vaultError("the catalog backup cannot be written")
         }
     }
 
-    /// Copies the rows as they stand at one moment, on a connection of its own: nobody waits for it who reads or writes the
-    /// index meanwhile.
+    /// Copies the rows as they are at one moment.
+    ///
+    /// The copy has a connection of its own, so that no reader or writer of the index waits for it.
     private static func copyRows(_ index: VaultIndex, to path: String) throws {
         try index.checkOpen()
         try IndexError.translating {
             var configuration = VaultIndex.configuration(readOnly: false)
-            // What refers to what was checked when it was written.
+            // The references were checked when the rows were written.
             configuration.foreignKeysEnabled = false
             let backup = try DatabaseQueue(path: path, configuration: configuration)
             defer { try? backup.close() }
             try backup.writeWithoutTransaction { db in
-                // A row that says what cannot be keeps no other out of the backup.
+                // A row with an impossible value must not keep other rows out of the backup.
                 try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
-                // It is synced as a whole when it is whole, and thrown away when it is not.
+                // The file is synced once it is complete, and discarded otherwise.
                 try db.execute(
                     sql: """
                         PRAGMA journal_mode = MEMORY;
@@ -48,7 +51,7 @@ package enum CatalogBackup {
                         PRAGMA user_version = \(IndexSchema.version);
                         """)
                 try db.execute(sql: "ATTACH DATABASE ? AS vaultIndex", arguments: [index.database.path])
-                // Any other kind would keep the index from being written until this is over.
+                // Any other kind of transaction would block writes to the index until this one ends.
                 try db.inTransaction(.deferred) {
                     for statement in IndexSchema.catalog { try db.execute(sql: statement) }
                     for table in IndexSchema.catalogTables {
@@ -62,43 +65,45 @@ package enum CatalogBackup {
     }
 }
 
-// What was deleted must stand nowhere. `secure_delete` wipes deleted rows, and not the copies of them that SQLite leaves in the
-// unused part of a page when it moves rows from one page to another.
+// Deleted data must not remain anywhere. `secure_delete` wipes deleted rows, but not the copies of them that SQLite
+// leaves in the unused part of a page when it moves rows from one page to another.
 extension VaultIndex {
-    /// Wipes, in some pages of the file, what belongs to no row, and empties the log before. Others read and write before it
-    /// and after it. Wiping what SQLite does not look at can be broken off anywhere.
+    /// Empties the log, then wipes the unused bytes of some pages of the file.
+    ///
+    /// Other work on the index may run before and after each call. Wiping may be interrupted at any point, because
+    /// SQLite ignores these bytes.
     ///
     /// - Parameters:
-    ///   - first: the page to begin with; the first has the number 1.
-    ///   - count: how many pages.
-    ///   - patience: how long a program is waited for that reads what stands in the log.
-    /// - Returns: the page to go on with; nil where there is none.
-    /// - Throws: ``VaultError`` with code `owned` where somebody reads the log all the time.
+    ///   - first: the number of the first page to wipe; page numbers begin with 1.
+    ///   - count: the number of pages.
+    ///   - patience: how long to wait for another program that reads the log.
+    /// - Returns: the page to continue with; nil if there is none.
+    /// - Throws: ``VaultError`` with code `owned` if another program keeps reading the log.
     func wipeRemains(from first: Int64, count: Int64, patience: Duration) throws -> Int64? {
         try patiently(patience) { db in
             try Self.emptyLog(db)
             let next = try IndexFile(db).wipe(from: first, count: count)
-            // A page that was read before it was wiped would be written again as it was.
+            // Otherwise SQLite could write a cached page back as it was before the wipe.
             try db.execute(sql: "PRAGMA shrink_memory")
             return next
         }
     }
 
-    /// Empties the log into the file, so that what was deleted stands in neither.
+    /// Empties the log into the file, so that neither holds deleted data.
     ///
-    /// - Throws: ``VaultError`` with code `owned` where somebody reads it all the time.
+    /// - Throws: ``VaultError`` with code `owned` if another program keeps reading the log.
     func truncateLog(patience: Duration = .seconds(5)) throws {
         try patiently(patience) { db in try Self.emptyLog(db) }
     }
 
-    /// Has the log begin again at its start with the next write, as far as nobody reads it: that takes no room.
+    /// Lets the next write begin again at the start of the log, unless a reader needs it. This takes no space.
     func reuseLog() throws {
         try checkOpen()
         try IndexError.translating { _ = try database.writeWithoutTransaction { db in try db.checkpoint(.passive) } }
     }
 
     private static func emptyLog(_ db: Database) throws {
-        // Nobody waits for us while we wait for another program.
+        // A timeout of 5 ms: other work on this connection runs between the attempts of `patiently`.
         try db.execute(sql: "PRAGMA busy_timeout = 5")
         let isBusy = Result { try Bool.fetchOne(db, sql: "PRAGMA wal_checkpoint(TRUNCATE)") ?? true }
         try db.execute(sql: "PRAGMA busy_timeout = \(Int(busyTimeout * 1000))")
@@ -107,7 +112,7 @@ extension VaultIndex {
         }
     }
 
-    /// Does something on the connection, again and again while another program is in the way.
+    /// Runs work on the connection, and tries again while another program blocks it.
     private func patiently<Value>(_ patience: Duration, _ body: (Database) throws -> Value) throws -> Value {
         try checkOpen()
         let end = ContinuousClock.now + patience
@@ -116,14 +121,16 @@ extension VaultIndex {
                 return try IndexError.translating { try database.writeWithoutTransaction(body) }
             } catch let error as VaultError where error.code == .owned {
                 guard ContinuousClock.now < end else { throw error }
-                // The other program tells nobody when it is done.
+                // The other program does not signal when it is done.
                 Thread.sleep(forTimeInterval: 0.02)
             }
         }
     }
 }
 
-/// The index's file as SQLite has it open. Another descriptor of ours would take SQLite's locks away when it is closed.
+/// The index's file as SQLite has it open.
+///
+/// Closing a descriptor of our own would release SQLite's locks on the file.
 @safe private struct IndexFile {
     private let file: UnsafeMutablePointer<sqlite3_file>
     private let methods: sqlite3_io_methods
@@ -132,7 +139,7 @@ extension VaultIndex {
 
     init(_ db: Database) throws {
         var file: UnsafeMutablePointer<sqlite3_file>?
-        // SQLite's own file, which lives as long as the connection that lends it.
+        // The file belongs to SQLite and lives as long as the connection.
         unsafe try Self.require(
             withUnsafeMutablePointer(to: &file) {
                 unsafe sqlite3_file_control(db.sqliteConnection, "main", SQLITE_FCNTL_FILE_POINTER, $0)
@@ -147,7 +154,9 @@ extension VaultIndex {
         guard pageSize >= 512, pageCount < PageWipe.mostPages else { throw IndexError.damaged }
     }
 
-    /// - Returns: the page to go on with; nil where there is none.
+    /// Wipes the unused bytes of some pages.
+    ///
+    /// - Returns: the page to continue with; nil if there is none.
     func wipe(from first: Int64, count: Int64) throws -> Int64? {
         let end = min(first + count, pageCount + 1)
         guard first < end else { return nil }
@@ -183,19 +192,22 @@ extension VaultIndex {
     }
 }
 
-/// The parts of a page of an SQLite file in which nothing stands: what is left there is what once did.
+/// The unused parts of a page of an SQLite file, which may hold former rows.
 ///
-/// SQLite leaves copies of rows there when it moves them to another page; `secure_delete` wipes only rows that are deleted.
+/// SQLite leaves copies of rows there when it moves them to another page; `secure_delete` wipes only deleted rows.
 enum PageWipe {
-    /// A file with more pages could have others that begin as those of a tree do.
+    /// The page count from which a page outside any tree could begin like a page of a tree.
     static let mostPages: Int64 = 0x0200_0000
 
-    /// The bytes of a page that belong to no cell; none where the page is not one of a tree, or contradicts itself.
+    /// Returns the ranges of a page that belong to no cell.
+    ///
+    /// There are none if the page is not part of a tree or its header is impossible. An impossible free block ends the
+    /// search.
     ///
     /// - Parameters:
-    ///   - page: all its bytes.
-    ///   - isFirst: whether it is the file's first, which begins with the file's header.
-    ///   - usable: how many of its bytes the tree uses.
+    ///   - page: all bytes of the page.
+    ///   - isFirst: whether it is the first page, which begins with the file's header.
+    ///   - usable: the number of bytes that the tree uses.
     static func ranges(in page: ArraySlice<UInt8>, isFirst: Bool, usable: Int) -> [Range<Int>] {
         let header = isFirst ? 100 : 0
         guard usable <= page.count, header + 12 <= usable else { return [] }
@@ -209,14 +221,14 @@ enum PageWipe {
         default: return []
         }
         let pointersEnd = header + headerSize + 2 * number(header + 3)
-        // 0 stands for 65 536.
+        // 0 means 65 536.
         let content = number(header + 5) == 0 ? 65_536 : number(header + 5)
         guard pointersEnd <= content, content <= usable else { return [] }
         var ranges = [pointersEnd..<content]
         var block = number(header + 1)
         var end = content
         while block != 0 {
-            // They follow one another, and each begins with the next one's place and its own size.
+            // Free blocks are in ascending order; each begins with the next one's offset and its own size.
             guard block >= end, block + 4 <= usable else { return ranges }
             let size = number(block + 2)
             guard size >= 4, block + size <= usable else { return ranges }

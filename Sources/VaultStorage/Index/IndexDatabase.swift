@@ -4,17 +4,18 @@ import Synchronization
 package import VaultCrypto
 import VaultModel
 
-/// The index: which ranges of which representation lie sealed in which segment. SQLite in WAL mode through GRDB.
+/// The index: which ranges of which representation are sealed in which segment.
 ///
-/// One connection does everything, so that no log is checkpointed by one while another commits. Every call may block.
+/// It is an SQLite database in WAL mode, used through GRDB. One connection does everything, so that no connection
+/// checkpoints the log while another commits. Every call may block.
 package final class VaultIndex: Sendable {
     let database: DatabaseQueue
     let keyring: Keyring
-    /// The locator that this vault's ids are made with.
+    /// The locator from which this vault's resource ids are derived.
     package var locator: Int { locatorInUse.load(ordering: .acquiring) }
     private let locatorInUse: Atomic<Int>
     private let isOpen = Atomic(true)
-    /// Whether something of the keyring is still to be taken over, for which there was no room.
+    /// Whether the index has yet to take over changes of the keyring, because the disk had no space for them.
     private let isBehind = Atomic(false)
 
     private init(database: DatabaseQueue, keyring: Keyring, locator: Int) {
@@ -23,13 +24,15 @@ package final class VaultIndex: Sendable {
         locatorInUse = Atomic(locator)
     }
 
-    /// The cost of a statement that waits for another connection, in seconds.
+    /// How long a statement waits for another connection, in seconds.
     static let busyTimeout = 5.0
 
     // MARK: Opening
 
-    /// Makes an empty index for a keyring. The file must be there and empty: it was made 0600, and SQLite gives its
-    /// side files the same mode.
+    /// Creates an empty index for a keyring.
+    ///
+    /// The file must exist and be empty: the caller created it with mode 0600, and SQLite gives its side files the
+    /// same mode.
     package static func create(at path: String, keyring: Keyring) throws {
         try IndexError.translating {
             var configuration = configuration(readOnly: false)
@@ -55,7 +58,7 @@ package final class VaultIndex: Sendable {
 
     /// Opens an index, and checks that the keyring is this vault's and not an older one.
     ///
-    /// A reader needs no free byte on the disk: see ``nameWithoutRoom(_:)``.
+    /// A reader needs no free space on the disk: see ``nameWithoutRoom(_:)``.
     package static func open(at path: String, keyring: Keyring, readOnly: Bool) throws -> VaultIndex {
         for suffix in ["", "-wal", "-shm", "-journal"] { try PlainFile.require(path + suffix) }
         do {
@@ -77,7 +80,7 @@ package final class VaultIndex: Sendable {
                 do {
                     try index.catchUpWithKeyring()
                 } catch let error as VaultError where error.code == .diskFull {
-                    // What is held can be read all the same; the next write does it first.
+                    // Held bytes can still be read; the next write catches up first.
                     index.isBehind.store(true, ordering: .relaxed)
                 }
             }
@@ -85,9 +88,10 @@ package final class VaultIndex: Sendable {
         }
     }
 
-    /// The name of an index for a reader whose disk has no room for `-shm`, which SQLite begins by shortening it. Beside an
-    /// owner the reader then reads the owner's, and alone it keeps its own in memory until an owner comes: SQLite sees to
-    /// both, and nothing is written.
+    /// Returns the name of an index for a reader whose disk has no space for `-shm`.
+    ///
+    /// Without this name SQLite begins by truncating `-shm`. With it, the reader uses the `-shm` of an owner, if there
+    /// is one, and otherwise keeps its own in memory until an owner comes. SQLite does both, and nothing is written.
     static func nameWithoutRoom(_ path: String) -> String {
         URL(fileURLWithPath: path).absoluteString + "?readonly_shm=1"
     }
@@ -102,8 +106,11 @@ package final class VaultIndex: Sendable {
         return configuration
     }
 
-    /// Sets what the connection must have for every write. Not before the file is known to be ours: WAL would be written
-    /// into another program's. And not by GRDB: where it turns WAL on it lowers `synchronous`, after `prepareDatabase`.
+    /// Sets the pragmas that every write needs.
+    ///
+    /// This happens only after the file is known to be a vault's index, because WAL would otherwise be written into
+    /// another program's file. It cannot be left to GRDB, which lowers `synchronous` when it turns WAL on, after
+    /// `prepareDatabase`.
     private func prepareForWriting() throws {
         try database.writeWithoutTransaction { db in
             try db.execute(
@@ -114,20 +121,20 @@ package final class VaultIndex: Sendable {
         }
     }
 
-    /// Checks that a database is this vault's index or its backup: what it is first, then its schema, and its rows last.
+    /// Checks that a database is this vault's index or its backup: first its kind, then its schema, then its rows.
     static func check(
         _ db: Database, _ keyring: Keyring, _ statements: [String], optional: [String] = []
     ) throws -> Int {
         try requireKind(db, statements, optional: optional)
         let row = try ownRow(db, keyring)
         guard try Int.fetchOne(db, sql: "SELECT count(*) FROM vault") == 1 else {
-            throw VaultError(.integrity, "the index has another vault's row, too; make it anew with index rebuild")
+            throw VaultError(.integrity, "the index also has another vault's row; rebuild it with index rebuild")
         }
         let revision: Int64 = try row.column("keyringRevision", in: PlainColumn.revisions)
         guard revision <= keyring.revision + KeyringRequirements.farthestRevision else {
             throw VaultError(
                 .integrity,
-                "the index states a revision of the keyring that none can have; make it anew with index rebuild")
+                "the index states an impossible revision of the keyring; rebuild the index with index rebuild")
         }
         guard revision <= keyring.revision else {
             throw VaultError(
@@ -139,27 +146,27 @@ package final class VaultIndex: Sendable {
     /// Checks that a database is a vault's index or its backup, and has its schema.
     static func requireKind(_ db: Database, _ statements: [String], optional: [String] = []) throws {
         guard try Int.fetchOne(db, sql: "PRAGMA application_id") == IndexSchema.applicationID else {
-            throw VaultError(.noVault, "this is not the index of a vault; name the vault's folder")
+            throw VaultError(.noVault, "this is not the index of a vault; give the vault's folder")
         }
         guard try Int.fetchOne(db, sql: "PRAGMA user_version") == IndexSchema.version else {
-            throw VaultError(.noVault, "a newer version wrote this vault; use that version")
+            throw VaultError(.noVault, "this vault was written by a newer version; use that version")
         }
         try SchemaCheck.require(statements, optional: optional, db)
     }
 
-    /// The row of the keyring's vault.
+    /// Returns the row of the keyring's vault.
     static func ownRow(_ db: Database, _ keyring: Keyring) throws -> Row {
         let row = try Row.fetchOne(
             db, sql: "SELECT keyringRevision, locator FROM vault WHERE id = ?", arguments: [keyring.vaultID.data])
         if let row { return row }
         guard try Int.fetchOne(db, sql: "SELECT count(*) FROM vault") ?? 0 > 0 else {
-            throw VaultError(.integrity, "the index has lost its first row; make it anew with index rebuild")
+            throw VaultError(.integrity, "the vault's row is missing from the index; rebuild it with index rebuild")
         }
         throw VaultError(
-            .foreignKeyring, "the keyring belongs to another vault; name the one this vault was made with")
+            .foreignKeyring, "the keyring belongs to another vault; use the one this vault was created with")
     }
 
-    /// Writes down how new the keyring is: an older one opens the vault no more.
+    /// Records the keyring's revision, so that an older keyring no longer opens the vault.
     package func rememberKeyring() throws {
         try write { db in
             try db.execute(
@@ -168,23 +175,25 @@ package final class VaultIndex: Sendable {
         }
     }
 
-    /// Requires that nobody has changed the schema since the index was opened.
+    /// Requires that the index still has the schema that this program creates.
     ///
     /// - Throws: ``VaultError`` with code `integrity`.
     package func requireOwnSchema() throws {
         try read { db in try SchemaCheck.require(IndexSchema.first, optional: IndexSchema.later, db) }
     }
 
-    /// Names resources by another locator from now on: the index does so durably.
+    /// Uses another locator from now on; the index already names it durably.
     func use(locator: Int) { locatorInUse.store(locator, ordering: .releasing) }
 
-    /// Folds the log into the file and closes the connection.
+    /// Checkpoints the log into the file and closes the connection.
     package func close() throws {
         isOpen.store(false, ordering: .relaxed)
         try IndexError.translating { try database.close() }
     }
 
-    /// GRDB asks a connection that is closed whether it is within a transaction, and SQLite crashes.
+    /// Requires that the index is open.
+    ///
+    /// GRDB asks a closed connection whether it is in a transaction, and that crashes SQLite.
     func checkOpen() throws {
         guard isOpen.load(ordering: .relaxed) else { throw VaultError.vaultClosed }
     }
@@ -202,8 +211,10 @@ package final class VaultIndex: Sendable {
         return try IndexError.translating { try database.write(body) }
     }
 
-    /// Writes what nothing depends on yet, without waiting for the disk: rows that name no byte, or keys wrapped twice. They
-    /// become durable with the next ``write(_:)``; a power loss before that takes them back, and nothing with them.
+    /// Writes rows that nothing depends on yet, without waiting for the disk.
+    ///
+    /// Such rows name no bytes, or hold keys that were wrapped a second time. They become durable with the next
+    /// ``write(_:)``. A power loss before that undoes them, and nothing else.
     func writeAhead<Result>(_ body: (Database) throws -> Result) throws -> Result {
         try checkOpen()
         try catchUp()
@@ -217,7 +228,7 @@ package final class VaultIndex: Sendable {
         }
     }
 
-    /// Takes over what the keyring got, if there was no room for it before.
+    /// Takes over the keyring's changes if the disk had no space for them before.
     func catchUp() throws {
         guard isBehind.exchange(false, ordering: .relaxed) else { return }
         do {
@@ -244,7 +255,7 @@ package final class VaultIndex: Sendable {
         try read { db in try self.settings(db) }
     }
 
-    /// Raises the count of fetched bytes, within the transaction that stores what was fetched.
+    /// Raises the count of fetched bytes, in the transaction that stores these bytes.
     func countFetched(_ total: Int64, _ db: Database) throws {
         var settings = try settings(db)
         guard total > settings.bytesFetched else { return }
@@ -252,7 +263,7 @@ package final class VaultIndex: Sendable {
         try write(settings, db)
     }
 
-    /// Changes settings; what nobody changes stays as it is.
+    /// Changes settings; those that `change` leaves alone stay as they are.
     package func changeSettings(_ change: (inout VaultSettings) throws -> Void) throws {
         try write { db in
             var settings = try self.settings(db)
@@ -262,7 +273,7 @@ package final class VaultIndex: Sendable {
     }
 
     func settings(_ db: Database) throws -> VaultSettings {
-        // By the locator that they are sealed under: the owner may have changed it since this was opened.
+        // With the locator that the row names: the owner may have changed it since this index was opened.
         let row = try Row.fetchOne(db, sql: "SELECT settings, locator FROM vault")
         return try openSettings(try row?.column("settings") ?? Data(), locator: try row?.column("locator") ?? locator)
     }
@@ -274,13 +285,16 @@ package final class VaultIndex: Sendable {
 
     func seal(_ settings: VaultSettings, locator: Int) throws -> [UInt8] {
         guard let key = try keyring.indexKey(locator: locator) else {
-            throw VaultError(.foreignKeyring, "the keyring lacks the key of this vault's settings; use the newer one")
+            throw VaultError(
+                .foreignKeyring, "the keyring lacks the key of this vault's settings; use the newer keyring")
         }
         return try SealedDocument.seal(
             settings.object, key: key.secret, associatedData: Self.settingsData(keyring.vaultID))
     }
 
-    /// Whether the vault's owner has changed keys since the keyring was read here: then what does not open may be sound.
+    /// Returns whether the owner has changed keys since this process read the keyring.
+    ///
+    /// If so, data that does not open may still be sound.
     package func isNewerThanKeyring() throws -> Bool {
         try read { db in
             let revision = try Int64.fetchOne(db, sql: "SELECT keyringRevision FROM vault")
@@ -294,7 +308,8 @@ package final class VaultIndex: Sendable {
                 Array(sealed), key: key.secret, associatedData: Self.settingsData(keyring.vaultID)),
             let settings = VaultSettings(object)
         else {
-            throw VaultError(.integrity, "the vault's settings fail their tag; make the index anew with index rebuild")
+            throw VaultError(
+                .integrity, "the vault's settings failed authentication; rebuild the index with index rebuild")
         }
         return settings
     }

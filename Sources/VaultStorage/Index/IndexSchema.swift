@@ -2,12 +2,12 @@ import Foundation
 import GRDB
 import VaultModel
 
-/// The index's tables, as the format lays them down.
+/// The index's tables, as the vault format defines them.
 enum IndexSchema {
     static let applicationID = 0x4D56_4C54
     static let version = 1
 
-    /// The tables whose rows `catalog.backup` keeps, in an order that references allow.
+    /// The tables whose rows `catalog.backup` keeps, in an order that satisfies the foreign keys.
     static let catalogTables = ["vault", "generation", "resource", "resourceKey", "representation"]
 
     static let vault = """
@@ -56,16 +56,17 @@ enum IndexSchema {
         segment, segmentByPlace, badBlock, doomed, owed,
     ]
 
-    /// What an older vault lacks, and gets when an owner opens it; readers do without it.
+    /// Tables that an older vault lacks. An owner adds them when it opens the vault; readers do without them.
     static let later = [owed]
 
-    /// What every vault has.
+    /// The tables and indices that every vault has.
     static let first = all.filter { !later.contains($0) }
 
-    /// The tables by name.
-    static let tableNames = Set(all.filter { $0.hasPrefix("CREATE TABLE ") }.map { String($0.split(separator: " ")[2]) })
+    /// The names of the tables.
+    static let tableNames = Set(
+        all.filter { $0.hasPrefix("CREATE TABLE ") }.map { String($0.split(separator: " ")[2]) })
 
-    /// A statement that does nothing where the table is there.
+    /// Returns a statement that creates a table unless it exists.
     static func ifAbsent(_ statement: String) -> String {
         "CREATE TABLE IF NOT EXISTS " + statement.dropFirst("CREATE TABLE ".count)
     }
@@ -76,19 +77,19 @@ enum IndexSchema {
 }
 
 extension Identifier {
-    /// The bytes as a column holds them.
+    /// The bytes as a column stores them.
     var data: Data { Data(bytes) }
 
-    /// Reads a column; nil where it has the wrong length, which the schema forbids.
+    /// Creates an identifier from a column's bytes; nil if their number is wrong, which the schema forbids.
     init?(_ data: Data) { self.init(bytes: Array(data)) }
 }
 
 extension [UInt8] {
-    /// The bytes as a column holds them.
+    /// The bytes as a column stores them.
     var data: Data { Data(self) }
 }
 
-/// Runs index work and turns SQLite's errors into the vault's.
+/// Runs index work and translates SQLite's errors into the vault's.
 enum IndexError {
     static func translating<Result>(_ body: () throws -> Result) throws -> Result {
         do {
@@ -100,64 +101,68 @@ enum IndexError {
         }
     }
 
-    /// A row holds what this version never wrote.
+    /// The error for a row that holds something that this version never writes.
     static var damaged: VaultError {
         VaultError(
             .integrity,
-            "a row of the index fails its tag; remove the resource, or make the index anew with index rebuild")
+            "a row of the index is damaged; remove the resource, or rebuild the index with index rebuild")
     }
 
     private static func vaultError(_ error: DatabaseError) -> VaultError {
         switch cause(of: error) {
         case .SQLITE_FULL:
-            VaultError(.diskFull, "the index cannot grow: there is no room left on the disk; make room and try again")
+            VaultError(.diskFull, "the index cannot grow: no space left on the disk; free some space and try again")
         case .SQLITE_CORRUPT, .SQLITE_NOTADB:
-            VaultError(.integrity, "the index is damaged; make it anew with index rebuild")
+            VaultError(.integrity, "the index is damaged; rebuild it with index rebuild")
         case .SQLITE_BUSY, .SQLITE_LOCKED:
             VaultError(.owned, "another program is using the index; try again when it is done")
         case .SQLITE_CANTOPEN, .SQLITE_READONLY, .SQLITE_PERM:
-            VaultError(.storage, "the index cannot be opened; check owner and mode of the vault's folder")
+            VaultError(.storage, "the index cannot be opened; check the owner and mode of the vault's folder")
         default:
-            // SQLite's own words for the code; bound values and statements are not in them.
-            VaultError(.storage, "the index refused: \(error.resultCode.rawValue) \(error.resultCode)")
+            // SQLite's name for the code, without bound values or statements.
+            VaultError(.storage, "SQLite error in the index: \(error.resultCode.rawValue) \(error.resultCode)")
         }
     }
 
-    /// The log's index lies in a file of its own, which has its own words.
+    /// Returns the cause of an error; errors of the log's index file, `-shm`, have codes of their own.
     private static func cause(of error: DatabaseError) -> ResultCode {
         switch error.extendedResultCode {
         case .SQLITE_IOERR_SHMSIZE: .SQLITE_FULL
-        // To a reader that does not write it, while an owner that has just come makes it anew.
+        // A reader that does not write `-shm` gets these while a new owner recreates it.
         case .SQLITE_READONLY_RECOVERY, .SQLITE_READONLY_CANTLOCK, .SQLITE_READONLY_CANTINIT: .SQLITE_BUSY
         default: error.resultCode
         }
     }
 }
 
-/// What the plain columns of the index may hold. No tag is on them: a number is bounded where it is read, and a row that
-/// says what cannot be is a damaged one.
+/// The values that the plain columns of the index may hold.
+///
+/// No tag protects these columns. A number is checked against its bounds when it is read, and a row with an impossible
+/// value counts as damaged.
 enum PlainColumn {
-    /// Numbers of keys and generations: from 1, and within the u32 that associated data have for them.
+    /// Numbers of keys and generations: from 1 to the maximum of the u32 that associated data have for them.
     static let numbers = 1...Int(UInt32.max)
-    /// Revisions of a keyring: what its own file can hold.
+    /// Revisions of a keyring: those that the keyring file can hold.
     static let revisions = 0...ContentInformation.mostBytes
-    /// Hours in seconds since 1970, to the end of the year 9999.
+    /// Hours, in seconds since 1970, up to the end of the year 9999.
     static let hours: ClosedRange<Int64> = 0...253_402_297_200
 
-    /// The hour of a moment, as a column has it: a clock that is far off makes no impossible row.
+    /// Returns the hour of a moment as a column stores it.
+    ///
+    /// The moment is clamped, so that a clock that is far off creates no impossible row.
     static func hour(of moment: Int64) -> Int64 {
         let seconds = min(max(moment, hours.lowerBound), hours.upperBound)
         return seconds - seconds % 3600
     }
 
-    // The same in SQL, for what is summed up and picked there.
+    // The same checks in SQL, for sums and selections.
 
-    /// Whether a column holds an integer within a range.
+    /// Returns an SQL condition: whether a column holds an integer within a range.
     static func isWithin<Bound>(_ range: ClosedRange<Bound>, _ column: String) -> String {
         "(typeof(\(column)) = 'integer' AND \(column) BETWEEN \(range.lowerBound) AND \(range.upperBound))"
     }
 
-    /// Whether a row of `segment` can be that of a segment.
+    /// The SQL condition for a possible row of `segment`.
     static let isSegment = """
         (\(isWithin(0...ContentInformation.mostBytes, "segment.start"))
             AND \(isWithin(0...SegmentDescription.mostBytes, "segment.length"))
@@ -166,27 +171,29 @@ enum PlainColumn {
             AND \(isWithin(numbers, "segment.key")) AND segment.state IN ('open', 'closed'))
         """
 
-    /// Whether a row of `resourceKey` can be that of a key.
+    /// The SQL condition for a possible row of `resourceKey`.
     static let isResourceKey = """
         (typeof(resourceKey.resource) = 'blob' AND length(resourceKey.resource) = 32
             AND typeof(resourceKey.wrapped) = 'blob' AND \(isWithin(numbers, "resourceKey.number"))
             AND \(isWithin(numbers, "resourceKey.generation")))
         """
 
-    /// Whether a row of `resource` can be evicted by the time that it was read last.
+    /// The SQL condition for a row of `resource` whose last-access time is possible, so that it can be evicted.
     static let hasHour = isWithin(hours, "resource.accessed")
 }
 
 extension Row {
-    /// The value of a column. GRDB's own subscript ends the process where the value has another type, and SQLite lets a
-    /// damaged row hold any.
+    /// Returns the value of a column.
+    ///
+    /// GRDB's own subscript ends the process if the value has another type, and SQLite lets a damaged row hold any
+    /// type.
     ///
     /// - Throws: `RowDecodingError`.
     func column<Value: DatabaseValueConvertible>(_ name: String) throws -> Value { try decode(forColumn: name) }
 
-    /// The value of a column that holds a number within a range.
+    /// Returns the value of a column that holds a number within a range.
     ///
-    /// - Throws: `RowDecodingError`; ``VaultError`` with code `integrity` where the number lies outside.
+    /// - Throws: `RowDecodingError`; ``VaultError`` with code `integrity` if the number is out of range.
     func column<Value: DatabaseValueConvertible>(_ name: String, in range: ClosedRange<Value>) throws -> Value {
         let value: Value = try column(name)
         guard range.contains(value) else { throw IndexError.damaged }

@@ -3,20 +3,20 @@ import GRDB
 package import VaultCrypto
 package import VaultModel
 
-/// What a vault's index says of the keyring that it needs, read without one.
+/// The keyring that a vault's index needs, described without opening a keyring.
 package struct KeyringRequirements: Sendable {
     package let vaultID: VaultID
-    /// The highest revision of the keyring that the vault has seen.
+    /// The highest revision of the keyring that the index has recorded.
     package let keyringRevision: Int64
     package let locator: Int
-    /// The generations that it names.
+    /// The generations that the index names.
     package let generations: Set<Int>
-    /// How many resources have a key under each.
+    /// The number of resource keys that each generation wraps.
     package let resources: [Int: Int]
     private let settings: [UInt8]
     private let samples: [Sample]
 
-    /// A resource key as the index has it.
+    /// A resource key as the index stores it.
     private struct Sample: Sendable {
         let resource: ResourceID
         let number: Int
@@ -24,15 +24,15 @@ package struct KeyringRequirements: Sendable {
         let wrapped: [UInt8]
     }
 
-    /// How far the revision that an index states may be above that of a keyring: more changes than there can have been.
+    /// The most by which an index's revision may exceed a keyring's: no vault can have had more changes.
     package static let farthestRevision: Int64 = 1 << 32
 
-    /// How many keys of each generation are tried.
+    /// The number of keys that are tried for each generation.
     private static let samplesOfEach = 8
 
-    /// Reads the index of a vault, or `catalog.backup` where that is lost. Blocks.
+    /// Reads the index of a vault, or `catalog.backup` if the index cannot be read. Blocks.
     ///
-    /// - Throws: ``VaultError`` with code `noVault` or `integrity` where neither can be read.
+    /// - Throws: ``VaultError`` with code `noVault` or `integrity` if neither can be read.
     package static func read(vault folder: String) throws -> KeyringRequirements {
         guard VaultStore.exists(at: folder) || VaultStore.hasLostIndex(at: folder) else {
             throw VaultStore.absence(at: folder)
@@ -63,7 +63,7 @@ package struct KeyringRequirements: Sendable {
     }
 
     private init(_ db: Database) throws {
-        // Of several rows nobody knows which is this vault's.
+        // With more than one row, it is unknown which is this vault's.
         let rows = try Row.fetchAll(db, sql: "SELECT * FROM vault LIMIT 2")
         guard rows.count == 1, let row = rows.first,
             let id = VaultID(bytes: Array(try row.column("id") as Data))
@@ -72,13 +72,15 @@ package struct KeyringRequirements: Sendable {
         keyringRevision = try row.column("keyringRevision", in: PlainColumn.revisions)
         locator = try row.column("locator", in: PlainColumn.numbers)
         settings = Array(try row.column("settings") as Data)
-        generations = Set(try Int.fetchAll(db, sql: "SELECT number FROM generation").filter(PlainColumn.numbers.contains))
+        generations = Set(
+            try Int.fetchAll(db, sql: "SELECT number FROM generation").filter(PlainColumn.numbers.contains))
         var resources: [Int: Int] = [:]
         var samples: [Sample] = []
         for row in try Row.fetchAll(
             db,
             sql: """
-                SELECT generation, COUNT(*) AS count FROM resourceKey WHERE \(PlainColumn.isResourceKey) GROUP BY generation
+                SELECT generation, COUNT(*) AS count FROM resourceKey WHERE \(PlainColumn.isResourceKey) \
+                GROUP BY generation
                 """)
         {
             let generation: Int = try row.column("generation")
@@ -99,7 +101,7 @@ package struct KeyringRequirements: Sendable {
             wrapped: Array(try row.column("wrapped") as Data))
     }
 
-    /// The generations of which a keyring opens a resource key, as a sample shows.
+    /// Returns the generations of which a keyring opens at least one sampled resource key.
     package func generations(openedBy keyring: Keyring) throws -> Set<Int> {
         var opened: Set<Int> = []
         for sample in samples where !opened.contains(sample.generation) {
@@ -110,7 +112,7 @@ package struct KeyringRequirements: Sendable {
         return opened
     }
 
-    /// Whether a keyring opens the vault's settings: all there is to try where the vault holds nothing.
+    /// Returns whether a keyring opens the vault's settings: the only test if the vault is empty.
     package func areSettingsOpened(by keyring: Keyring) throws -> Bool {
         guard let key = try keyring.indexKey(locator: locator) else { return false }
         return SealedDocument.open(settings, key: key.secret, associatedData: VaultIndex.settingsData(vaultID)) != nil

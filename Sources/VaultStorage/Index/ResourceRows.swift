@@ -6,7 +6,7 @@ package import VaultModel
 extension VaultIndex {
     // MARK: Reading
 
-    /// A resource with its serving representation; nil where the vault has none of this id.
+    /// Returns a resource with its serving representation; nil if the vault has no such resource.
     package func resource(_ id: ResourceID) throws -> StoredResource? {
         try read { db in try self.resource(id, db) }
     }
@@ -16,8 +16,9 @@ extension VaultIndex {
             .map { try self.resource($0, db) }
     }
 
-    /// A page of resources in the order of their ids, after the one named; a resource whose rows fail their tags is an
-    /// id alone.
+    /// Returns a page of resources in the order of their ids, after the given one.
+    ///
+    /// A resource whose rows are damaged is returned as an id only.
     package func resources(after: ResourceID?, limit: Int) throws -> [(id: ResourceID, resource: StoredResource?)] {
         try read { db in
             let rows = try Row.fetchAll(
@@ -34,7 +35,9 @@ extension VaultIndex {
         }
     }
 
-    /// How many resources, and bytes the index claims, bad blocks not taken off.
+    /// Returns the number of resources, of bytes that the index states as held, of segments and of pending deletions.
+    ///
+    /// Bad blocks are included in the bytes.
     package func totals() throws -> (resources: Int, bytes: Int64, segments: Int, doomed: Int) {
         try read { db in
             (
@@ -48,7 +51,7 @@ extension VaultIndex {
     }
 
     private func resource(_ row: Row, _ db: Database) throws -> StoredResource {
-        // What a row says that cannot be is damage to it, and not to the page that it stands on.
+        // An impossible value damages its own row, not the page of results that includes it.
         try IndexError.translating { try opened(row, db) }
     }
 
@@ -84,7 +87,10 @@ extension VaultIndex {
             guard let key = try keyring.unwrap(wrapped, resource: id, number: number, generation: generation) else {
                 throw VaultError(
                     .integrity,
-                    "the key of a resource does not open under generation \(generation) of this keyring; restore the keyring or remove the resource"
+                    """
+                    a resource key does not open under generation \(generation) of this keyring; restore the keyring \
+                    or remove the resource
+                    """
                 )
             }
             keys[number] = key
@@ -125,7 +131,7 @@ extension VaultIndex {
         return StoredRepresentation(id: id, info: info, segments: segments, badBlocks: badBlocks)
     }
 
-    /// A segment row; nil where its numbers cannot be those of a segment: a hole, never wrong bytes.
+    /// Returns a row's segment; nil if its numbers are impossible, so that it is a gap and never wrong bytes.
     static func segment(_ row: Row) -> SegmentDescription? {
         guard let id = try? SegmentID(row.column("id")),
             let representation = try? RepresentationID(row.column("representation")),
@@ -139,7 +145,7 @@ extension VaultIndex {
         return segment.isPossible ? segment : nil
     }
 
-    /// The bytes that a segment row names; nil where there can be no such bytes.
+    /// Returns the bytes that a segment row names; nil if there can be no such bytes.
     static func range(_ row: Row) -> ByteRange? {
         let most = ContentInformation.mostBytes
         guard let start = try? row.column("start", in: 0...most),
@@ -158,7 +164,7 @@ extension VaultIndex {
 
     // MARK: Writing
 
-    /// Adds a resource with a fresh key, wrapped under the current generation.
+    /// Adds a resource with a new random key, wrapped under the current generation.
     package func addResource(
         _ id: ResourceID, metadata: ResourceMetadata, resourceClass: ResourceClass, now: Int64
     ) throws -> StoredResource {
@@ -169,7 +175,7 @@ extension VaultIndex {
             metadata.object, key: metadataKey, associatedData: Self.metadataData(id))
         let accessed = PlainColumn.hour(of: now)
         let generation = try writeAhead { db in
-            // Within the transaction: the generation that is current now cannot be retired before this is written.
+            // Inside the transaction: the generation that is current now cannot be retired before this is written.
             let generation = keyring.currentGeneration
             guard let wrapped = try keyring.wrap(key.secret, resource: id, number: number, generation: generation)
             else { throw IndexError.damaged }
@@ -186,7 +192,7 @@ extension VaultIndex {
             generation: generation, accessed: accessed, serving: nil)
     }
 
-    /// Adds a representation that is being filled; what is read stays what it was until ``serve(_:of:)``.
+    /// Adds a representation that is being filled; the former one stays in use until ``serve(_:of:)``.
     package func add(_ representation: StoredRepresentation, to resource: StoredResource) throws {
         guard let key = resource.keys[resource.keyNumber] else { throw IndexError.damaged }
         let metadataKey = try KeyDerivation.key(from: key.secret, .metadata)
@@ -199,9 +205,11 @@ extension VaultIndex {
         }
     }
 
-    /// Makes a representation the one that is read. The resource's others go, and their segments are doomed.
+    /// Makes a representation the one that is read.
     ///
-    /// - Returns: the metadata as it now stands.
+    /// The resource's other representations are deleted, and their segments become pending deletions.
+    ///
+    /// - Returns: the new metadata.
     package func serve(_ representation: RepresentationID, of resource: StoredResource) throws -> ResourceMetadata {
         var metadata = resource.metadata
         metadata.serving = representation
@@ -222,12 +230,14 @@ extension VaultIndex {
                 sql: "UPDATE representation SET state = 'serving' WHERE id = ?", arguments: [representation.data])
             try db.execute(sql: "UPDATE resource SET metadata = ? WHERE id = ?", arguments: [sealed.data, id.data])
         }
-        // The first has nothing to serve yet, and nothing goes for it.
+        // The first representation has nothing to serve yet, and replaces no other.
         if resource.metadata.serving == nil { try writeAhead(change) } else { try write(change) }
         return metadata
     }
 
-    /// Drops representations whose owner ended before they had anything to serve; what they hold is doomed.
+    /// Deletes the representations that the last owner left without anything to serve.
+    ///
+    /// Their segments become pending deletions.
     package func dropFilling() throws {
         try write { db in
             for id in try Data.fetchAll(db, sql: "SELECT id FROM representation WHERE state = 'filling'") {
@@ -237,7 +247,7 @@ extension VaultIndex {
         }
     }
 
-    /// Writes what has become known of a representation: its length, say.
+    /// Writes new information about a representation, such as its length.
     package func update(_ info: RepresentationInfo, of id: RepresentationID, resource: StoredResource) throws {
         guard let key = resource.keys[resource.keyNumber] else { throw IndexError.damaged }
         let metadataKey = try KeyDerivation.key(from: key.secret, .metadata)
@@ -249,7 +259,7 @@ extension VaultIndex {
         }
     }
 
-    /// Notes that resources were read in this hour.
+    /// Records that resources were read in this hour.
     package func touch(_ ids: [ResourceID], now: Int64) throws {
         let hour = PlainColumn.hour(of: now)
         try write { db in
@@ -263,7 +273,7 @@ extension VaultIndex {
 }
 
 extension VaultIndex {
-    /// Seals the metadata of a resource anew.
+    /// Seals and writes the metadata of a resource.
     func write(_ metadata: ResourceMetadata, of resource: StoredResource) throws {
         guard let key = resource.keys[resource.keyNumber] else { throw IndexError.damaged }
         let metadataKey = try KeyDerivation.key(from: key.secret, .metadata)
@@ -275,12 +285,12 @@ extension VaultIndex {
         }
     }
 
-    /// Seals what is known of a resource's representations under another key, another id of the resource, or both.
+    /// Reseals the information on a resource's representations under another key, another resource id, or both.
     ///
     /// - Parameters:
-    ///   - id: the resource's id till now.
-    ///   - newID: the id that its rows have already.
-    /// - Returns: how many do not open, and stay as they are.
+    ///   - id: the former id of the resource.
+    ///   - newID: the id that its rows already have.
+    /// - Returns: the number of those that do not open and stay as they are.
     func sealInfos(
         of id: ResourceID, under key: borrowing SecretKey, as newID: ResourceID, under newKey: borrowing SecretKey,
         _ db: Database

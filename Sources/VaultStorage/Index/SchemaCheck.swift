@@ -2,8 +2,10 @@ import CFile
 import GRDB
 import VaultModel
 
-/// Compares the schema of a database with the one that the vault makes. What else stands there would be obeyed: a trigger
-/// keeps copies of keys, a view answers in the place of a table.
+/// Compares the schema of a database with the one that the vault creates.
+///
+/// SQLite would obey anything else in the schema: a trigger could keep copies of keys, and a view could take the place
+/// of a table.
 enum SchemaCheck {
     /// An entry of `sqlite_schema`.
     struct Entry: Hashable {
@@ -17,7 +19,7 @@ enum SchemaCheck {
             text = SchemaCheck.words(of: sql)
         }
 
-        /// What a statement of ours makes.
+        /// Creates the entry for one of this program's own statements.
         init(_ statement: String) {
             let words = SchemaCheck.words(of: statement)
             let isIndex = words[1] == "INDEX"
@@ -26,18 +28,20 @@ enum SchemaCheck {
         }
     }
 
-    /// Sets what every connection to a database has that somebody else may have written.
+    /// Protects a connection against a database that another program may have written.
     static func guardConnection(_ db: Database) throws {
         guard unsafe cfile_guard_schema(db.sqliteConnection) == 0 else {
-            throw VaultError(.storage, "this SQLite cannot be kept from a foreign schema; use version 3.26 or newer")
+            throw VaultError(.storage, "this SQLite cannot guard against a foreign schema; use version 3.26 or newer")
         }
         try db.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
     }
 
-    /// Requires that a database has the tables and indices of these statements, and nothing else. It touches no other table.
+    /// Requires that a database has the tables and indices of these statements, and nothing else.
+    ///
+    /// It reads only the schema.
     ///
     /// - Parameters:
-    ///   - optional: statements of which any may be there: what this version adds to an older vault.
+    ///   - optional: statements that are allowed but not required: those that this version adds to an older vault.
     ///   - schema: the name of an attached database.
     /// - Throws: ``VaultError`` with code `integrity`.
     static func require(
@@ -53,20 +57,25 @@ enum SchemaCheck {
         }
         let required = Set(statements.map(Entry.init))
         let found = Set(entries)
-        // Two tables in one tree would write over each other.
+        // Two tables in the same tree would overwrite each other.
         let pages = Set(try rows.map { try $0.column("rootpage") as Int64 })
         guard found.count == entries.count, pages.count == rows.count, found.isSuperset(of: required),
             found.subtracting(required).isSubset(of: Set(optional.map(Entry.init)))
         else {
             throw VaultError(
                 .integrity,
-                "the index has tables, triggers, views or indices that this program did not make; make it anew with index rebuild"
+                """
+                the index has tables, triggers, views or indices that this program did not create; rebuild it \
+                with index rebuild
+                """
             )
         }
     }
 
-    /// The words of a statement, however it is spaced. The names of our tables lose their quotes: SQLite quotes a table that
-    /// was renamed. No other word does, since a quoted word need not mean what it means without.
+    /// Returns the words of a statement, whatever its spacing.
+    ///
+    /// The names of the vault's tables lose their quotes, because SQLite quotes the name of a renamed table. No other
+    /// word loses them, since a word can mean something else without its quotes.
     static func words(of sql: String) -> [String] {
         var words: [String] = []
         var rest = sql.unicodeScalars[...]

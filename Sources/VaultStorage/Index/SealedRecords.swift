@@ -1,17 +1,17 @@
 import VaultCrypto
 package import VaultModel
 
-/// What the vault knows of a resource, sealed in `resource.metadata`.
+/// The metadata of a resource, sealed in `resource.metadata`.
 package struct ResourceMetadata: Sendable {
     /// The URL as the caller gave it.
     package var url: String
-    /// What the resource's id is the hash of.
+    /// The bytes whose hash is the resource's id.
     package internal(set) var cacheKey: [UInt8]
     /// The representation that is read, once there is one.
     package var serving: RepresentationID?
-    /// Seconds since 1970.
+    /// The time of creation, in seconds since 1970.
     package let created: Int64
-    /// All members, those this version does not know included.
+    /// All members, including those that this version does not know.
     var members: JSONObject
 
     package init(url: String, cacheKey: [UInt8], created: Int64) {
@@ -45,13 +45,16 @@ package struct ResourceMetadata: Sendable {
 }
 
 extension ResourceMetadata {
-    /// Whether a manifest or a redirect named the URL, not the operator: it is asked at public addresses alone.
+    /// Whether a manifest or a redirect named the URL, not the operator. Such a URL is fetched only from public
+    /// addresses.
     package var isDerived: Bool {
         get { members["derived"] == .bool(true) }
         set { members["derived"] = newValue ? .bool(true) : nil }
     }
 
-    /// The request fields that the origin is asked with, and whose they are. Members that are none are as good as absent.
+    /// The request fields to send to the origin, and the origin to which they belong.
+    ///
+    /// Invalid members count as absent.
     package var fields: OriginFields? {
         get {
             guard case .string(let origin)? = members["fieldsOrigin"], case .array(let pairs)? = members["fields"]
@@ -75,7 +78,7 @@ extension ResourceMetadata {
 }
 
 extension ResourceMetadata {
-    /// The mode that the resource has for itself, by name; nil where it has the vault's.
+    /// The resource's own mode by name; nil if the vault's mode applies.
     package var mode: String? {
         get {
             guard case .string(let name)? = members["mode"] else { return nil }
@@ -86,7 +89,7 @@ extension ResourceMetadata {
 }
 
 extension ResourceMetadata {
-    /// The reseal in which the resource got the key in use; 0 for the key that it began with.
+    /// The number of the reseal that gave the resource its key in use; 0 for its first key.
     var resealRun: Int64 {
         get {
             guard case .integer(let run)? = members["reseal"] else { return 0 }
@@ -96,17 +99,17 @@ extension ResourceMetadata {
     }
 }
 
-/// What the vault knows of a representation, sealed in `representation.info`.
+/// The information on a representation, sealed in `representation.info`.
 package struct RepresentationInfo: Sendable {
-    /// Counts a resource's representations from 1, in the order they were made.
+    /// The position among the resource's representations, counted from 1 in the order of their creation.
     package let sequence: Int64
     /// Length, type, validators, range support.
     package var information: ContentInformation
     /// When it was first fetched, in seconds since 1970.
     package let retrieved: Int64
-    /// How long it is taken for what its origin has; nil where nobody wrote that down.
+    /// How long it counts as current; nil if that was not recorded.
     package var freshness: Freshness?
-    /// All members, those this version does not know included.
+    /// All members, including those that this version does not know.
     private var members: JSONObject
 
     package init(sequence: Int64, information: ContentInformation, retrieved: Int64, freshness: Freshness? = nil) {
@@ -149,9 +152,9 @@ package struct RepresentationInfo: Sendable {
     }
 }
 
-// The freshness of a representation among the members of its info.
+// The freshness of a representation, stored among the members of its information.
 extension Freshness {
-    /// Nil where the members are none: then the vault asks once more, and that is all.
+    /// Creates a freshness from members; nil if they are invalid, which costs only one more revalidation.
     init?(_ object: JSONObject) {
         guard let checked = try? object.integer("checked"), let lifetime = try? object.integer("lifetime"),
             let isStrict = try? object.bool("strict")
@@ -166,7 +169,7 @@ extension Freshness {
     }
 }
 
-/// JSON sealed into a column: padded with spaces to a multiple of 256 bytes, so that lengths tell little.
+/// JSON sealed into a column, padded with spaces to a multiple of 256 bytes so that lengths reveal little.
 enum SealedDocument {
     private static let step = 256
 
@@ -176,7 +179,7 @@ enum SealedDocument {
         return try SealedValue.seal(plaintext, key: key, associatedData: associatedData)
     }
 
-    /// Nil where the tag is wrong or the content is no JSON object.
+    /// Returns the opened object; nil if the tag is wrong or the content is not a JSON object.
     static func open(_ sealed: [UInt8], key: borrowing SecretKey, associatedData: [UInt8]) -> JSONObject? {
         guard let plaintext = SealedValue.open(sealed, key: key, associatedData: associatedData),
             let value = try? JSONParser.parse(plaintext)
@@ -184,7 +187,7 @@ enum SealedDocument {
         return try? JSONObject(value, name: "")
     }
 
-    /// `table ‖ 00 ‖ column ‖ 00 ‖ ids`.
+    /// Returns `table ‖ 00 ‖ column ‖ 00 ‖ ids`.
     static func associatedData(_ table: String, _ column: String, _ ids: [UInt8]...) -> [UInt8] {
         Array(table.utf8) + [0] + Array(column.utf8) + [0] + ids.joined()
     }

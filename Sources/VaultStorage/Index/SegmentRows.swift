@@ -3,9 +3,9 @@ import GRDB
 package import VaultModel
 
 extension VaultIndex {
-    /// Adds the row of a new segment, open and empty: it is there before its file is.
+    /// Adds the row of a new segment, open and empty, before its file exists.
     ///
-    /// - Throws: ``VaultError`` with code `changed` where its resource has another key in use by now.
+    /// - Throws: ``VaultError`` with code `changed` if its resource was removed or now has another key in use.
     package func begin(_ segment: SegmentDescription, now: Int64) throws {
         try writeAhead { db in
             try db.execute(
@@ -15,19 +15,19 @@ extension VaultIndex {
                     WHERE representation.id = ? AND resource.key = ?
                     """,
                 arguments: [
-                    segment.id.data, segment.blockSize, segment.start, PlainColumn.hour(of: now), segment.representation.data,
-                    segment.keyNumber,
+                    segment.id.data, segment.blockSize, segment.start, PlainColumn.hour(of: now),
+                    segment.representation.data, segment.keyNumber,
                 ])
             guard db.changesCount == 1 else {
-                throw VaultError(.changed, "the resource was removed, or has another key by now; open it again")
+                throw VaultError(.changed, "the resource was removed, or has a new key; open it again")
             }
         }
     }
 
-    /// Records how far a segment is durable, and, within the same transaction, how many bytes were ever fetched.
+    /// Records how far a segment is durable, and the count of fetched bytes, in one transaction.
     ///
-    /// - Throws: ``VaultError`` with code `integrity` where its good bytes would overlap another segment's, `changed`
-    ///   where it was condemned meanwhile.
+    /// - Throws: ``VaultError`` with code `integrity` if its good bytes would overlap another segment's, `changed` if
+    ///   the segment was invalidated in the meantime.
     package func commit(_ segment: SegmentDescription, closed: Bool, fetched: Int64) throws {
         try write { db in
             try self.requireNoOverlap(segment, db)
@@ -35,18 +35,19 @@ extension VaultIndex {
                 sql: "UPDATE segment SET length = ?, state = ? WHERE id = ?",
                 arguments: [segment.length, closed ? "closed" : "open", segment.id.data])
             guard db.changesCount == 1 else {
-                throw VaultError(.changed, "a segment was condemned while it was written; open the resource again")
+                throw VaultError(
+                    .changed, "a segment was invalidated while it was being written; open the resource again")
             }
             try self.countFetched(fetched, db)
         }
     }
 
-    /// Records how many bytes were ever fetched.
+    /// Records the number of bytes fetched since the vault was created.
     package func countFetched(_ total: Int64) throws {
         try write { db in try self.countFetched(total, db) }
     }
 
-    /// Requires that no good byte of a segment is another's too.
+    /// Requires that no good byte of a segment is also held by another.
     func requireNoOverlap(_ segment: SegmentDescription, badBlocks: Set<Int> = [], _ db: Database) throws {
         let mine = segment.effectiveRanges(badBlocks: badBlocks)
         let neighbours = try Row.fetchAll(
@@ -70,7 +71,7 @@ extension VaultIndex {
         }
     }
 
-    /// The segments that were open when the last owner ended, with the resource that each belongs to.
+    /// Returns the segments that the last owner left open, each with its resource.
     package func openSegments() throws -> [(segment: SegmentDescription, resource: ResourceID)] {
         try read { db in
             let rows = try Row.fetchAll(
@@ -88,7 +89,7 @@ extension VaultIndex {
         }
     }
 
-    /// Records a block whose tag failed: its range is a gap from now on.
+    /// Records a block whose tag failed; its range is a gap from now on.
     package func markBad(_ segment: SegmentID, block: Int) throws {
         try write { db in
             try db.execute(
@@ -97,9 +98,10 @@ extension VaultIndex {
         }
     }
 
-    /// Deletes a segment's row; its file is condemned with it unless it was put aside already.
+    /// Deletes a segment's row.
     ///
-    /// - Returns: whether there was one.
+    /// - Parameter doomed: whether its file becomes a pending deletion; false if it is missing or was moved aside.
+    /// - Returns: whether there was such a row.
     @discardableResult
     package func drop(_ id: SegmentID, doomed: Bool) throws -> Bool {
         try write { db in
@@ -109,10 +111,10 @@ extension VaultIndex {
         }
     }
 
-    /// Condemned segments whose files are still to be removed, a page of them in the order of their ids.
+    /// Returns a page of segments that are pending deletion, in the order of their ids.
     package func doomedSegments(after last: SegmentID? = nil, limit: Int) throws -> [SegmentID] {
         try read { db in
-            // What is no id names no file, and must not hide what does.
+            // A value that is not an id names no file, and must not hide those that do.
             try Data.fetchAll(
                 db,
                 sql: """
@@ -124,7 +126,9 @@ extension VaultIndex {
         }
     }
 
-    /// Forgets condemned segments whose files are durably gone. Were that lost, they would be removed once more.
+    /// Removes segments from the list of pending deletions once their files are durably gone.
+    ///
+    /// If a power loss undoes this, the removal of their files is repeated.
     package func forgetDoomed(_ ids: [SegmentID]) throws {
         try writeAhead { db in
             for id in ids { try db.execute(sql: "DELETE FROM doomed WHERE segment = ?", arguments: [id.data]) }
@@ -142,9 +146,11 @@ extension VaultIndex {
 extension VaultIndex {
     private static let pageSize = 500
 
-    /// Goes through all resources by ranges of their ids, each in a transaction of its own: nobody's write waits long.
+    /// Visits all resources by ranges of their ids.
     ///
-    /// - Parameter body: is given the id before the range, and the last one in it.
+    /// Each range has a transaction of its own, so that no write waits long.
+    ///
+    /// - Parameter body: receives the id before the range, and the last id in it.
     func forEachPage(_ body: (_ db: Database, _ before: Data, _ last: Data) throws -> Void) throws {
         var before: Data? = Data()
         while let id = before {

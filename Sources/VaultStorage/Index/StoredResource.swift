@@ -1,47 +1,47 @@
 package import VaultCrypto
 package import VaultModel
 
-/// How long the vault keeps a resource's bytes when room is short.
+/// How long the vault keeps a resource's bytes when space is short.
 package enum ResourceClass: String, Sendable {
-    /// For ever.
+    /// Never evicted.
     case pinned
-    /// Asked for by name: after everything that is merely cache.
+    /// Requested by name: evicted only after everything that is merely cached.
     case download
     /// Kept because it was played.
     case cache
 }
 
-/// A resource as the index knows it, its keys unwrapped and its metadata opened.
+/// A resource from the index, with its keys unwrapped and its metadata opened.
 package struct StoredResource: Sendable {
     package let id: ResourceID
     package var metadata: ResourceMetadata
     package let resourceClass: ResourceClass
-    /// The key that metadata and new segments are sealed under.
+    /// The number of the key that seals metadata and new segments.
     package let keyNumber: Int
-    /// Every key of the resource by its number: one, or two while it is resealed.
+    /// Every key of the resource by its number: one, or several during a reseal.
     package let keys: [Int: SharedKey]
     /// The generation that wraps the key in use.
     package let generation: Int
-    /// Hours since 1970 in seconds: when it was last read, rounded down.
+    /// The hour in which it was last read, in seconds since 1970, rounded down.
     package let accessed: Int64
-    /// The representation that is read, where there is one.
+    /// The representation that is read, if there is one.
     package var serving: StoredRepresentation?
 }
 
 extension StoredResource {
-    /// The same resource with what is read of it.
+    /// Returns the same resource with another serving representation.
     func serving(_ representation: StoredRepresentation?) -> StoredResource {
         var resource = self
         resource.serving = representation
         return resource
     }
 
-    /// Whether a segment can be one of the resource: none is that was sealed under a key that is gone.
+    /// Returns whether a segment can belong to the resource: not if it was sealed under a key that was removed.
     package func mayHold(_ segment: SegmentDescription) -> Bool {
         segment.keyNumber >= keyNumber || keys[segment.keyNumber] != nil
     }
 
-    /// The same resource with one of its keys alone.
+    /// Returns the same resource with only one of its keys.
     func keeping(key number: Int) -> StoredResource {
         StoredResource(
             id: id, metadata: metadata, resourceClass: resourceClass, keyNumber: number,
@@ -49,23 +49,23 @@ extension StoredResource {
     }
 }
 
-/// A representation as the index knows it.
+/// A representation from the index.
 package struct StoredRepresentation: Sendable {
     package let id: RepresentationID
     package var info: RepresentationInfo
     /// Its segments in ascending order of their first byte.
     package var segments: [SegmentDescription]
-    /// Blocks that failed their tag and are gaps.
+    /// Blocks whose tag failed; they are gaps.
     package var badBlocks: [SegmentID: Set<Int>]
 
-    /// The bytes that the index claims.
+    /// The bytes that the index states as held.
     package var held: ByteRanges {
         segments.reduce(into: ByteRanges()) { $0.formUnion($1.effectiveRanges(badBlocks: badBlocks[$1.id] ?? [])) }
     }
 }
 
 extension SegmentDescription {
-    /// The bytes of the segment that are still good: its range without its bad blocks.
+    /// Returns the segment's range without its bad blocks.
     package func effectiveRanges(badBlocks: Set<Int>) -> ByteRanges {
         var ranges = ByteRanges(range)
         for block in badBlocks where (0..<blockCount).contains(block) {

@@ -3,13 +3,13 @@ package import VaultModel
 
 /// The settings and counters of a vault, sealed in `vault.settings`.
 package struct VaultSettings: Sendable {
-    /// Bytes of media that origins have sent since the vault was made.
+    /// Bytes of media that origins have sent since the vault was created.
     package var bytesFetched: Int64
-    /// How much room the vault may take.
+    /// The limits on the space that the vault may use.
     package var limits: StorageLimits
-    /// The mode of the vault, by name; nil where none was set.
+    /// The vault's mode by name; nil if none was set.
     package var mode: String?
-    /// All members, those this version does not know included.
+    /// All members, including those that this version does not know.
     var members: JSONObject
 
     package init() {
@@ -38,7 +38,7 @@ package struct VaultSettings: Sendable {
         for (name, value) in [("maxSize", limits.size), ("maxAge", limits.age)] {
             object[name] = (value ?? 0) > 0 ? value.map { .integer($0) } : nil
         }
-        // 0 says that nothing is left free; where nothing is said, the usual part of the disk is.
+        // 0 leaves nothing free; without the member, the usual part of the disk is left free.
         object["minFree"] = limits.minFree.map { .integer(max(0, $0)) }
         object["evictDownloads"] = limits.evictsDownloads.map { .bool($0) }
         object["mode"] = mode.map { .string($0) }
@@ -46,11 +46,11 @@ package struct VaultSettings: Sendable {
     }
 }
 
-// What decides which name a resource has.
+// Settings that determine which name a resource has.
 extension VaultSettings {
     /// The key policy.
     ///
-    /// - Throws: ``VaultError`` with code `integrity` where the members are none.
+    /// - Throws: ``VaultError`` with code `integrity` if the members are no valid policy.
     package func keyPolicy() throws -> KeyPolicy {
         do {
             var policy = KeyPolicy()
@@ -65,7 +65,7 @@ extension VaultSettings {
             for host in try members.strings("immutable") { try policy.takeAsImmutable(host) }
             return policy
         } catch {
-            throw VaultError(.integrity, "the vault's key policy cannot be read; set it anew")
+            throw VaultError(.integrity, "the vault's key policy cannot be read; set it again")
         }
     }
 
@@ -86,21 +86,23 @@ extension VaultSettings {
         for (name, hosts) in lists { members[name] = .array(hosts.sorted().map { .string($0) }) }
     }
 
-    /// The most principals that are remembered.
+    /// The maximum number of principals that are remembered.
     package static let mostPrincipals = 256
 
-    /// Those for whom resources were stored, as they stand in cache keys; what is no principal is passed over.
+    /// The principals for which resources were stored, as they appear in cache keys. Invalid entries are skipped.
     package var principals: [[UInt8]] {
         ((try? members.strings("principals")) ?? []).compactMap { Base64.decode($0) }.filter { $0.count == 32 }
     }
 
-    /// Gives principals other names.
+    /// Replaces the names of principals.
     mutating func rename(principals: [[UInt8]: [UInt8]]) {
         guard !self.principals.isEmpty else { return }
         members["principals"] = .array(self.principals.map { .string(Base64.encode(principals[$0] ?? $0)) })
     }
 
-    /// Remembers a principal. One more than the most says that there are others, which are not remembered.
+    /// Remembers a principal.
+    ///
+    /// One entry more than ``mostPrincipals`` means that there are further principals, which are not remembered.
     package mutating func note(principal: [UInt8]) {
         var known = principals
         guard !known.contains(principal), known.count <= Self.mostPrincipals else { return }
@@ -109,15 +111,15 @@ extension VaultSettings {
     }
 }
 
-// What is left to be sealed anew.
+// The state of a reseal.
 extension VaultSettings {
-    /// The reseal that was begun and is not done; nil where there is none.
+    /// The reseal that was begun and is not finished; nil if there is none.
     package var resealOrder: ResealOrder? {
         get { members["reseal"].flatMap { try? JSONObject($0, name: "reseal") }.flatMap { ResealOrder($0) } }
         set { members["reseal"] = newValue.map { .object($0.object.members) } }
     }
 
-    /// The number of the last reseal; 0 where there was none.
+    /// The number of the last reseal; 0 if there was none.
     package var lastResealRun: Int64 {
         get {
             guard case .integer(let run)? = members["resealRun"] else { return 0 }

@@ -4,36 +4,38 @@ import Synchronization
 package import VaultCrypto
 package import VaultModel
 
-// Generations come and go by *Two files, one law*: a crash between leaves a key too many, never one too few. Only the
-// owner does this, one act at a time.
+// The keyring and the index change one after the other, so that a crash in between leaves one key too many, never one
+// too few. Only the owner does this, one key operation at a time.
 extension VaultStore {
-    /// Makes a new generation the current one: new resources use it from now on.
+    /// Creates a generation and makes it the current one: new resources use it from now on.
     ///
-    /// - Returns: its number.
+    /// - Returns: the number of the generation.
     package func addGeneration(noting log: AuditLog) throws -> Int {
         let taken = try takenGenerations()
         noteChange()
         return try log.change(.rotate) { try $0.addGeneration(now: now(), avoiding: taken) }
     }
 
-    /// The numbers that the index has: a restored keyring may not know every one that was given.
+    /// Returns the generation numbers in the index: a restored keyring may not know every number that was used.
     func takenGenerations() throws -> Set<Int> { Set(try index.generations().all) }
 
-    /// Begins to wrap every resource key anew under the current generation; ``finishRewrap()`` belongs to its end.
+    /// Begins to rewrap every resource key under the current generation; call ``finishRewrap()`` at its end.
     package func rewrap() throws -> Rewrap { try Rewrap(self) }
 
-    /// Lets no old wrapped key stand in the index, its log and `catalog.backup`.
+    /// Erases old wrapped keys from the index, its log and `catalog.backup`.
     ///
-    /// - Throws: ``VaultError`` where one may: it is tried again every minute.
+    /// - Throws: ``VaultError`` if one may remain; erasing is retried every minute.
     package func finishRewrap() throws {
-        try eraseKeyCopies(after: "every key is wrapped anew, but old ones")
+        try eraseKeyCopies(after: "every key was rewrapped, but old ones")
     }
 
-    /// Destroys a generation: the index lets go of it, then its key leaves the keyring. One that is gone stays gone; one
-    /// that was broken off is finished.
+    /// Destroys a generation: the index removes it, then its key leaves the keyring.
     ///
-    /// - Throws: ``VaultError`` with code `inUse` where something needs it, `invalidArgument` where there is none of this
-    ///   number, `storage` or `owned` where an old key may still stand in the index or its log: then the key is still there.
+    /// A generation that is already gone stays gone, and an interrupted retirement is finished.
+    ///
+    /// - Throws: ``VaultError`` with code `inUse` if a resource key needs it, `invalidArgument` if there is none of
+    ///   this number, `storage` or `owned` if an old key may remain in the index or its log. The generation's key then
+    ///   still exists.
     package func retire(_ number: Int, noting log: AuditLog) throws {
         guard number != keyring.currentGeneration else { throw KeyringEdit.currentGeneration(number) }
         guard !keyring.foldedGenerations.contains(where: { $0.contains(number) }) else { return }
@@ -48,10 +50,12 @@ extension VaultStore {
         try log.change(.retire, generation: number) { try $0.retireGeneration(number) }
     }
 
-    // MARK: Turning the generation
+    // MARK: Replacing all generations
 
-    /// Makes a new generation current, wraps every key anew under it, and destroys all others, so that nothing that they
-    /// wrapped opens any more. What is begun is finished by ``finishTurn(noting:)``, after a crash too.
+    /// Creates a current generation, rewraps every key under it, and destroys all other generations.
+    ///
+    /// Keys that they wrapped no longer open. If this is interrupted, also by a crash, ``finishTurn(noting:)``
+    /// finishes it.
     ///
     /// - Returns: the generations that had to stay, because a key that they wrap does not open.
     package func turnGeneration(noting log: AuditLog) throws -> [Int] {
@@ -60,10 +64,10 @@ extension VaultStore {
         return try finishTurn(noting: log)
     }
 
-    /// Whether the end of a generation is decided, and not finished.
+    /// Returns whether the retirement of a generation has begun and is not finished.
     package func isTurning() throws -> Bool { try !retiringGenerations().isEmpty }
 
-    /// The generations whose end is decided: the index says so, or has let go of them already.
+    /// Returns the generations that are being retired: the index marks them, or has removed them already.
     package func retiringGenerations() throws -> [Int] {
         let known = try index.generations()
         return keyring.activeGenerations.filter { number in
@@ -71,7 +75,7 @@ extension VaultStore {
         }
     }
 
-    /// Finishes what ends generations and was begun: a turn, or the retirement of one.
+    /// Finishes an interrupted replacement of all generations, or the retirement of one.
     ///
     /// - Returns: as ``turnGeneration(noting:)``.
     package func finishTurn(noting log: AuditLog) throws -> [Int] {
@@ -91,13 +95,14 @@ extension VaultStore {
 }
 
 extension VaultStore {
-    /// Makes a new root key, a new token key and a new generation, in one write of the keyring.
+    /// Creates a root key, a token key and a generation, in one write of the keyring.
     ///
     /// - Parameters:
-    ///   - secrets: what opens the slots that stay.
-    ///   - dropsOthers: whether slots that none of them opens go.
-    /// - Returns: the number of the new generation.
-    /// - Throws: as ``KeyringEdit/renewRoot(openedBy:droppingOthers:now:avoiding:)`` and ``AuditLog/change(_:generation:_:)``.
+    ///   - secrets: the secrets that open the slots to keep.
+    ///   - dropsOthers: whether slots that none of the secrets opens are removed.
+    /// - Returns: the number of the generation.
+    /// - Throws: as ``KeyringEdit/renewRoot(openedBy:droppingOthers:now:avoiding:)`` and
+    ///   ``AuditLog/change(_:generation:_:)``.
     package func renewRoot(
         openedBy secrets: [SharedSecret], droppingOthers dropsOthers: Bool, noting log: AuditLog
     ) throws -> Int {
@@ -109,17 +114,18 @@ extension VaultStore {
     }
 }
 
-// The index's side of *Two files, one law*: the keyring leads when something is added, the index when something goes.
+// The index's side: additions are made in the keyring first, removals in the index first.
 extension VaultIndex {
-    /// Takes over what the keyring got after this index was last written: its generations, and how new it is.
+    /// Takes over the generations and the revision that the keyring got after this index was last written.
     ///
-    /// A generation that this index has seen and has no row of was let go here; its key is still to leave the keyring.
+    /// If this index has seen a generation and has no row for it, it removed the generation; only the keyring has yet
+    /// to drop the key.
     func catchUpWithKeyring() throws {
         try write { db in
             let row = try Row.fetchOne(db, sql: "SELECT keyringRevision FROM vault")
             guard let seen: Int64 = try row?.column("keyringRevision"), seen < keyring.revision else { return }
-            // An older one that has no row was let go, whatever the keyring has counted since. A row of which the keyring
-            // knows nothing says nothing of that: anybody who can write the file may have put it there.
+            // An older generation without a row was removed, however often the keyring has changed since. A row of a
+            // generation that the keyring does not know proves nothing: anyone with write access may have added it.
             let active = keyring.activeGenerations
             let rows = Set(try Int.fetchAll(db, sql: "SELECT number FROM generation"))
             let newest = keyring.generationRecords.map(\.number).last { rows.contains($0) } ?? 0
@@ -130,21 +136,23 @@ extension VaultIndex {
         }
     }
 
-    /// Sees to it that what is noted of a change of the keyring can be written, before anything depends on it: writes the
-    /// same pages, and lets what comes next have that place in the log.
+    /// Ensures that the index can record a change of the keyring, before anything depends on it.
     ///
-    /// - Throws: ``VaultError`` where they cannot be written.
+    /// It writes the same pages, and lets the next write reuse their place in the log.
+    ///
+    /// - Throws: ``VaultError`` if they cannot be written.
     func prepareForKeyring() throws {
         try write { db in
-            // A trigger could keep what is to be destroyed.
+            // A trigger could keep a copy of what is to be destroyed.
             try SchemaCheck.require(IndexSchema.first, optional: IndexSchema.later, db)
-            // There and back: SQLite writes no page that nothing changes in.
+            // There and back, because SQLite does not write a page that does not change.
             try db.execute(
                 sql: """
                     UPDATE vault SET keyringRevision = keyringRevision + 1;
                     UPDATE vault SET keyringRevision = keyringRevision - 1;
                     INSERT OR IGNORE INTO generation VALUES (0, 'active');
-                    DELETE FROM generation WHERE number = 0 AND NOT EXISTS (SELECT 1 FROM resourceKey WHERE generation = 0);
+                    DELETE FROM generation WHERE number = 0 \
+                    AND NOT EXISTS (SELECT 1 FROM resourceKey WHERE generation = 0);
                     """)
         }
         try checkOpen()
@@ -153,14 +161,14 @@ extension VaultIndex {
         }
     }
 
-    /// Adds a generation that the keyring has durably.
+    /// Adds a generation that the keyring already has durably.
     func addGeneration(_ number: Int) throws {
         try write { db in
             try db.execute(sql: "INSERT OR IGNORE INTO generation VALUES (?, 'active')", arguments: [number])
         }
     }
 
-    /// Notes that generations are on their way out, so that whoever owns the vault next goes on with it.
+    /// Marks generations as being retired, so that the next owner of the vault continues with it.
     func beginRetiring(_ numbers: [Int]) throws {
         try write { db in
             for number in numbers {
@@ -169,9 +177,9 @@ extension VaultIndex {
         }
     }
 
-    /// Lets go of a generation: from now on no resource key can name it.
+    /// Removes a generation: from now on no resource key can name it.
     ///
-    /// - Throws: ``VaultError`` with code `inUse` where one does.
+    /// - Throws: ``VaultError`` with code `inUse` if a resource key names it.
     func removeGeneration(_ number: Int) throws {
         try write { db in
             let needs = try Int.fetchOne(
@@ -179,17 +187,19 @@ extension VaultIndex {
             guard needs == 0 else {
                 throw VaultError(
                     .inUse,
-                    "generation \(number) still wraps \(needs ?? 0) resource keys; run keys rewrap, then retire it again"
+                    """
+                    generation \(number) still wraps \(needs ?? 0) resource keys; run keys rewrap, then retire it again
+                    """
                 )
             }
             try db.execute(sql: "DELETE FROM generation WHERE number = ?", arguments: [number])
-            // Receipts raise the revision, too: what the index has let go of must not look new to it.
+            // Receipts raise the revision too: a generation that the index has removed must not look new to it.
             try db.execute(
                 sql: "UPDATE vault SET keyringRevision = max(keyringRevision, ?)", arguments: [keyring.revision])
         }
     }
 
-    /// Some resources that a generation wraps a key of.
+    /// Returns some of the resources that have a key wrapped by a generation.
     package func resources(wrappedBy generation: Int, limit: Int) throws -> [ResourceID] {
         try read { db in
             try Data.fetchAll(
@@ -199,11 +209,11 @@ extension VaultIndex {
         }
     }
 
-    /// The generations that a resource key may name, in ascending order, and those of them that are on their way out.
+    /// Returns the generations that a resource key may name, in ascending order, and those that are being retired.
     package func generations() throws -> (all: [Int], retiring: [Int]) {
         try read { db in
             let rows = try Row.fetchAll(db, sql: "SELECT number, state FROM generation ORDER BY number")
-            // A number that none can have is no generation's; a state that is none ends none.
+            // An impossible number is no generation's, and an unknown state is not a retirement.
             let known: [(Int, String)] = rows.compactMap { row in
                 (try? row.column("number", in: PlainColumn.numbers)).map { ($0, (try? row.column("state")) ?? "") }
             }
@@ -213,7 +223,7 @@ extension VaultIndex {
 }
 
 extension VaultIndex {
-    /// Counts what needs each generation, a page of resources at a time; generations that nothing needs are left out.
+    /// Counts the use of each generation, a page of resources at a time; unused generations are left out.
     package func generationUse() throws -> [Int: GenerationUsage] {
         var counts: [Int: GenerationUsage] = [:]
         try forEachPage { db, before, last in
@@ -240,11 +250,11 @@ extension VaultIndex {
     }
 }
 
-/// What needs a generation: the keys that it wraps.
+/// The use of a generation: the keys that it wraps.
 package struct GenerationUsage: Hashable, Sendable {
-    /// Resources that have a key wrapped by it.
+    /// The number of resources that have a key wrapped by it.
     package var resources = 0
-    /// Plaintext bytes that lie sealed under those keys.
+    /// Plaintext bytes that are sealed under those keys.
     package var bytes: Int64 = 0
 
     package init() {}

@@ -1,52 +1,59 @@
 import GRDB
 package import VaultModel
 
-// What came in small pieces becomes few files: closed neighbours are sealed anew as one segment.
+// Many small segments become few files: adjacent closed segments are resealed as one.
 extension VaultStore {
-    /// Joins closed segments that lie side by side, as ``SegmentJoin`` chose them: sealed under a new id, written and
-    /// synced; then one transaction inserts the new row and condemns the old ones. The old files stay until
-    /// ``removeReplaced(_:by:)``.
+    /// Joins adjacent closed segments, as ``SegmentJoin`` chose them.
     ///
-    /// - Returns: what holds the bytes now; nil where there is no room for it beside the old ones, or one of these is not
-    ///   what it was any more.
-    /// - Throws: ``SegmentFailure`` where one cannot be opened: all stay; ``VaultError`` where it cannot be written.
+    /// The joined segment is sealed under a new id, written and synced. Then one transaction completes its row and
+    /// makes the old segments pending deletions. The old files stay until ``removeReplaced(_:by:)``.
+    ///
+    /// - Returns: the segment that now holds the bytes; nil if there is no space for it beside the old ones, or if one
+    ///   of these has changed.
+    /// - Throws: ``SegmentFailure`` if an old segment cannot be opened: all of them stay. ``VaultError`` if the new one
+    ///   cannot be written.
     package func join(_ old: [SegmentDescription], of resource: StoredResource) throws -> SegmentDescription? {
         guard let first = old.first, let last = old.last else { return nil }
         var joined = first
         joined.length = last.range.upperBound - first.start
         // Nothing is evicted for it.
         let needed = joined.diskSize + StorageQuota.step + room.limits.free
-        guard room.freeBytes().map({ $0 >= needed }) ?? true, room.shortage(of: joined.diskSize) == nil else { return nil }
+        guard room.freeBytes().map({ $0 >= needed }) ?? true, room.shortage(of: joined.diskSize) == nil else {
+            return nil
+        }
         return try sealAnew(old, as: [joined.range], of: resource, keepsLimits: true)?.first
     }
 
-    /// Segments of a resource that are to be joined now; nil where there are none.
+    /// Returns the segments of a resource to join next; nil if there are none.
     ///
     /// - Parameters:
-    ///   - excluded: those that could not be joined.
-    ///   - isWhole: whether every byte of it is held.
+    ///   - excluded: segments that could not be joined.
+    ///   - isWhole: whether every byte of the resource is held.
     package func neighbours(
         of resource: StoredResource, excluding excluded: Set<SegmentID>, isWhole: Bool
     ) throws -> [SegmentDescription]? {
         guard let serving = resource.serving else { return nil }
-        let closed = try index.soundSegments(of: serving.id, key: resource.keyNumber).filter { !excluded.contains($0.id) }
+        let closed = try index.soundSegments(of: serving.id, key: resource.keyNumber).filter {
+            !excluded.contains($0.id)
+        }
         return SegmentJoin.next(of: closed.map(\.range), isWhole: isWhole).map { Array(closed[$0]) }
     }
 }
 
-/// Which segments are joined: a pure function of those there are.
+/// The choice of segments to join: a pure function of the existing segments.
 package enum SegmentJoin {
-    /// No more files than this are read for one.
+    /// The maximum number of files that are joined into one.
     static let mostFiles = 256
 
-    /// The most that lie side by side and fit one segment; nil where no two are to be joined.
+    /// Returns the longest run of adjacent segments that fit into one; nil if no two are to be joined.
     ///
-    /// Where more may come, what was joined before is sealed once more only with at least half as many bytes beside it: so
-    /// a title that comes in small pieces has each byte sealed a few times, and not once for each piece.
+    /// While more bytes may come, a segment that was joined before is resealed only with at least half as many bytes
+    /// beside it. So each byte of a resource that arrives in small pieces is sealed a few times, not once for each
+    /// piece.
     ///
     /// - Parameters:
-    ///   - ranges: of segments, in ascending order.
-    ///   - isWhole: whether every byte of the title is held.
+    ///   - ranges: the ranges of segments, in ascending order.
+    ///   - isWhole: whether every byte of the resource is held.
     package static func next(of ranges: [ByteRange], isWhole: Bool) -> Range<Int>? {
         var best = 0..<1
         for first in ranges.indices {
@@ -65,8 +72,9 @@ package enum SegmentJoin {
 }
 
 extension VaultIndex {
-    /// The closed segments of a representation that are sealed under one key and of which no block is bad, in ascending
-    /// order.
+    /// Returns the closed segments of a representation that one key seals and that have no bad block.
+    ///
+    /// They are in ascending order.
     func soundSegments(of representation: RepresentationID, key: Int) throws -> [SegmentDescription] {
         try read { db in
             try Row.fetchAll(

@@ -4,21 +4,21 @@ import VaultCrypto
 import VaultModel
 
 extension VaultIndex {
-    /// Computes every resource id anew under another locator, and seals anew what is bound to the ids; one transaction.
+    /// Derives every resource id from another locator, and reseals what is bound to the ids, in one transaction.
     ///
     /// - Parameters:
-    ///   - locator: is in the keyring durably.
-    ///   - cacheKey: what a resource's id is to be the hash of, given what is known of it.
-    ///   - change: what else changes in the settings.
-    /// - Returns: how many resources do not open, and keep the id that they have.
-    /// - Throws: ``VaultError`` with code `integrity` where the settings do not open.
+    ///   - locator: a locator that is durably in the keyring.
+    ///   - cacheKey: returns the bytes whose hash becomes the resource's id.
+    ///   - change: makes further changes to the settings.
+    /// - Returns: the number of resources that do not open and keep their id.
+    /// - Throws: ``VaultError`` with code `integrity` if the settings do not open.
     func rename(
         under locator: Int, cacheKey: (ResourceMetadata) -> [UInt8], changing change: (inout VaultSettings) -> Void
     ) throws -> Int {
         let unopened = try write { db in
             var unopened = 0
             var names: [ResourceID: ResourceID] = [:]
-            // All at once: those that are renamed would come up again.
+            // All ids at once: page by page, renamed resources would come up again.
             for id in try Data.fetchAll(db, sql: "SELECT id FROM resource").compactMap({ ResourceID($0) }) {
                 names[id] = try rename(id, under: locator, cacheKey, db)
                 if names[id] == nil { unopened += 1 }
@@ -36,18 +36,21 @@ extension VaultIndex {
         return unopened
     }
 
-    /// - Returns: its new id; nil where it does not open.
+    /// Gives a resource the id that follows from another locator.
+    ///
+    /// - Returns: the new id; nil if the resource does not open.
     private func rename(
         _ id: ResourceID, under locator: Int, _ cacheKey: (ResourceMetadata) -> [UInt8], _ db: Database
     ) throws -> ResourceID? {
         guard var opened = try opened(id, db) else { return nil }
         opened.metadata.cacheKey = cacheKey(opened.metadata)
         guard let newID = keyring.resourceID(cacheKey: opened.metadata.cacheKey, locator: locator) else {
-            throw VaultError(.foreignKeyring, "the keyring lacks the key that is to name this vault's resources")
+            throw VaultError(
+                .foreignKeyring, "the keyring lacks the key that names this vault's resources; use the newer keyring")
         }
         let metadata = try SealedDocument.seal(
             opened.metadata.object, key: opened.metadataKey.secret, associatedData: Self.metadataData(newID))
-        // What names the resource follows by the references of the schema.
+        // The foreign keys of the schema update the rows that name the resource.
         try db.execute(
             sql: "UPDATE resource SET id = ?, metadata = ? WHERE id = ?",
             arguments: [newID.data, metadata.data, id.data])
@@ -63,12 +66,12 @@ extension VaultIndex {
         return newID
     }
 
-    /// What is sealed for a resource under its id: its keys with their number and generation, and its metadata.
+    /// The opened data that is bound to a resource's id: its keys, each with number and generation, and its metadata.
     typealias Opened = (
         keys: [(Int, Int, SharedKey)], metadataKey: SharedKey, metadata: ResourceMetadata
     )
 
-    /// Nil where something does not open, or says what cannot be.
+    /// Opens the data bound to a resource's id; nil if any of it does not open or has an impossible value.
     func opened(_ id: ResourceID, _ db: Database) throws -> Opened? {
         do {
             return try IndexError.translating { try openedRows(id, db) }
@@ -78,7 +81,7 @@ extension VaultIndex {
     }
 
     private func openedRows(_ id: ResourceID, _ db: Database) throws -> Opened? {
-        // Called for each resource of a vault: what is compiled once is used again.
+        // Called for each resource of a vault: compiled statements are reused.
         let resource = try db.cachedStatement(sql: "SELECT key, metadata FROM resource WHERE id = ?")
         guard let row = try Row.fetchOne(resource, arguments: [id.data]) else { return nil }
         let current = try row.column("key", in: PlainColumn.numbers)
@@ -106,13 +109,13 @@ extension VaultIndex {
 }
 
 extension VaultStore {
-    /// Gives the vault a fresh locator: every resource id is computed anew. What was broken off is finished.
+    /// Gives the vault a new locator, from which every resource id is derived again. An interrupted change is finished.
     ///
-    /// The keyring has the new locator before the index names it, and drops the old one when nothing of the index stands
-    /// under it any more. Nobody may hold a ``StoredResource`` meanwhile.
+    /// The keyring has the new locator before the index uses it, and drops the old one when nothing in the index
+    /// depends on it any more. No caller may hold a ``StoredResource`` during this.
     ///
-    /// - Parameter principals: those that have another name under the new locator, given the old and the new one.
-    /// - Returns: how many resources do not open, and keep the id that they have.
+    /// - Parameter principals: returns the principals that have another name under the new locator.
+    /// - Returns: the number of resources that do not open and keep their id.
     package func changeLocator(
         noting log: AuditLog, principals: (_ old: Int, _ new: Int) throws -> [[UInt8]: [UInt8]]
     ) throws -> Int {
@@ -128,17 +131,17 @@ extension VaultStore {
                     changing: { $0.rename(principals: renamed) })
             }
         }
-        try eraseKeyCopies(after: "every resource has another id, but the old ones")
+        try eraseKeyCopies(after: "every resource has a new id, but old ids")
         let hasPrincipals = try !index.settings().principals.isEmpty
         try log.change(.changeLocator, outcome: unopened == 0 ? .done : .partly) { edit in
             edit.dropLocators(except: new)
-            // An address that carries a principal would name a resource that nobody has stored.
+            // A playback link with a principal would name a resource that was never stored.
             if hasPrincipals { edit.document.tokenEpoch += 1 }
         }
         return unopened
     }
 
-    /// A cache key whose principal has another name. A name holds no zero byte.
+    /// Returns a cache key with its principal renamed. No zero byte precedes the one before the principal.
     private static func renamed(_ cacheKey: [UInt8], _ principals: [[UInt8]: [UInt8]]) -> [UInt8] {
         guard let end = cacheKey.firstIndex(of: 0),
             let principal = principals[Array(cacheKey[(end + 1)...])]

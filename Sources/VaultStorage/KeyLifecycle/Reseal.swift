@@ -1,41 +1,46 @@
 import VaultCrypto
 package import VaultModel
 
-// New keys for what may have leaked: the resource first, then segment by segment, the old keys last.
+// New keys for resources whose keys may have leaked: first the resource, then each segment; the old keys go last.
 extension VaultStore {
-    /// Plaintext bytes opened and sealed at a time.
+    /// The number of plaintext bytes that are opened and sealed at a time.
     private static let resealChunk: Int64 = 256 << 10
 
-    /// Gives a resource another key, once in a run. The caller sees to it that nobody else changes the resource, or
-    /// goes on with what it was.
+    /// Gives a resource a new key, at most once per run.
     ///
-    /// - Returns: whether something of it is left to be sealed anew, or a key to be let go; nil where it is gone.
+    /// The caller ensures that no other task changes the resource during this, or continues with its former state.
+    ///
+    /// - Returns: whether a segment is left to reseal, or an old key to remove; nil if the resource is gone.
     package func beginReseal(_ resource: inout StoredResource, run: Int64) throws -> Bool? {
         let id = resource.id
         noteChange()
         guard let begun = try withDiskRoom({ try index.beginReseal(id, run: run) }) else { return nil }
-        // Rows of segments stay as they were, and so does what was begun and not served yet.
+        // The rows of segments are unchanged, and so is a representation that was begun and is not served yet.
         resource = begun.serving(resource.serving)
         return begun.keys.count > 1
     }
 
-    /// Seals a closed segment anew under the key in use: a new file with a new id, synced; then one transaction puts its
-    /// row in the place of the old one's. The old file stays until ``removeResealed(_:for:)``.
+    /// Reseals a closed segment under the key in use.
     ///
-    /// - Returns: what holds the bytes now, one segment for each run of good blocks; nil where the old segment is not
-    ///   what it was any more.
-    /// - Throws: as ``sealAnew(_:as:of:)``.
+    /// A new file with a new id is written and synced; then one transaction replaces the old row with the new one. The
+    /// old file stays until ``removeResealed(_:for:)``.
+    ///
+    /// - Returns: the segments that now hold the bytes, one for each run of good blocks; nil if the old segment has
+    ///   changed.
+    /// - Throws: as ``sealAnew(_:as:of:keepsLimits:)``.
     package func reseal(_ task: ResealTask, of resource: StoredResource) throws -> [SegmentDescription]? {
         let runs = task.segment.effectiveRanges(badBlocks: task.badBlocks).ranges
         return try sealAnew([task.segment], as: Array(runs), of: resource)
     }
 
-    /// Seals bytes of closed segments anew under the key in use, each run in a new segment; then one transaction puts
-    /// the new rows in the place of the old ones. The old files stay until ``removeReplaced(_:by:)``.
+    /// Reseals bytes of closed segments under the key in use, each run as a new segment.
+    ///
+    /// One transaction then replaces the old rows with the new ones. The old files stay until
+    /// ``removeReplaced(_:by:)``.
     ///
     /// - Parameter keepsLimits: whether new files count beside the old ones, within the limits, and nothing is evicted.
-    /// - Returns: what holds the bytes now; nil where an old segment is not what it was any more.
-    /// - Throws: ``SegmentFailure`` where an old one cannot be opened; ``VaultError`` where a new one cannot be written.
+    /// - Returns: the segments that now hold the bytes; nil if an old segment has changed.
+    /// - Throws: ``SegmentFailure`` if an old segment cannot be opened; ``VaultError`` if a new one cannot be written.
     func sealAnew(
         _ old: [SegmentDescription], as runs: [ByteRange], of resource: StoredResource, keepsLimits: Bool = false
     ) throws -> [SegmentDescription]? {
@@ -52,7 +57,7 @@ extension VaultStore {
                     var whole = new[last]
                     whole.length = run.length
                     guard room.reserve(whole.diskSize, for: whole.id) == nil else {
-                        throw VaultError(.noRoom, "there is no room to join segments; raise the limit, or remove something")
+                        throw VaultError(.noRoom, "no space to join segments; raise the limit, or remove something")
                     }
                 } else {
                     room.leaveUncounted(new[last].id)
@@ -65,7 +70,7 @@ extension VaultStore {
             return nil
         } catch {
             for segment in new { try abandon(segment.id, keepsLimits: keepsLimits) }
-            throw Self.translated(error, "a segment cannot be sealed anew")
+            throw Self.translated(error, "a segment cannot be resealed")
         }
     }
 
@@ -82,7 +87,7 @@ extension VaultStore {
     ) throws {
         guard let key = resource.keys[resource.keyNumber] else { throw IndexError.damaged }
         var writer = try SegmentWriter(new, resourceKey: key.secret, file: try segments.create(new.id))
-        // One that fails is given up as a whole.
+        // A new segment that fails is given up as a whole.
         writer.blocksInRun = 8
         for segment in old {
             let part = segment.range.clamped(to: run)
@@ -99,7 +104,8 @@ extension VaultStore {
         }
         writer.finish()
         guard writer.segment.length == run.length else {
-            throw VaultError(.diskFull, "the last block of a segment could not be written; make room and try again")
+            throw VaultError(
+                .diskFull, "the last block of a segment could not be written; free some space and try again")
         }
         try writer.synchronize()
         try segments.synchronizeName(of: new.id)
@@ -107,22 +113,22 @@ extension VaultStore {
         work.sealed.count(new.length)
     }
 
-    /// Removes the file of a segment whose bytes are held in others now.
+    /// Removes the file of a segment whose bytes other segments hold now.
     package func removeResealed(_ old: SegmentDescription, for new: [SegmentDescription]) {
         removeReplaced([old], by: new)
     }
 
-    /// Removes the files of segments whose bytes are held in others now.
+    /// Removes the files of segments whose bytes other segments hold now.
     package func removeReplaced(_ old: [SegmentDescription], by new: [SegmentDescription]) {
         room.track(old)
-        // One that cannot be removed now stays on the list.
+        // A file that cannot be removed now stays on the list.
         _ = try? removeFiles(of: old.map(\.id))
         for segment in new { room.settle(segment.id, size: segment.diskSize) }
     }
 
-    /// Lets go of the keys that nothing of a resource is sealed under any more.
+    /// Removes the keys of a resource that none of its segments needs any more.
     ///
-    /// - Returns: false where a segment still needs one.
+    /// - Returns: false if a segment still needs one.
     package func finishReseal(_ resource: inout StoredResource) throws -> Bool {
         let current = resource
         guard try withDiskRoom({ try index.dropOldKeys(of: current) }) else { return false }
@@ -131,11 +137,11 @@ extension VaultStore {
         return true
     }
 
-    // MARK: The order
+    // MARK: The reseal order
 
-    /// Writes down what is to be sealed anew, together with what was left undone.
+    /// Records the resources to reseal, together with those of an unfinished order.
     ///
-    /// - Parameter log: where its receipts will stand.
+    /// - Parameter log: the audit log that will get its receipts.
     package func orderReseal(
         of resources: Set<ResourceID>?, bytesPerSecond: Int64?, noting log: AuditLog
     ) throws -> ResealOrder {
@@ -156,10 +162,11 @@ extension VaultStore {
         }
     }
 
-    /// The order is done: nothing of it is left in the index, its log, or the backup, and receipts say so.
+    /// Finishes an order: erases old keys from the index, its log and the backup, and writes receipts.
     ///
-    /// - Parameter finished: the resources that have new keys: a receipt for each that was named, else one for all.
-    /// - Throws: ``VaultError`` where an old key may still stand there: then the order stays.
+    /// - Parameter finished: the resources that have new keys. If the order names resources, each gets a receipt;
+    ///   otherwise there is one receipt for all.
+    /// - Throws: ``VaultError`` if an old key may remain: then the order stays.
     package func finishResealOrder(
         _ order: ResealOrder, of finished: [ResourceID], noting log: AuditLog
     ) throws {
@@ -179,16 +186,17 @@ extension VaultStore {
     }
 }
 
-/// A reseal that is to be done, as the vault's settings remember it until it is: whoever owns the vault next goes on
-/// with it.
+/// A reseal to be done, kept in the vault's settings until it is finished.
+///
+/// The next owner of the vault continues it.
 package struct ResealOrder: Hashable, Sendable {
-    /// Which reseal of this vault it is: resources note the one that they went through last.
+    /// The number of the reseal in this vault: each resource records the last one that it went through.
     package let run: Int64
-    /// What is sealed anew; nil is every resource.
+    /// The resources to reseal; nil means every resource.
     package let resources: Set<ResourceID>?
-    /// The most bytes in a second; nil is as fast as it goes.
+    /// The maximum number of bytes per second; nil means no limit.
     package let bytesPerSecond: Int64?
-    /// The number of the last receipt before the run began; nil where that was not noted.
+    /// The number of the last receipt before the run began; nil if that was not recorded.
     package let after: Int64?
 
     package init(run: Int64, resources: Set<ResourceID>?, bytesPerSecond: Int64?, after: Int64?) {
@@ -198,14 +206,14 @@ package struct ResealOrder: Hashable, Sendable {
         self.after = after
     }
 
-    /// What is to be done once something is asked for beside what was left undone.
+    /// Returns the order that results from a request and an unfinished order.
     ///
-    /// What was begun is not begun anew: an order that holds all that is asked for goes on, and others are put together.
-    /// Only an order for everything begins a run of its own, unless there is such a one already.
+    /// Work is not begun twice: an order that includes all that is requested continues, and other orders are merged.
+    /// Only an order for everything begins a run of its own, unless there is already one for everything.
     ///
     /// - Parameters:
-    ///   - unfinished: what was left undone.
-    ///   - lastRun: the number of the last run of this vault.
+    ///   - unfinished: the unfinished order, if any.
+    ///   - lastRun: the number of this vault's last run.
     ///   - after: the number of the last receipt.
     package static func order(
         for resources: Set<ResourceID>?, bytesPerSecond: Int64?, unfinished: ResealOrder?, lastRun: Int64, after: Int64
@@ -218,16 +226,18 @@ package struct ResealOrder: Hashable, Sendable {
             run: unfinished.run, resources: together, bytesPerSecond: bytesPerSecond, after: unfinished.after)
     }
 
-    /// The same order when resources have other ids; what is not named keeps the one it has.
+    /// Returns the same order after resources got other ids; a resource that is not named keeps its id.
     func renamed(_ names: [ResourceID: ResourceID]) -> ResealOrder {
         ResealOrder(
             run: run, resources: resources.map { Set($0.map { names[$0] ?? $0 }) }, bytesPerSecond: bytesPerSecond,
             after: after)
     }
 
-    /// Whether a receipt for it is written all the same: who wrote it was killed before it was noted that the order is done.
+    /// Returns whether its receipt is already written.
     ///
-    /// - Parameter subject: what receipts call the resource; nil for an order for everything, which has one receipt.
+    /// That is so if the owner was killed before it recorded the order as done.
+    ///
+    /// - Parameter subject: the resource's name in receipts; nil for an order for everything, which has one receipt.
     func isNoted(_ subject: String?, in receipts: [Receipt]) -> Bool {
         guard let after else { return false }
         return receipts.contains { $0.act == .reseal && $0.subject == subject && $0.sequence > after }
@@ -256,11 +266,11 @@ package struct ResealOrder: Hashable, Sendable {
     }
 }
 
-/// A segment that is still sealed under a key that its resource is to lose.
+/// A segment that is still sealed under an old key of its resource.
 package struct ResealTask: Sendable {
     package let segment: SegmentDescription
-    /// Whether it still grows: then it waits until it is closed.
+    /// Whether it is still growing; it is then resealed only after it is closed.
     package let isOpen: Bool
-    /// Blocks that failed their tag: they are gaps, and stay so.
+    /// Blocks whose tag failed: they are gaps and stay gaps.
     package let badBlocks: Set<Int>
 }

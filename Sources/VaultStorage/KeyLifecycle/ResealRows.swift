@@ -4,10 +4,10 @@ import VaultCrypto
 package import VaultModel
 
 extension VaultIndex {
-    /// Resources in the order in which they are sealed anew: newest risk first.
+    /// Returns resources in the order in which they are resealed: newest risk first.
     ///
-    /// First what was begun; then what the oldest generation wraps, which was seen by most keyrings; of those what was
-    /// read last, whose key was in memory last.
+    /// First come resources whose reseal was begun; then those that the oldest generation wraps, which most keyrings
+    /// have seen; among these the most recently read first, whose keys were in memory last.
     package func resealQueue() throws -> [ResourceID] {
         try read { db in
             try Data.fetchAll(
@@ -21,7 +21,7 @@ extension VaultIndex {
         }
     }
 
-    /// Bytes that a resource holds, all its representations together.
+    /// Returns the bytes that a resource holds in all its representations.
     package func bytes(of resource: ResourceID) throws -> Int64 {
         try read { db in
             try Int64.fetchOne(
@@ -34,17 +34,18 @@ extension VaultIndex {
         }
     }
 
-    /// Gives a resource another key, and seals under it what is known of the resource and of its representations, all in
-    /// one transaction. Segments follow one by one; the older keys stay until none needs them.
+    /// Gives a resource a new key, and reseals its metadata and the information on its representations under it.
+    ///
+    /// One transaction does all of this. Segments follow one by one; the older keys stay until no segment needs them.
     ///
     /// - Parameter run: the number of the reseal. A resource that got its key in this run keeps it.
-    /// - Returns: the resource as it is then; nil where there is none.
+    /// - Returns: the resource as it is afterwards; nil if there is none.
     func beginReseal(_ id: ResourceID, run: Int64) throws -> StoredResource? {
         try write { db in
             guard let resource = try self.resource(id, db) else { return nil }
             guard resource.metadata.resealRun != run else { return resource }
             guard let old = resource.keys[resource.keyNumber] else { throw IndexError.damaged }
-            // Above those of all runs before, so that the number in use tells whether this one has begun.
+            // Above the numbers of all earlier runs, so that the number in use shows whether this run has begun.
             let number = max(resource.keys.keys.max() ?? 0, Int(run)) + 1
             guard PlainColumn.numbers.contains(number) else { throw IndexError.damaged }
             let key = try SecureRandom.key("resource key")
@@ -71,7 +72,7 @@ extension VaultIndex {
         }
     }
 
-    /// Segments that are not sealed under the key in use, a page of them.
+    /// Returns a page of the segments that are not sealed under the key in use.
     package func resealTasks(of resource: StoredResource, limit: Int) throws -> [ResealTask] {
         try read { db in
             let rows = try Row.fetchAll(
@@ -91,16 +92,16 @@ extension VaultIndex {
         }
     }
 
-    /// Puts segments in the place of others, which are condemned: all in one transaction.
+    /// Replaces segments with others in one transaction; the old ones become pending deletions.
     ///
     /// - Parameter new: segments whose rows were begun and whose files are durable; they hold the old ones' bytes.
-    /// - Returns: false where an old one is not what it was: then nothing has changed.
+    /// - Returns: false if an old segment has changed: then nothing is written.
     func exchange(_ old: [SegmentDescription], for new: [SegmentDescription]) throws -> Bool {
         try write { db in
             let times = try old.compactMap { segment in
                 try Int64.fetchOne(
                     db,
-                    // Whatever stands there, it says nothing of the bytes.
+                    // An impossible last-access time says nothing about the bytes.
                     sql: """
                         SELECT coalesce(CAST(accessed AS INTEGER), 0) FROM segment
                         WHERE id = ? AND length = ? AND state = 'closed'
@@ -118,7 +119,7 @@ extension VaultIndex {
                     sql: "UPDATE segment SET length = ?, state = 'closed', accessed = ? WHERE id = ?",
                     arguments: [segment.length, accessed, segment.id.data])
                 guard db.changesCount == 1 else {
-                    throw VaultError(.changed, "a segment was condemned while it was sealed anew; run it again")
+                    throw VaultError(.changed, "a segment was invalidated while it was being resealed; run it again")
                 }
             }
             return true
@@ -127,13 +128,14 @@ extension VaultIndex {
 
     /// Deletes the keys that a resource had before the one in use.
     ///
-    /// - Returns: false where a segment still needs one: then all stay.
+    /// - Returns: false if a segment still needs one: then all of them stay.
     func dropOldKeys(of resource: StoredResource) throws -> Bool {
         try write { db in
             let isNeeded = try Bool.fetchOne(
                 db,
                 sql: """
-                    SELECT EXISTS (SELECT 1 FROM segment JOIN representation ON representation.id = segment.representation
+                    SELECT EXISTS (SELECT 1 FROM segment \
+                    JOIN representation ON representation.id = segment.representation
                         WHERE representation.resource = ? AND segment.key <> ?)
                     """, arguments: [resource.id.data, resource.keyNumber])
             guard isNeeded == false else { return false }
@@ -147,11 +149,13 @@ extension VaultIndex {
 }
 
 extension VaultIndex {
-    /// Counts what is left of a reseal, a page of resources at a time, and opens none: the number of the key in use tells
-    /// which reseal a resource went through. Those that do not open count as left until it is over.
+    /// Counts what is left of a reseal, a page of resources at a time, without opening any resource.
     ///
-    /// - Parameter order: the one that is due: ``VaultSettings/resealOrder``.
-    /// - Returns: nil where none is due, and none has left a resource with an older key.
+    /// The number of the key in use shows which reseal a resource went through. Resources that do not open count as
+    /// left until the reseal is over.
+    ///
+    /// - Parameter order: the pending order: ``VaultSettings/resealOrder``.
+    /// - Returns: nil if no order is pending, and none has left a resource with an older key.
     package func resealBacklog(of order: ResealOrder?) throws -> ResealBacklog? {
         var backlog = ResealBacklog(isDue: order != nil)
         if let named = order?.resources {
@@ -166,14 +170,16 @@ extension VaultIndex {
         return backlog.isDue || backlog.resources > 0 ? backlog : nil
     }
 
+    /// Adds the counts of some resources to a backlog.
+    ///
     /// - Parameters:
-    ///   - which: the condition that the resources meet that are looked at.
-    ///   - values: what it is bound to.
+    ///   - which: the SQL condition for the resources to count.
+    ///   - values: the arguments of the condition.
     private func count(
         _ which: String, _ values: StatementArguments, _ order: ResealOrder?, into backlog: inout ResealBacklog,
         _ db: Database
     ) throws {
-        // Where none is due everything has begun, and may have ended.
+        // Without a pending order, every resource counts as begun.
         let values: StatementArguments = [order?.run ?? -1] + values
         let rest = """
             WITH rest AS (
@@ -181,7 +187,7 @@ extension VaultIndex {
                 WHERE \(which) AND (NOT isBegun
                     OR EXISTS (SELECT 1 FROM resourceKey WHERE resource = resource.id AND number <> resource.key)))
             """
-        // One that is not begun gets yet another key: all of it is left.
+        // A resource that has not begun will get another key, so all of it is left.
         let left = try Row.fetchOne(
             db.cachedStatement(
                 sql: """
@@ -212,17 +218,19 @@ extension VaultIndex {
     }
 }
 
-/// What is left of a reseal that was not finished.
+/// The remainder of an unfinished reseal.
 package struct ResealBacklog: Hashable, Sendable {
-    /// Whether it is ordered still, and gone on with. What is over has left behind resources that could not be sealed
-    /// anew in whole.
+    /// Whether the order is still pending, so that it continues.
+    ///
+    /// If it is not, the remainder consists of resources that could not be resealed completely.
     package let isDue: Bool
-    /// Resources that are not done: not begun, or with an older key beside the one in use.
+    /// The number of resources that are not done: not begun, or with an older key beside the one in use.
     package var resources = 0
-    /// Plaintext bytes of theirs that are still to be sealed anew.
+    /// Plaintext bytes of these resources that are still to be resealed.
     package var bytes: Int64 = 0
-    /// For each generation, how many of those resources need it for nothing but an older key, which goes when they are
-    /// done.
+    /// For each generation, how many of these resources need it only for an older key.
+    ///
+    /// That key is removed when the resource is done.
     package var leaving: [Int: Int] = [:]
 
     package init(isDue: Bool) { self.isDue = isDue }

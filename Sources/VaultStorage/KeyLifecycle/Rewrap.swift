@@ -3,19 +3,19 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-/// Wraps every resource key of a vault anew under the current generation, some at a time. No media is read or written.
+/// Rewraps every resource key of a vault under the current generation, step by step. No media is read or written.
 ///
-/// What it has done stays done: one that was broken off is begun again, and goes on with what is left.
+/// Completed steps are kept: an interrupted rewrap is started again and continues with the rest.
 package struct Rewrap: Sendable {
-    /// How many keys are to be wrapped anew, as far as was known at the beginning.
+    /// The number of keys to rewrap, as known at the beginning.
     package let total: Int
-    /// How many have been.
+    /// The number of keys that were rewrapped.
     package private(set) var done = 0
-    /// How many do not open: they stay as they are, and their generation is still needed for them.
+    /// The number of keys that do not open: they stay as they are, and still need their generation.
     package private(set) var unopened: Int
-    /// How many resources have all that they had under other generations wrapped anew. One may have several keys.
+    /// The number of resources whose keys under other generations were all rewrapped. A resource can have several keys.
     package var resources: Int { resourcesTotal - stuck.count }
-    /// How far it went once it is at its end: what a receipt says.
+    /// The outcome for the receipt, once the rewrap has ended.
     package var outcome: Receipt.Outcome { unopened == 0 ? .done : .partly }
 
     private let resourcesTotal: Int
@@ -26,7 +26,7 @@ package struct Rewrap: Sendable {
     private var waiting: [Int]
     private var last: WrappedKey?
 
-    /// A transaction of so many rows holds up whoever plays for some hundredths of a second.
+    /// The number of rows in a transaction: this many delay playback by some hundredths of a second.
     private static let pageSize = 2000
 
     init(_ store: VaultStore) throws {
@@ -36,7 +36,7 @@ package struct Rewrap: Sendable {
         waiting = try store.index.generations().all.filter { $0 != store.keyring.currentGeneration }
     }
 
-    /// Wraps the next keys. Blocks.
+    /// Rewraps the next keys. Blocks.
     ///
     /// - Returns: whether there may be more.
     package mutating func step() throws -> Bool {
@@ -64,7 +64,7 @@ package struct Rewrap: Sendable {
         return !waiting.isEmpty
     }
 
-    /// A key under the current generation; nil where it does not open.
+    /// Returns a key wrapped under the current generation; nil if it does not open.
     private func anew(_ old: WrappedKey) throws -> WrappedKey? {
         let keyring = store.keyring
         let opened = try keyring.unwrap(
@@ -80,14 +80,15 @@ package struct Rewrap: Sendable {
 }
 
 extension VaultIndex {
-    /// Resource keys that a generation wraps, in the order of their resources and numbers, after the one named.
+    /// Returns resource keys that a generation wraps, in the order of resources and numbers, after the given one.
     func keys(wrappedBy generation: Int, after last: WrappedKey?, limit: Int) throws -> [WrappedKey] {
         try read { db in
             let rows = try Row.fetchAll(
                 db,
                 sql: """
                     SELECT resource, number, wrapped FROM resourceKey
-                    WHERE generation = ? AND (resource, number) > (?, ?) AND \(PlainColumn.isResourceKey) ORDER BY resource, number LIMIT ?
+                    WHERE generation = ? AND (resource, number) > (?, ?) AND \(PlainColumn.isResourceKey) \
+                    ORDER BY resource, number LIMIT ?
                     """,
                 arguments: [generation, last?.resource.data ?? Data(), last?.number ?? 0, limit])
             return try rows.map { row in
@@ -99,13 +100,15 @@ extension VaultIndex {
         }
     }
 
-    /// Puts keys that were wrapped anew in the place of what they were; those that are gone meanwhile stay gone. A power
-    /// loss may take it back: both open, and no generation goes before the log was emptied.
+    /// Replaces keys with their rewrapped form; keys that were deleted since stay deleted.
+    ///
+    /// A power loss may undo this: both forms open, and no generation is removed before the log was emptied.
     func replace(_ keys: [WrappedKey], generation: Int) throws {
         try writeAhead { db in
             let statement = try db.makeStatement(
                 sql: """
-                    UPDATE resourceKey SET generation = ?, wrapped = ? WHERE resource = ? AND number = ? AND generation = ?
+                    UPDATE resourceKey SET generation = ?, wrapped = ? \
+                    WHERE resource = ? AND number = ? AND generation = ?
                     """)
             for key in keys {
                 try statement.execute(arguments: [
@@ -116,8 +119,9 @@ extension VaultIndex {
         }
     }
 
-    /// How many resource keys are not wrapped by a generation, of how many resources, and how many of them say what cannot
-    /// be: none of those is given by ``keys(wrappedBy:after:limit:)``.
+    /// Counts the resource keys that a generation does not wrap, their resources, and the impossible rows among them.
+    ///
+    /// ``keys(wrappedBy:after:limit:)`` returns none of the impossible rows.
     func keyCount(notWrappedBy generation: Int) throws -> (keys: Int, resources: Int, impossible: Int) {
         try read { db in
             let row = try Row.fetchOne(
@@ -135,7 +139,7 @@ extension VaultIndex {
     }
 }
 
-/// A resource key as its row has it: sealed under the wrapping key of a generation.
+/// A resource key as its row stores it: sealed under the wrapping key of a generation.
 struct WrappedKey: Hashable, Sendable {
     let resource: ResourceID
     let number: Int

@@ -2,14 +2,14 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-// What is to be forgotten for good: keys first, by the index; what wrapped them after that, by the keyring.
+// Permanent removal: first the index deletes the keys, then the keyring destroys what wrapped them.
 extension VaultStore {
-    /// Deletes a resource with its keys, and remembers in the same transaction that its receipt is due.
+    /// Deletes a resource with its keys, and records in the same transaction that its receipt is pending.
     ///
-    /// Log and `catalog.backup` still hold what they held: ``eraseKeyCopies(_:after:)`` comes next.
+    /// Copies of the keys remain in the log and in `catalog.backup` until ``finishShreds(noting:)``.
     ///
-    /// - Parameter log: where its receipt will stand.
-    /// - Returns: the bytes of its files; nil where there is no such resource.
+    /// - Parameter log: the audit log that will get its receipt.
+    /// - Returns: the bytes of its files; nil if there is no such resource.
     package func shred(_ id: ResourceID, isQuick: Bool, noting log: AuditLog) throws -> Int64? {
         guard let subject = log.subject(of: id) else { throw IndexError.damaged }
         let pending = PendingShred(subject: subject, isQuick: isQuick, after: try log.lastSequence())
@@ -20,22 +20,24 @@ extension VaultStore {
         guard let removed else { return nil }
         noteChange()
         changes.note(id)
-        // Files that cannot be removed now stay on the list; nothing opens them any more.
+        // Files that cannot be removed now stay on the list; no key opens them any more.
         _ = try? removeFiles(of: removed.map(\.id))
         return removed.reduce(0) { $0 + $1.diskSize }
     }
 
-    /// The act that ``finishShreds(noting:)`` would finish; nil where nothing is left of any.
+    /// Returns the key operation that ``finishShreds(noting:)`` would finish; nil if none is unfinished.
     package func unfinishedAct() throws -> Receipt.Act? {
         if try !index.settings().pendingShreds.isEmpty { return .shred }
         return try isTurning() ? .retire : nil
     }
 
-    /// Does what is left of shreds, those that an owner before this one broke off included: copies of keys go, the
-    /// generation is turned, receipts are written. Nobody else works on the keys meanwhile.
+    /// Finishes shreds, including those that an earlier owner left unfinished.
+    ///
+    /// It erases copies of keys, replaces the generations and writes receipts. No other key operation may run
+    /// at the same time.
     ///
     /// - Returns: generations that could not be destroyed, because a key that they wrap does not open.
-    /// - Throws: ``VaultError`` where something cannot be written: it is due still.
+    /// - Throws: ``VaultError`` if something cannot be written: then it is still pending.
     package func finishShreds(noting log: AuditLog) throws -> [Int] {
         let pending = try index.settings().pendingShreds
         var kept: [Int] = []
@@ -58,27 +60,30 @@ extension VaultStore {
 
     // MARK: The whole vault
 
-    /// Deletes every resource with its keys, from the index, its log and its backups. The files of segments are
-    /// condemned; ``finishDestruction()`` removes them.
+    /// Deletes every resource with its keys from the index, its log and its backups.
     ///
-    /// - Returns: how many resources there were, before an attempt that failed too.
+    /// The files of segments become pending deletions; ``finishDestruction()`` removes them.
+    ///
+    /// - Returns: the number of resources, including those of an earlier attempt that failed.
     package func destroyRows() throws -> Int64 {
         let count = try withDiskRoom(orReserve: true) { try index.removeAll() }
         try eraseAllKeyCopies()
         return count
     }
 
-    /// Removes the files of all that was condemned.
+    /// Removes the files of all segments that are pending deletion.
     package func finishDestruction() throws { try finishDoomed() }
 }
 
-/// A resource whose keys are deleted, and whose receipt is not written yet: the vault's settings remember it until it is.
+/// A resource whose keys are deleted and whose receipt is not written yet.
+///
+/// The vault's settings keep it until the receipt is written.
 package struct PendingShred: Hashable, Sendable {
-    /// What the receipt calls it: lower-case hex.
+    /// The resource's name in the receipt, in lower-case hex.
     package let subject: String
-    /// Whether the generation is left as it is.
+    /// Whether the generations stay as they are.
     package let isQuick: Bool
-    /// The number of the last receipt before; nil where that was not noted.
+    /// The number of the last receipt before the shred; nil if that was not recorded.
     package let after: Int64?
 
     package init(subject: String, isQuick: Bool, after: Int64?) {
@@ -98,7 +103,9 @@ package struct PendingShred: Hashable, Sendable {
         return object
     }
 
-    /// Whether its receipt is written all the same: who wrote it was killed before it was taken off the list.
+    /// Returns whether its receipt is already written.
+    ///
+    /// That is so if the owner was killed before it took the shred off the list.
     package func isNoted(in receipts: [Receipt]) -> Bool {
         guard let after else { return false }
         return receipts.contains { $0.act == .shred && $0.subject == subject && $0.sequence > after }
@@ -112,7 +119,9 @@ extension VaultSettings {
         set { members["shreds"] = newValue.isEmpty ? nil : .array(newValue.map { .object($0.object.members) }) }
     }
 
-    /// Adds a shred. One of the same resource that is on the list still is done by the same receipt, and as thoroughly.
+    /// Adds a shred.
+    ///
+    /// It replaces pending shreds of the same resource. One receipt covers them all, and it is quick only if all are.
     mutating func add(_ shred: PendingShred) {
         let same = pendingShreds.filter { $0.subject == shred.subject }
         pendingShreds.removeAll { $0.subject == shred.subject }
@@ -123,14 +132,14 @@ extension VaultSettings {
 }
 
 extension VaultIndex {
-    /// Deletes every resource with its keys and all that it holds.
+    /// Deletes every resource with its keys and everything it holds.
     ///
-    /// - Returns: how many there were, with those that were deleted when this was done before and the vault was not
-    ///   destroyed after all.
+    /// - Returns: the number of resources, including those deleted by an earlier attempt after which the vault was not
+    ///   destroyed.
     func removeAll() throws -> Int64 {
         try write { db in
             var count = try Int64.fetchOne(db, sql: "SELECT count(*) FROM resource") ?? 0
-            // Settings that do not open keep nothing from being destroyed.
+            // Settings that do not open must not prevent the destruction.
             if var settings = try? settings(db) {
                 settings.destroyedResources += count
                 count = settings.destroyedResources
@@ -151,7 +160,7 @@ extension VaultIndex {
 }
 
 extension VaultSettings {
-    /// Resources that were deleted when the vault was to be destroyed; 0 where it never was.
+    /// The number of resources deleted by attempts to destroy the vault; 0 if there was none.
     var destroyedResources: Int64 {
         get { (try? members.optionalInteger("destroyed")) ?? 0 }
         set { members["destroyed"] = .integer(newValue) }

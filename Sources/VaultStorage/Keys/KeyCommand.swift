@@ -8,13 +8,15 @@ import Glibc
 import Darwin
 #endif
 
-/// A command that prints the unlock key: any secret manager.
+/// A command that prints the unlock key, such as that of a secret manager.
 package enum KeyCommand {
-    /// Runs `command` with the shell and reads the key off its standard output: 32 raw bytes, 64 hex digits or 44
-    /// base64 characters, one line end allowed after the last two. Its standard error is ours. Blocks until it ends.
+    /// Runs `command` with the shell, and reads the key from its standard output. Blocks until it ends.
     ///
-    /// - Throws: ``VaultError`` with code `wrongKey` where it fails or prints anything else. The message does not repeat
-    ///   the command, which may hold a secret.
+    /// The output must be 32 raw bytes, 64 hex digits or 44 base64 characters; a line end is allowed after the last
+    /// two. The command shares our standard error.
+    ///
+    /// - Throws: ``VaultError`` with code `wrongKey` if it fails or prints anything else. The message does not repeat
+    ///   the command, which may contain a secret.
     package static func key(_ command: String) throws -> SecretKey {
         let output = try unsafe SecretBytes(capacity: 256) { buffer in try unsafe run(command, into: buffer) }
         return try unsafe output.withBytes { bytes in
@@ -44,11 +46,11 @@ package enum KeyCommand {
         let reading = FileDescriptor(owning: ends[0])
         let writing = FileDescriptor(owning: ends[1])
         let child = try spawn(command, output: writing.number)
-        // The end of what the child prints shows only when nobody else can print.
+        // The end of the output is seen only once no other process can write to the pipe.
         _ = consume writing
-        // What cannot be read is no key.
+        // Output that cannot be read is no key.
         let count = (try? unsafe reading.read(into: buffer)) ?? 0
-        // A child that prints on must not wait for us.
+        // A child that keeps printing must not wait for us.
         _ = consume reading
         var status: Int32 = 0
         _ = FileDescriptor.retrying { unsafe waitpid(child, &status, 0) }
@@ -66,7 +68,7 @@ package enum KeyCommand {
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
         #if canImport(Glibc)
-        // Whatever another part of the process has left open: a secret manager gets none of it.
+        // A secret manager must not get other descriptors that this process has open.
         _ = unsafe cfile_close_from(&actions, STDERR_FILENO + 1)
         #endif
         let arguments = ["/bin/sh", "-c", command]

@@ -7,24 +7,25 @@ import Glibc
 import Darwin
 #endif
 
-/// Files that hold what unlocks a keyring.
+/// Files with a secret that unlocks a keyring.
 package enum KeyFile {
-    /// Reads a key file: exactly 32 raw bytes, a plain file, readable by nobody else unless `allowLoose`.
+    /// Reads a key file: a regular file of exactly 32 bytes, readable only by its owner unless `allowLoose`.
     ///
-    /// - Throws: ``VaultError`` with code `looseKeyFile` where size, mode or kind are wrong, `wrongKey` where there is
-    ///   no such file.
+    /// - Throws: ``VaultError`` with code `looseKeyFile` if the file's size, mode, owner or kind is wrong, `wrongKey`
+    ///   if there is no such file.
     package static func readKey(_ path: String, allowLoose: Bool) throws -> SecretKey {
         try key(in: try open(path, allowLoose: allowLoose, what: "key file"), path, "key file")
     }
 
-    /// Reads a credential of the service manager's: exactly 32 raw bytes, a plain file, readable by none but a user it
-    /// was lent to.
+    /// Reads a credential of the service manager: a regular file of exactly 32 bytes.
+    ///
+    /// Only users to whom it was lent may be able to read it.
     ///
     /// - Throws: as ``readKey(_:allowLoose:)``.
     package static func readCredential(_ path: String) throws -> SecretKey {
         guard let descriptor = try PrivateFile.open(path, kept: .bySystem, what: "credential") else {
             throw VaultError(
-                .wrongKey, "there is no credential at \(path); name one that the service's unit loads")
+                .wrongKey, "no credential at \(path); name one that the service's unit loads")
         }
         return try key(in: descriptor, path, "credential")
     }
@@ -42,22 +43,23 @@ package enum KeyFile {
         return key
     }
 
-    /// Reads a passphrase file, at most 4096 bytes, into locked memory.
+    /// Reads a passphrase file of at most 4095 bytes into locked memory.
     package static func readPassphrase(_ path: String, allowLoose: Bool) throws -> UnlockSecret {
         let descriptor = try open(path, allowLoose: allowLoose, what: "passphrase file")
         let bytes = try unsafe SecretBytes(capacity: 4096) { buffer in
             let count = try unsafe read(descriptor, into: buffer)
             guard count < buffer.count else {
                 throw VaultError(
-                    .looseKeyFile, "the passphrase file \(path) is larger than a passphrase; name the right file")
+                    .looseKeyFile, "the passphrase file \(path) is too large for a passphrase; name the right file")
             }
             return count
         }
         return try .passphrase(normalizing: bytes)
     }
 
-    /// Makes a key file with a fresh key, 0600; never over one that is there. It gets its name when it is whole: what a
-    /// kill cuts off is no key file.
+    /// Creates a key file with a fresh key, mode 0600. It never replaces a file.
+    ///
+    /// The file gets its name once it is complete, so that an interrupted run leaves no key file.
     package static func make(_ path: String, fileSystem: any FileSystem = PosixFileSystem()) throws {
         let key = try SecureRandom.key("key file")
         let temporary = path + "." + Hex.encode(try SecureRandom.bytes(8, "file name")) + ".part"
@@ -72,12 +74,12 @@ package enum KeyFile {
             do throws(FileFailure) {
                 try fileSystem.synchronizeDirectory(PosixFileSystem.folder(of: path))
             } catch {
-                // Nobody has the key yet, and what is not durable may be gone with the keyring that it opens.
+                // No keyring uses the key yet. A name that is not durable may be lost, and a keyring with it.
                 try? fileSystem.remove(path)
                 throw error
             }
         } catch {
-            throw error.vaultError("the key file \(path) cannot be made")
+            throw error.vaultError("the key file \(path) cannot be created")
         }
     }
 
@@ -91,7 +93,7 @@ package enum KeyFile {
             }
             try file.synchronize()
         } catch {
-            // Half a key is none. The failure that counts is the one at hand.
+            // An incomplete key is useless. The caller needs the first failure.
             try? fileSystem.remove(path)
             throw error
         }
@@ -99,7 +101,7 @@ package enum KeyFile {
 
     private static func open(_ path: String, allowLoose: Bool, what: String) throws -> FileDescriptor {
         guard let descriptor = try PrivateFile.open(path, kept: allowLoose ? .loosely : .byOwner, what: what) else {
-            throw VaultError(.wrongKey, "there is no \(what) at \(path); name the one the vault was made with")
+            throw VaultError(.wrongKey, "no \(what) at \(path); name the one that opens the keyring")
         }
         return descriptor
     }
@@ -115,23 +117,24 @@ package enum KeyFile {
     }
 
     private static func wrongSize(_ path: String, _ what: String) -> VaultError {
-        VaultError(.looseKeyFile, "the \(what) \(path) does not hold exactly 32 bytes; name the right one")
+        VaultError(.looseKeyFile, "the \(what) \(path) does not have exactly 32 bytes; name the right file")
     }
 }
 
-/// Files that hold a secret: plain ones, that nobody but their owner can read.
+/// Regular files that hold a secret, and that only their owner can read.
 package enum PrivateFile {
-    /// Who may be able to read a file.
+    /// Which users may be able to read a file.
     enum Keeping {
-        /// Its owner alone.
+        /// Its owner only.
         case byOwner
-        /// Its owner, and whoever the system lent it to: systemd does that by an access list, whose mask stands where
-        /// else the group's rights do.
+        /// Its owner, and users to whom the system lent it.
+        ///
+        /// systemd lends it by an access list, whose mask is in the place of the group's permissions.
         case bySystem
-        /// Anybody.
+        /// Any user.
         case loosely
 
-        /// The bits of a mode that must not be set.
+        /// The mode bits that must not be set.
         fileprivate var forbidden: mode_t {
             switch self {
             case .byOwner: 0o077
@@ -140,14 +143,14 @@ package enum PrivateFile {
             }
         }
 
-        /// What to do where one is set.
+        /// The remedy if one of these bits is set.
         fileprivate var remedy: String {
             self == .bySystem
                 ? "have the service manager load it, or name a key file"
                 : "run chmod 600 on it, or pass --allow-loose-key-file"
         }
 
-        /// What to do where it is another user's.
+        /// The remedy if the file is another user's.
         fileprivate var remedyOfOwner: String {
             self == .bySystem
                 ? "have the service manager load it, or name a key file"
@@ -155,7 +158,9 @@ package enum PrivateFile {
         }
     }
 
-    /// Why a plain file is not taken; nil where it is. Root may read all files anyway: one of its own is as good.
+    /// Returns why a regular file is refused; nil if it is accepted.
+    ///
+    /// Files of root are accepted, because root can read all files anyway.
     static func refusal(
         mode: mode_t, owner: uid_t, user: uid_t, kept keeping: Keeping, _ what: String, _ path: String
     ) -> VaultError? {
@@ -165,44 +170,44 @@ package enum PrivateFile {
         guard keeping == .loosely || [user, 0].contains(owner) else {
             return VaultError(
                 .looseKeyFile,
-                "the \(what) \(path) is another user's, who can read and change it; \(keeping.remedyOfOwner)")
+                "the \(what) \(path) belongs to another user, who can read and change it; \(keeping.remedyOfOwner)")
         }
         return nil
     }
 
-    /// Opens a file for reading; nil where there is none.
+    /// Opens a file for reading; nil if there is none.
     ///
-    /// - Parameter what: what messages call it: `key file`.
-    /// - Throws: ``VaultError`` with code `looseKeyFile` where mode or kind are wrong, or it is another user's.
+    /// - Parameter what: the name for the file in messages, such as `key file`.
+    /// - Throws: ``VaultError`` with code `looseKeyFile` if the file's mode or kind is wrong, or it is another user's.
     static func open(_ path: String, kept keeping: Keeping, what: String) throws -> FileDescriptor? {
         let descriptor: FileDescriptor
         do throws(FileFailure) {
-            // Not blocking: a pipe in the place of a file must not hang us.
+            // Without blocking: a pipe in the place of a file must not hang us.
             descriptor = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK)
         } catch {
             guard error.kind != .symbolicLink else {
                 throw VaultError(
-                    .looseKeyFile, "the \(what) \(path) is a symbolic link; name the file that it leads to")
+                    .looseKeyFile, "the \(what) \(path) is a symbolic link; name the file that it points to")
             }
             guard error.kind == .notFound else { throw error.vaultError("the \(what) \(path) cannot be opened") }
             return nil
         }
         var status = stat()
         guard unsafe fstat(descriptor.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw VaultError(.looseKeyFile, "the \(what) \(path) is no plain file; name a file")
+            throw VaultError(.looseKeyFile, "the \(what) \(path) is not a regular file; name another")
         }
         let (mode, owner) = (status.st_mode, status.st_uid)
         if let error = refusal(mode: mode, owner: owner, user: geteuid(), kept: keeping, what, path) { throw error }
         return descriptor
     }
 
-    /// Reads a file of at most `most` bytes; one more where it is longer.
+    /// Reads at most `most` bytes of a file, and one more if it is longer.
     ///
-    /// - Throws: ``VaultError`` with code `looseKeyFile` where mode or kind are wrong, `invalidArgument` where there is
-    ///   no such file.
+    /// - Throws: ``VaultError`` with code `looseKeyFile` if the file's mode, owner or kind is wrong, `invalidArgument`
+    ///   if there is no such file.
     package static func read(_ path: String, allowLoose: Bool, what: String, most: Int) throws -> [UInt8] {
         guard let descriptor = try open(path, kept: allowLoose ? .loosely : .byOwner, what: what) else {
-            throw VaultError(.invalidArgument, "there is no \(what) at \(path); name one that is there")
+            throw VaultError(.invalidArgument, "no \(what) at \(path); name an existing file")
         }
         do {
             var bytes = [UInt8](repeating: 0, count: most + 1)

@@ -1,67 +1,69 @@
 package import VaultCrypto
 package import VaultModel
 
-/// The keyring's file: outside the vault, 0600, never half written.
+/// The keyring's file: outside the vault, with mode 0600, never half written.
 package enum KeyringFile {
     /// Reads the file's bytes.
     ///
-    /// - Throws: ``VaultError`` with code `noVault` where there is none.
+    /// - Throws: ``VaultError`` with code `noVault` if there is none.
     package static func read(_ path: String, fileSystem: any FileSystem = PosixFileSystem()) throws -> [UInt8] {
         do throws(FileFailure) {
             while true {
                 let file = try fileSystem.open(path, writable: false)
                 let bytes = try file.contents(atMost: KeyringDocument.mostBytesRead)
-                // What has no name any more is overwritten, perhaps while it was read: another has taken its place.
+                // A file that has lost its name is overwritten, perhaps while it was read: another has taken its place.
                 if try file.hasName() { return bytes }
             }
         } catch {
             if error.kind == .notFound {
-                throw VaultError(.noVault, "there is no keyring at \(path); make one with init, or name its file")
+                throw VaultError(.noVault, "no keyring at \(path); create one with init, or name its file")
             }
             throw error.vaultError("the keyring at \(path) cannot be read")
         }
     }
 
-    /// Writes the file anew: temporary name, synced, renamed, folder synced. Then the one that was there, which may hold
-    /// keys that are gone now, is overwritten with zeros as far as it can be.
+    /// Writes the file: temporary name, sync, rename, folder synced.
     ///
-    /// - Throws: ``VaultError`` with code `storage` or `diskFull`: then the one that was there is whole, and in its place.
+    /// Then the former file, which may hold keys that were removed, is overwritten with zeros, as far as possible.
+    ///
+    /// - Throws: ``VaultError`` with code `storage` or `diskFull`: then the former file is complete, and in its place.
     package static func write(
         _ bytes: [UInt8], to path: String, fileSystem: any FileSystem = PosixFileSystem()
     ) throws {
-        // Held open: without a name nothing else leads to their blocks.
+        // Held open, because without a name nothing else leads to their blocks.
         let former = try [path, path + ".new"].compactMap { try overwritable($0, fileSystem) }
         let old = try? fileSystem.contents(of: path, atMost: KeyringDocument.mostBytesRead)
         do throws(FileFailure) {
             try fileSystem.replace(path, with: bytes)
         } catch {
-            // Where the name could not be made durable it leads to the new one already, and nobody has taken that over.
+            // If only the sync of the name failed, the name leads to the new file already, which no caller has taken
+            // over.
             if let old, (try? fileSystem.contents(of: path)) == bytes { try? fileSystem.replace(path, with: old) }
             throw error.vaultError("the keyring at \(path) cannot be written")
         }
-        // The new one is durable, and no failure here takes that back. One that has another name is somebody's copy.
+        // The new file is durable, and no failure here undoes that. A file with another name is a copy that someone
+        // keeps.
         for file in former where (try? file.hasName()) == false { try? overwrite(file) }
     }
 
-    /// Opens a file that is to be overwritten once another has its name; nil where there is none.
+    /// Opens a file that is to be overwritten once another has its name; nil if there is none.
     ///
-    /// - Throws: ``VaultError`` with code `storage` where it cannot be written: its keys would stay on the disk, and nobody
-    ///   would be told.
+    /// - Throws: ``VaultError`` with code `storage` if it cannot be written: its keys would silently stay on the disk.
     private static func overwritable(_ path: String, _ fileSystem: any FileSystem) throws -> (any StoredFile)? {
         do throws(FileFailure) {
             do throws(FileFailure) {
                 return try fileSystem.open(path, writable: true)
             } catch {
-                // A link in the temporary name's place is removed, not followed.
+                // A link under the temporary name is removed, not followed.
                 guard ![.notFound, .symbolicLink].contains(error.kind) else { return nil }
-                // Its owner may have taken their own right to write away.
+                // Its owner may have removed their own write permission.
                 try fileSystem.makePrivate(path)
                 return try fileSystem.open(path, writable: true)
             }
         } catch {
             throw error.vaultError(
-                "nothing was written, because the file \(path) could not be overwritten with zeros after it; make it "
-                    + "writable")
+                "nothing was written, because the file \(path) could not be overwritten with zeros afterwards; make "
+                    + "it writable")
         }
     }
 
@@ -71,14 +73,15 @@ package enum KeyringFile {
         try file.synchronize()
     }
 
-    /// Makes the file's keys unreadable, and those of one that was half written to take its place: zeros over the bytes,
-    /// synced, then the names gone, their folder synced.
+    /// Makes the keys unreadable, both of the file and of a half-written file that was to replace it.
     ///
-    /// On a file system that writes elsewhere than it read, and on a drive that spreads its writes, the old blocks may
-    /// outlive this: they are sealed, and what unlocks them is another matter.
+    /// The bytes are overwritten with zeros and synced. Then the names are removed, and their folder is synced. The old
+    /// blocks may survive on a file system that does not write in place, and on a drive that spreads its writes: they
+    /// are sealed, and what unlocks them has to be destroyed separately.
     package static func destroy(_ path: String, fileSystem: any FileSystem = PosixFileSystem()) throws {
         do throws(FileFailure) {
-            // The file itself may be gone, where the last of this failed. Where both are it lies somewhere else.
+            // The file itself may be gone if this failed before. If neither exists, the keyring is elsewhere, and
+            // opening it here fails.
             var names = [path, path + ".new"].filter { fileSystem.exists($0) }
             if names.isEmpty { names = [path] }
             for name in names {
@@ -92,26 +95,28 @@ package enum KeyringFile {
         }
     }
 
-    /// Makes the file of a new keyring. One that is there stays, however shortly before it came: of several that make one
-    /// at the same time, one does.
+    /// Creates the file of a new keyring. It never replaces a file.
     ///
-    /// - Throws: ``VaultError`` with code `busy` where there is one now.
+    /// If several processes create one at the same time, only one succeeds.
+    ///
+    /// - Throws: ``VaultError`` with code `busy` if there is a file now.
     package static func make(
         _ bytes: [UInt8], at path: String, fileSystem: any FileSystem = PosixFileSystem()
     ) throws {
         do {
-            // A name of its own while it is written: another's half file must not become this one's keyring.
+            // A temporary name of its own: another process's half-written file must not become this one's keyring.
             let name = path + "." + Hex.encode(try SecureRandom.bytes(8, "file name")) + unfinished
             try writeNew(bytes, to: path, as: name, fileSystem: fileSystem)
         } catch let error as VaultError where error.code == .invalidArgument {
-            throw VaultError(.busy, "another program has just made a keyring at \(path); run it again to use that one")
+            throw VaultError(.busy, "another program has just created a keyring at \(path); try again to use that one")
         }
     }
 
-    /// Writes a file that must not be there yet: all of it, durably, or nothing.
+    /// Writes a file that must not exist yet: all of it, durably, or nothing.
     ///
-    /// - Parameter temporary: its name while it is written; nil for the usual one, which a run that was killed may have left.
-    /// - Throws: ``VaultError`` with code `invalidArgument` where there is something.
+    /// - Parameter temporary: its name while it is written; nil for the default, which an interrupted run may have
+    ///   left.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if there is a file.
     package static func writeNew(
         _ bytes: [UInt8], to path: String, as temporary: String? = nil, fileSystem: any FileSystem = PosixFileSystem()
     ) throws {
@@ -124,7 +129,7 @@ package enum KeyringFile {
                 try file.synchronize()
                 try fileSystem.move(temporary, toFree: path)
             } catch {
-                // Half a file is none. The failure that counts is the one at hand.
+                // An incomplete file is useless. The caller needs the first failure.
                 try? fileSystem.remove(temporary)
                 throw error
             }
@@ -137,15 +142,15 @@ package enum KeyringFile {
         }
     }
 
-    /// Why nothing is written over what is there.
+    /// Returns the error for a path that is in use, where nothing may be overwritten.
     package static func taken(_ path: String) -> VaultError {
-        VaultError(.invalidArgument, "there is something at \(path) already; name another file")
+        VaultError(.invalidArgument, "\(path) already exists; name another file")
     }
 
-    /// What the name of a file ends with while it is written.
+    /// The suffix of a file while it is written.
     private static let unfinished = ".part"
 
-    /// The copies that ``keep(_:of:fileSystem:)`` has made, and those that it was killed in the middle of.
+    /// Returns the copies that ``keep(_:of:fileSystem:)`` made, including incomplete ones.
     static func copies(of path: String, fileSystem: any FileSystem) throws -> [String] {
         let folder = PosixFileSystem.folder(of: path)
         do throws(FileFailure) {
@@ -160,16 +165,16 @@ package enum KeyringFile {
         }
     }
 
-    /// Keeps a copy of a keyring's file beside it, before another takes its place.
+    /// Keeps a copy of a keyring's file beside it, before another file takes its place.
     ///
-    /// - Returns: where the copy is.
+    /// - Returns: the path of the copy.
     package static func keep(
         _ bytes: [UInt8], of path: String, fileSystem: any FileSystem = PosixFileSystem()
     ) throws -> String {
         var copy = path + ".replaced"
         var number = 1
         while fileSystem.exists(copy) {
-            // A run that was killed has kept it already.
+            // An interrupted run has kept it already.
             if (try? fileSystem.contents(of: copy, atMost: bytes.count)) == bytes { return copy }
             number += 1
             copy = path + ".replaced-\(number)"
@@ -179,7 +184,7 @@ package enum KeyringFile {
     }
 }
 
-/// Where the keyring of a vault lies while it is changed.
+/// The place of a vault's keyring while it is changed.
 package struct KeyringPlace: Sendable {
     /// The absolute path of the file.
     package let path: String
@@ -190,20 +195,20 @@ package struct KeyringPlace: Sendable {
         self.fileSystem = fileSystem
     }
 
-    /// The file's bytes.
+    /// Returns the file's bytes.
     ///
     /// - Throws: ``VaultError`` with code `noVault` or `storage`.
     package func read() throws -> [UInt8] { try KeyringFile.read(path, fileSystem: fileSystem) }
 
-    /// Puts other bytes in the place of the file's, and makes them durable.
+    /// Replaces the file's bytes durably.
     ///
     /// - Throws: ``VaultError`` with code `storage` or `diskFull`.
     package func write(_ bytes: [UInt8]) throws { try KeyringFile.write(bytes, to: path, fileSystem: fileSystem) }
 
-    /// Whether there is a file.
+    /// Whether the file exists.
     var isThere: Bool { fileSystem.exists(path) }
 
-    /// Whether the file's bytes are these; false where it cannot be read.
+    /// Whether the file has these bytes; false if it cannot be read.
     func holds(_ bytes: [UInt8]) -> Bool { (try? read()) == bytes }
 
     /// Makes the file's keys unreadable, and removes it.
@@ -211,8 +216,9 @@ package struct KeyringPlace: Sendable {
     /// - Throws: ``VaultError`` with code `storage`.
     func destroy() throws { try KeyringFile.destroy(path, fileSystem: fileSystem) }
 
-    /// Destroys the copies of a vault's keyring that were kept when a backup took the file's place: they hold generations
-    /// that are gone here. What is of another vault stays.
+    /// Destroys the copies of a vault's keyring that were kept when a backup replaced the file.
+    ///
+    /// They hold generations that are retired here. Copies of another vault's keyring stay.
     ///
     /// - Throws: ``VaultError`` with code `storage`.
     package func destroyCopies(of vault: VaultID) throws {
@@ -225,14 +231,14 @@ package struct KeyringPlace: Sendable {
 }
 
 extension VaultStore {
-    /// Changes the keyring, and notes in the index how new it is.
+    /// Changes the keyring, and records its revision in the index.
     ///
     /// - Parameters:
-    ///   - isRemembered: whether the index demands a keyring as new as this from now on.
-    ///   - lead: what is to be durable before the keyring is.
-    /// - Throws: as ``Keyring/change(reading:writing:_:)``; what `lead` throws; ``VaultError`` where the index cannot be
-    ///   written: then the file is the new one. Where it was a generation's row, this process goes on with the keys that it
-    ///   had.
+    ///   - isRemembered: whether the index requires a keyring at least as new as this from now on.
+    ///   - lead: makes durable what must be durable before the keyring.
+    /// - Throws: as ``Keyring/change(reading:writing:_:)``; any error of `lead`; ``VaultError`` if the index cannot be
+    ///   written: then the file is the new one. If it was a generation's row that could not be written, this process
+    ///   continues with the keys that it had.
     package func changeKeyring<Result>(
         at place: KeyringPlace, isRemembered: Bool = true, leading lead: () throws -> Void = {},
         _ edit: (inout KeyringEdit) throws -> Result
@@ -243,7 +249,7 @@ extension VaultStore {
             writing: { bytes in
                 try lead()
                 try place.write(bytes)
-                // Before its keys are used here: what they wrap names the generation's row.
+                // Before its keys are used here: what they wrap refers to the generation's row.
                 try withDiskRoom { try index.addGeneration(current) }
             },
             { editing in

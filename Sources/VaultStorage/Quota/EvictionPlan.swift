@@ -1,16 +1,17 @@
 package import VaultModel
 
-/// Which segments go, and in which order: a pure function of what is there and what is needed.
+/// A plan of which segments to evict, and in which order.
 ///
-/// What is pinned, and what is in use, never goes. What was merely played goes before what was asked for by name, and
-/// within a class what was read longest ago. Of one resource the tail goes first, so that starts stay instant. No more
-/// goes than is needed.
+/// It is a pure function of what is held and what is needed. Pinned resources and those in use are never evicted.
+/// Resources that were only played are evicted before those requested by name, and within a class the least recently
+/// read comes first. Within a resource the tail is evicted first, so that playback still starts instantly. No more is
+/// evicted than is needed.
 package struct EvictionPlan: Hashable, Sendable {
     /// A resource that holds bytes.
     package struct Candidate: Hashable, Sendable {
         package let resource: ResourceID
         package let resourceClass: ResourceClass
-        /// When it was last read, to the hour.
+        /// When it was last read, rounded down to the hour.
         package let accessed: Int64
         /// All its segments, in any order.
         package let segments: [SegmentDescription]
@@ -24,29 +25,29 @@ package struct EvictionPlan: Hashable, Sendable {
             self.segments = segments
         }
 
-        /// The bytes of its files.
+        /// The bytes of its files on the disk.
         package var bytes: Int64 { segments.reduce(0) { $0 + $1.diskSize } }
     }
 
-    /// What goes of one resource.
+    /// The part of one resource that is evicted.
     package struct Victim: Hashable, Sendable {
         package let resource: ResourceID
-        /// When it was last read as far as the plan knows: one that was read since stays.
+        /// When it was last read, as far as the plan knows; a resource that was read since then stays.
         package let accessed: Int64
-        /// The segments that go, the last bytes first.
+        /// The segments to evict, the last bytes first.
         package let segments: [SegmentDescription]
-        /// Whether that is all it has.
+        /// Whether these are all its segments.
         package let isWhole: Bool
     }
 
-    /// What goes, in this order.
+    /// What to evict, in this order.
     package private(set) var victims: [Victim] = []
-    /// The bytes of the files that go.
+    /// The bytes of the files to evict.
     package private(set) var bytes: Int64 = 0
 
-    /// A plan that frees `needed` bytes of files, or as many as may go.
+    /// Creates a plan that frees `needed` bytes of files, or as many as may be evicted.
     ///
-    /// - Parameter classes: the classes that may go for this.
+    /// - Parameter classes: the classes that may be evicted for this.
     package init(
         freeing needed: Int64, of candidates: [Candidate], inUse: Set<ResourceID>,
         classes: Set<ResourceClass> = [.cache, .download]
@@ -62,7 +63,7 @@ package struct EvictionPlan: Hashable, Sendable {
         }
     }
 
-    /// A plan that frees what was merely played and not read for `age` seconds.
+    /// Creates a plan that frees resources that were only played and not read for `age` seconds.
     package init(olderThan age: Int64, now: Int64, of candidates: [Candidate], inUse: Set<ResourceID>) {
         for candidate in Self.inOrder(candidates, inUse: inUse, classes: [.cache])
         where Self.isOver(candidate.accessed, age: age, now: now) {
@@ -78,7 +79,7 @@ package struct EvictionPlan: Hashable, Sendable {
                 isWhole: going.count == candidate.segments.count))
     }
 
-    /// Whether so many seconds have passed; a time that lies ahead, as after a clock was put back, has not.
+    /// Returns whether `age` seconds have passed; a time in the future, as after a clock was set back, has not passed.
     static func isOver(_ accessed: Int64, age: Int64, now: Int64) -> Bool { now - accessed >= age }
 
     private static func inOrder(
@@ -98,7 +99,7 @@ package struct EvictionPlan: Hashable, Sendable {
 }
 
 extension ResourceClass {
-    /// Lower goes first.
+    /// The order of eviction: the lowest rank first.
     fileprivate var rank: Int {
         switch self {
         case .cache: 0
@@ -108,14 +109,14 @@ extension ResourceClass {
     }
 }
 
-/// What went.
+/// Counters of what was evicted.
 package struct EvictionCounters: Hashable, Sendable {
     package var resources = 0
     package var segments = 0
-    /// Of files that are gone.
+    /// The bytes of files that were removed.
     package var bytes: Int64 = 0
 
-    /// Nothing, unless told otherwise.
+    /// Creates counters, all 0 by default.
     package init(resources: Int = 0, segments: Int = 0, bytes: Int64 = 0) {
         self.resources = resources
         self.segments = segments
@@ -129,23 +130,26 @@ package struct EvictionCounters: Hashable, Sendable {
     }
 }
 
-/// The resources that go next, as the index last said: asked again when they are used up, not for each byte.
+/// The next resources to evict, as the index last reported them.
+///
+/// The index is queried again when they are used up, not for each byte.
 struct EvictionQueue {
-    /// How many resources are asked for at a time.
+    /// The number of resources requested from the index at a time.
     static let pageSize = 64
 
     private(set) var waiting: ArraySlice<EvictionPlace> = []
-    /// Resources that do not go this time, since they are in use.
+    /// Resources that are not evicted in this search, because they are in use.
     private(set) var inUse: Set<ResourceID> = []
-    /// Those, and the ones chosen already.
+    /// Those, and the resources that were already chosen.
     private(set) var passed: Set<ResourceID> = []
-    /// The last place that the index named this time: it goes on behind it, so that it comes to an end however many are
-    /// passed over. Nil where it begins at the front.
+    /// The last place that the index returned in this search; nil to begin at the front.
+    ///
+    /// The next query continues after it, so that the search ends however many resources are skipped.
     private(set) var last: EvictionPlace?
-    /// Whether the index was asked this time.
+    /// Whether the index was queried in this search.
     private(set) var isFresh = false
 
-    /// A search for what goes next begins.
+    /// Begins a search for the next resources to evict.
     mutating func begin(inUse: Set<ResourceID>) {
         self.inUse = inUse
         passed = inUse
@@ -159,22 +163,22 @@ struct EvictionQueue {
         isFresh = true
     }
 
-    /// The first does not go this time, or is chosen.
+    /// Skips the first resource: it was chosen, or is not evicted in this search.
     mutating func pass() {
         if let first = waiting.popFirst() { passed.insert(first.resource) }
     }
 
-    /// What the index said is not believed any longer.
+    /// Discards what the index reported.
     mutating func clear() {
         waiting = []
         last = nil
     }
 
-    /// A part of it is left: it goes first the next time.
+    /// Puts back a resource that still holds bytes; it is evicted first the next time.
     mutating func putBack(_ candidate: EvictionPlan.Candidate) { waiting = [EvictionPlace(candidate)] + waiting }
 }
 
-/// Where a resource stands in the order in which resources go: what was merely played first, then by its last reading.
+/// The place of a resource in the order of eviction: played ones before downloads, then by last access.
 struct EvictionPlace: Hashable {
     let resource: ResourceID
     let isDownload: Bool

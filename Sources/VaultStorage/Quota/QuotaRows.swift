@@ -2,16 +2,16 @@ import Foundation
 import GRDB
 package import VaultModel
 
-// Counting what lies there, and letting go of it.
+// Measuring disk space and evicting resources.
 extension VaultIndex {
-    /// What a segment's file takes on the disk, as its row tells.
+    /// The SQL expression for the space that a segment's file takes on the disk.
     private static let diskBytes = """
         ((\(SegmentDescription.headerByteCount) + segment.length + \(SegmentDescription.tagByteCount)
             * ((segment.length + segment.blockSize - 1) / segment.blockSize)
             + \(SegmentDescription.diskUnit - 1)) / \(SegmentDescription.diskUnit) * \(SegmentDescription.diskUnit))
         """
 
-    /// What the files of all segments, or of one, take on the disk, as their rows tell.
+    /// Returns the disk space of the files of all segments, or of one, according to their rows.
     package func fileBytes(of segment: SegmentID? = nil) throws -> Int64 {
         try read { db in
             let total = try Double.fetchOne(
@@ -25,11 +25,13 @@ extension VaultIndex {
         }
     }
 
-    /// Resources that hold bytes and may be evicted, those to go first before the others.
+    /// Returns resources that may be evicted, in the order of eviction.
+    ///
+    /// Only resources that hold bytes are returned, unless `time` is given.
     ///
     /// - Parameters:
-    ///   - place: only those that go after this one.
-    ///   - time: only what was merely played, and last read before it; what holds no byte too.
+    ///   - place: only resources after this place.
+    ///   - time: only resources that were only played, and last read no later than this.
     func evictable(limit: Int, after place: EvictionPlace?, readBefore time: Int64? = nil) throws -> [EvictionPlace] {
         let condition =
             time == nil
@@ -58,7 +60,7 @@ extension VaultIndex {
         }
     }
 
-    /// What files take on the disk that no limit of size touches.
+    /// Returns the disk space of files that no size limit evicts.
     package func keptFileBytes(evicting classes: Set<ResourceClass>) throws -> Int64 {
         let kept = [ResourceClass.pinned, .download].filter { !classes.contains($0) }.map { "'\($0.rawValue)'" }
         return try read { db in
@@ -74,7 +76,7 @@ extension VaultIndex {
         }
     }
 
-    /// Moves the last readings of a time that turned out to be wrong to the time that counts.
+    /// Moves last-access times that came from a wrong clock to the right time.
     func moveAccesses(from first: Int64, through last: Int64, to time: Int64) throws {
         try write { db in
             try db.execute(
@@ -83,13 +85,15 @@ extension VaultIndex {
         }
     }
 
-    /// Whether a resource that is emptied goes with its keys: it was merely played, and has no mode of its own.
+    /// Returns whether eviction may delete an emptied resource with its keys: it has no mode of its own.
+    ///
+    /// The caller checks the class of the resource.
     func goesWhole(_ id: ResourceID) throws -> Bool {
-        // One that does not open says nothing of a mode.
+        // A resource that does not open counts as having no mode of its own.
         try read { db in (try? resource(id, db))?.metadata.mode == nil }
     }
 
-    /// What a resource has to be evicted; nil where it is gone, or its row says what cannot be.
+    /// Returns a resource as a candidate for eviction; nil if it is gone or its row has an impossible value.
     func candidate(_ id: ResourceID) throws -> EvictionPlan.Candidate? {
         try read { db in try Self.candidate(id, db) }
     }
@@ -115,11 +119,13 @@ extension VaultIndex {
         ).compactMap { segment($0) }
     }
 
-    /// Carries a plan out, in one transaction: rows are deleted, files condemned, and a resource that was merely played
-    /// and has nothing left goes with its keys, unless it was given a mode.
+    /// Carries out a plan in one transaction.
     ///
-    /// - Parameter letGo: whether nobody uses a resource; asked within the transaction.
-    /// - Returns: the victims whose segments were condemned, and how many resources went with them.
+    /// Rows are deleted, and files become pending deletions. A resource that was only played and has nothing left is
+    /// deleted with its keys, unless it has a mode of its own.
+    ///
+    /// - Parameter letGo: ``ResourceUse/letGo``; called within the transaction.
+    /// - Returns: the victims whose segments became pending deletions, and the number of resources deleted with them.
     func evict(
         _ victims: [EvictionPlan.Victim], letGo: (ResourceID) -> Bool
     ) throws -> (victims: [EvictionPlan.Victim], resources: Int) {
@@ -133,7 +139,7 @@ extension VaultIndex {
                 for segment in victim.segments { try Self.doom(segment.id, db) }
                 evicted.append(victim)
                 guard victim.isWhole, now.resourceClass == .cache,
-                    // One that does not open says nothing of a mode.
+                    // A resource that does not open counts as having no mode of its own.
                     (try? resource(victim.resource, db))?.metadata.mode == nil
                 else { continue }
                 try Self.delete(victim.resource, db)
@@ -143,17 +149,17 @@ extension VaultIndex {
         }
     }
 
-    /// Whether there is such a resource, whether it opens or not.
+    /// Returns whether there is such a resource, even if it does not open.
     package func hasResource(_ id: ResourceID) throws -> Bool {
         try read { db in
             try Bool.fetchOne(db, sql: "SELECT 1 FROM resource WHERE id = ?", arguments: [id.data]) ?? false
         }
     }
 
-    /// Deletes a resource with its keys and all that it holds.
+    /// Deletes a resource with its keys and everything it holds.
     ///
-    /// - Parameter change: what is written down in the settings, within the same transaction.
-    /// - Returns: the segments that were condemned; nil where there is no such resource.
+    /// - Parameter change: changes the settings within the same transaction.
+    /// - Returns: the segments that became pending deletions; nil if there is no such resource.
     func remove(
         _ id: ResourceID, noting change: ((inout VaultSettings) -> Void)? = nil
     ) throws -> [SegmentDescription]? {
@@ -188,7 +194,7 @@ extension VaultIndex {
 
     /// Changes a resource's class.
     ///
-    /// - Parameter only: does nothing where it has another class than this one.
+    /// - Parameter only: changes nothing if the resource has another class than this one.
     /// - Returns: whether there is such a resource.
     package func setClass(
         _ resourceClass: ResourceClass, of id: ResourceID, only: ResourceClass? = nil

@@ -1,13 +1,14 @@
 import VaultModel
 
-/// A file that holds some room while there is any: on a disk without a free byte it is given up for what makes room, and
-/// for what must be written to open the vault.
+/// A file that keeps some disk space in reserve.
+///
+/// On a full disk it is given up for work that frees space, and for writes that are necessary to open the vault.
 struct Reserve: Sendable {
-    /// What it holds: enough for SQLite's side files, and for rows that are deleted.
+    /// The size of the file: enough for SQLite's side files and for deleting rows.
     static let byteCount: Int64 = 4 << 20
-    /// What is not more than this is given up as a whole.
+    /// A file of at most this size is given up as a whole.
     private static let leastByteCount: Int64 = 1 << 20
-    /// It is made where so many of it are free.
+    /// The file is created only if this many times its size are free.
     private static let freeFor: Int64 = 4
 
     private let path: String
@@ -20,7 +21,7 @@ struct Reserve: Sendable {
         self.fileSystem = fileSystem
     }
 
-    /// Makes it where it is not, and there is room. What cannot be made now is made another time.
+    /// Creates the file, or restores its size, if there is space. After a failure, a later call tries again.
     func keep() {
         guard (try? fileSystem.size(of: path)) != Self.byteCount,
             let free = try? fileSystem.freeBytes(at: folder), free >= Self.freeFor * Self.byteCount
@@ -29,18 +30,18 @@ struct Reserve: Sendable {
             try fileSystem.remove(path)
             try fileSystem.create(path).allocate(Self.byteCount)
         } catch {
-            // Half of it would only be in the way.
+            // A partial file would only be in the way.
             try? fileSystem.remove(path)
         }
     }
 
-    /// Gives up half of it, or all of what is little: who comes next may need the rest.
+    /// Gives up half of the file, or all of it if it is small: a later call may need the rest.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: whether there was a file to give up.
     private func giveUp() -> Bool {
         guard let size = try? fileSystem.size(of: path) else { return false }
         do throws(FileFailure) {
-            guard size > Self.leastByteCount else { throw FileFailure(.noSpace, "it is little") }
+            guard size > Self.leastByteCount else { throw FileFailure(.noSpace, "the reserve is small") }
             try fileSystem.open(path, writable: true).truncate(to: size / 2)
             return true
         } catch {
@@ -48,7 +49,7 @@ struct Reserve: Sendable {
         }
     }
 
-    /// Does something; as long as the disk is full, gives some of the reserve up for it and does it again.
+    /// Runs work; while the disk is full, gives up part of the reserve and tries again.
     func givenUp<Result>(for body: () throws -> Result) throws -> Result {
         while true {
             do {
@@ -62,10 +63,12 @@ struct Reserve: Sendable {
     private static func noRoom(_ error: VaultError) -> VaultError {
         guard error.code != .diskFull else { return error }
         return VaultError(
-            .diskFull, "there is no room left on the disk for the side files of the index; make room and try again")
+            .diskFull, "no space left on the disk for the side files of the index; free some space and try again")
     }
 
-    /// A file that cannot be made for lack of room is to SQLite one that cannot be opened.
+    /// Returns whether an error means that the disk is full.
+    ///
+    /// If SQLite cannot create a file for lack of space, it reports a file that cannot be opened.
     private func isLackOfRoom(_ error: VaultError) -> Bool {
         error.code == .diskFull
             || error.code == .storage && ((try? fileSystem.freeBytes(at: folder)) ?? .max) < StorageQuota.step

@@ -1,13 +1,15 @@
 package import VaultModel
 
-/// The room that a vault takes and may take: admits bytes before they are written.
+/// The disk space that a vault uses and may use; it admits bytes before they are written.
 package final class StorageQuota: Sendable {
     private let ledger = Locked(QuotaLedger())
     private let folder: String
     private let fileSystem: any FileSystem
 
-    /// What is asked for beyond what is needed now, where somebody must go anyway; and what must be free for storing to
-    /// begin again.
+    /// The unit of eviction in bytes.
+    ///
+    /// Once something must be evicted, up to this much more is freed than is needed now. This much must also be free
+    /// before storing resumes.
     package static let step: Int64 = 1 << 20
 
     init(folder: String, fileSystem: any FileSystem) {
@@ -15,7 +17,7 @@ package final class StorageQuota: Sendable {
         self.fileSystem = fileSystem
     }
 
-    /// The bytes of segment files, those that are being deleted included.
+    /// The bytes of segment files, including those that are being deleted.
     package var used: Int64 { ledger.withLock { $0.used } }
 
     /// The limits in force.
@@ -33,28 +35,28 @@ package final class StorageQuota: Sendable {
         ledger.withLock { $0.begin(told: told, untold: untold) }
     }
 
-    /// Counts a growing segment's file as `size` bytes before they are written.
+    /// Counts a growing segment's file as `size` bytes, before they are written.
     ///
-    /// - Returns: what is short for that; then nothing was counted.
+    /// - Returns: the shortage that prevents this, in which case nothing was counted; nil if the bytes fit.
     func reserve(_ size: Int64, for id: SegmentID) -> QuotaLedger.Shortage? {
         if ledger.withLock({ $0.mustMeasure }) { measure() }
         guard let shortage = ledger.withLock({ $0.reserve(size, for: id) }) else { return nil }
         guard shortage.free > 0 else { return shortage }
-        // Others use the disk too: what was free then may be more now.
+        // Other programs use the disk too: more may be free now than at the last measurement.
         measure()
         return ledger.withLock { $0.reserve(size, for: id) }
     }
 
-    /// What is short of `bytes` more, as things stand now.
+    /// Returns the shortage of space for `bytes` more, as of now; nil if they fit.
     func shortage(of bytes: Int64) -> QuotaLedger.Shortage? {
         if limits.free > 0 { measure() }
         return ledger.withLock { $0.shortage(of: bytes) }
     }
 
-    /// Bytes that lie beyond the limits as things stand: the vault's limit was lowered, or others filled the disk.
+    /// The bytes beyond the limits as of now: the vault's limit was lowered, or other programs filled the disk.
     var excess: QuotaLedger.Shortage? { shortage(of: 0) }
 
-    /// A file is written that counts once it is settled.
+    /// Begins to track a file that counts only after it is settled.
     func leaveUncounted(_ id: SegmentID) { ledger.withLock { $0.track(id, size: 0) } }
 
     func settle(_ id: SegmentID, size: Int64) { ledger.withLock { $0.settle(id, size: size) } }
@@ -70,7 +72,7 @@ package final class StorageQuota: Sendable {
     @discardableResult
     func remove(_ id: SegmentID, size: Int64) -> Int64 { ledger.withLock { $0.remove(id, size: size) } }
 
-    /// Keeps a file counted, though it be deleted, until the pin goes.
+    /// Keeps a file counted, even if it is deleted, until the pin is released.
     func pin(_ id: SegmentID) -> SegmentPin {
         ledger.withLock { $0.pin(id) }
         return SegmentPin(id, in: self)
@@ -78,10 +80,10 @@ package final class StorageQuota: Sendable {
 
     fileprivate func unpin(_ id: SegmentID) { ledger.withLock { $0.unpin(id) } }
 
-    /// Bytes that are free on the file system; nil where it does not say.
+    /// Returns the bytes that are free on the file system; nil if it does not report them.
     func freeBytes() -> Int64? { try? fileSystem.freeBytes(at: folder) }
 
-    /// Limits that say how many bytes to leave free: the usual part of the disk where they said nothing.
+    /// Returns limits with the space to leave free: the usual part of the disk if none is set.
     func settled(_ limits: StorageLimits) -> StorageLimits {
         var limits = limits
         if limits.minFree == nil, let disk = try? fileSystem.totalBytes(at: folder) {
@@ -91,18 +93,18 @@ package final class StorageQuota: Sendable {
     }
 
     private func measure() {
-        // A file system that does not say is taken to have room: a full one says so when it is written to.
+        // If the file system does not report free space, assume that there is some: if it is full, the write fails.
         let free = freeBytes() ?? .max / 2
         ledger.withLock { $0.measured(free: free) }
     }
 }
 
 extension StorageLimits {
-    /// The classes that may go for the size: what was fetched by name only where that is allowed.
+    /// The classes that a size limit may evict: downloads only if that is allowed.
     var sizeClasses: Set<ResourceClass> { evictsDownloads == true ? [.cache, .download] : [.cache] }
 }
 
-/// Somebody has a segment's file open.
+/// Keeps a segment's file counted while a reader has it open.
 package final class SegmentPin: Sendable {
     private let id: SegmentID
     private let room: StorageQuota
@@ -115,43 +117,47 @@ package final class SegmentPin: Sendable {
     deinit { room.unpin(id) }
 }
 
-/// The account of a vault's segment files: a value.
+/// The account of a vault's segment files, as a value.
 ///
-/// A growing segment counts with the size that its file would have were it closed now, from before its bytes are
-/// written. A file that is being deleted counts until it is gone, and until nobody has it open.
+/// From before its bytes are written, a growing segment counts with the size that its file would have if it were closed
+/// now. A file that is being deleted counts until it is gone and no reader has it open.
 struct QuotaLedger {
-    /// What keeps a file from growing: the bytes that must go, of the vault's own limit, and of the file system.
+    /// The bytes that must be freed before a file can grow: under the vault's own limit, and on the file system.
     struct Shortage: Hashable {
         var size: Int64 = 0
         var free: Int64 = 0
     }
 
     var limits = StorageLimits()
-    /// The bytes of files that count.
+    /// The bytes of all files that count.
     private(set) var used: Int64 = 0
-    /// The bytes that may still be written before the file system must be asked again; nil where it was never asked.
+    /// The bytes that may be written before free space must be measured again; nil without a measurement.
     private(set) var spare: Int64?
-    /// The files whose size is known here better than from the index: growing ones, and those about to go.
+    /// The files whose size is better known here than from the index: growing files, and those about to be removed.
     private var tracked: [SegmentID: Int64] = [:]
     private var pins: [SegmentID: Int] = [:]
     private var lingering: [SegmentID: Int64] = [:]
 
-    /// Begins with the files that are there: those whose rows tell their size, and those whose do not.
+    /// Begins with the existing files: those whose rows state their size, and those whose rows do not.
+    ///
+    /// - Parameters:
+    ///   - told: the total bytes of the former.
+    ///   - untold: the bytes of each of the latter.
     mutating func begin(told: Int64, untold: [SegmentID: Int64]) {
         used = told + untold.values.reduce(0, +)
         tracked = untold
     }
 
-    /// Whether the file system must be asked before anything is reserved.
+    /// Whether free space must be measured before anything is reserved.
     var mustMeasure: Bool { limits.free > 0 && spare == nil }
 
-    /// Takes over what the file system says is free.
+    /// Takes over a measurement of the free bytes of the file system.
     mutating func measured(free: Int64) { spare = free - limits.free }
 
-    /// What the file system said is not believed any longer.
+    /// Discards the last measurement.
     mutating func forgetMeasure() { spare = nil }
 
-    /// What is short of `bytes` more.
+    /// Returns the shortage of space for `bytes` more; nil if they fit.
     func shortage(of bytes: Int64) -> Shortage? {
         var shortage = Shortage()
         if let limit = limits.size { shortage.size = max(0, used + bytes - limit) }
@@ -161,7 +167,7 @@ struct QuotaLedger {
 
     /// Counts a growing segment's file as `size` bytes.
     ///
-    /// - Returns: what is short for that; then nothing was counted.
+    /// - Returns: the shortage that prevents this, in which case nothing was counted; nil if the bytes fit.
     mutating func reserve(_ size: Int64, for id: SegmentID) -> Shortage? {
         let more = size - (tracked[id] ?? 0)
         guard more > 0 else { return nil }
@@ -171,33 +177,33 @@ struct QuotaLedger {
         return nil
     }
 
-    /// A growing segment is closed: its file has this size for good. One that went meanwhile counts no more.
+    /// Sets the final size of a closed segment's file. A segment that was removed since no longer counts.
     mutating func settle(_ id: SegmentID, size: Int64) {
         if let counted = tracked.removeValue(forKey: id) { take(size - counted) }
     }
 
-    /// A file that was there uncounted counts from now on.
+    /// Counts a file that existed but was not counted.
     mutating func add(_ size: Int64) { take(size) }
 
-    /// A file that counts with this size is about to go.
+    /// Tracks a file that counts with this size, such as one that is about to be removed.
     mutating func track(_ id: SegmentID, size: Int64) {
         if tracked[id] == nil { tracked[id] = size }
     }
 
-    /// A file is gone from its folder.
+    /// Stops counting a file that was removed from its folder, at the latest when its last reader closes it.
     ///
-    /// - Parameter size: what it was, for one that is not tracked.
-    /// - Returns: the bytes that it counted with.
+    /// - Parameter size: the size of the file, used if it is not tracked.
+    /// - Returns: the bytes with which it was counted.
     mutating func remove(_ id: SegmentID, size: Int64) -> Int64 {
         let counted = tracked.removeValue(forKey: id) ?? size
         if pins[id] == nil { take(-counted) } else { lingering[id, default: 0] += counted }
         return counted
     }
 
-    /// Somebody opens the file.
+    /// Records that a reader opens the file.
     mutating func pin(_ id: SegmentID) { pins[id, default: 0] += 1 }
 
-    /// Somebody has closed it.
+    /// Records that a reader has closed the file.
     mutating func unpin(_ id: SegmentID) {
         guard let count = pins[id] else { return }
         pins[id] = count > 1 ? count - 1 : nil
@@ -210,11 +216,11 @@ struct QuotaLedger {
     }
 }
 
-/// What is known of the bytes that are to come: room is made with an eye on it.
+/// An estimate of the bytes to come, so that eviction can allow for them.
 package struct WriteEstimate: Sendable {
-    /// The length of the whole title; nil where nobody knows.
+    /// The length of the whole resource in bytes; nil if unknown.
     package var length: Int64?
-    /// How many bytes are to follow, `Int64.max` where nobody knows.
+    /// The number of bytes that will follow; `Int64.max` if unknown.
     package var expected: Int64
 
     package init(length: Int64? = nil, expected: Int64 = 0) {
@@ -222,16 +228,17 @@ package struct WriteEstimate: Sendable {
         self.expected = expected
     }
 
-    /// How much room is made beyond what is needed now, where somebody must go anyway.
+    /// The bytes to free beyond what is needed now, once something must be evicted.
     var ahead: Int64 { min(max(0, expected), StorageQuota.step) }
 }
 
-/// Who uses which resources: what is open, read or filled now is not evicted.
+/// The resources in use: those that are open, being read or being filled are not evicted.
 package struct ResourceUse: Sendable {
     /// The resources in use now.
     package let all: @Sendable () -> Set<ResourceID>
-    /// Lets go of what is remembered of a resource that nobody uses, within the transaction that evicts it: who asks for
-    /// it from now on reads the index anew, after the transaction. False where somebody uses it.
+    /// Forgets a resource that is not in use, within the transaction that evicts it; false if it is in use.
+    ///
+    /// Later requests for the resource read the index again, after the transaction.
     package let letGo: @Sendable (ResourceID) -> Bool
 
     package init(
@@ -241,6 +248,6 @@ package struct ResourceUse: Sendable {
         self.letGo = letGo
     }
 
-    /// Nobody uses anything.
+    /// No resource is in use.
     package static let none = ResourceUse(all: { [] }, letGo: { _ in true })
 }

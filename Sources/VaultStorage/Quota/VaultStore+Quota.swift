@@ -1,9 +1,10 @@
 package import VaultModel
 
-// Room for what is about to be written.
+// Space for upcoming writes.
 extension VaultStore {
-    /// Counts the files that are there. What the index says is believed; only files whose rows do not tell their size
-    /// are looked at.
+    /// Counts the existing files.
+    ///
+    /// Their sizes come from the index; only files whose rows do not state their size are examined.
     func beginCounting() throws {
         var untold: [SegmentID: Int64] = [:]
         var told = try index.fileBytes()
@@ -15,21 +16,21 @@ extension VaultStore {
         room.begin(told: told, untold: untold)
     }
 
-    /// What a segment's file takes on the disk; nothing where it is not there.
+    /// Returns the disk space of a segment's file; 0 if there is no file.
     func diskSize(of id: SegmentID) -> Int64 {
         SegmentDescription.diskSize(ofFile: (try? segments.size(of: id)) ?? 0)
     }
 
-    /// What segment files take on the disk; beside an owner what the index tells of them.
+    /// Returns the disk space of segment files; for a reader, as the index states it.
     package func bytesUsed() throws -> Int64 { isOwner ? room.used : try index.fileBytes() }
 
-    /// Says who uses what: nothing of that is evicted.
+    /// Sets how to ask which resources are in use, since these are not evicted.
     package func respect(_ use: ResourceUse) { self.use.withLock { $0 = use } }
 
-    /// Counts bytes that were handed on and not stored.
+    /// Counts bytes that were delivered but not stored.
     package func countPassedThrough(_ bytes: Int64) { counters.withLock { $0.passedThrough += bytes } }
 
-    /// Bytes handed on and not stored, and bytes of files evicted, since the vault was opened.
+    /// Bytes that were delivered but not stored, and bytes of evicted files, since the vault was opened.
     package var tally: (passedThrough: Int64, evicted: Int64) {
         counters.withLock { ($0.passedThrough, $0.evicted.bytes) }
     }
@@ -37,13 +38,13 @@ extension VaultStore {
     /// What was evicted since the vault was opened.
     package var evictions: EvictionCounters { counters.withLock { $0.evicted } }
 
-    /// Lets a segment's file grow to `size` bytes, evicting what must go for that.
+    /// Lets a segment's file grow to `size` bytes, and evicts what is necessary for that.
     ///
     /// - Throws: ``VaultError`` with code `noRoom`.
     func admit(_ size: Int64, for id: SegmentID, _ outlook: WriteEstimate) throws {
         guard let shortage = room.reserve(size, for: id) else { return }
         guard shortage.size == 0 || mayEvict(for: outlook.length) else {
-            throw Self.noRoom("the title is larger than the vault may become; raise the limit")
+            throw Self.noRoom("the title is larger than the vault's size limit; raise the limit")
         }
         try eviction.withLock { queue in
             while let shortage = room.reserve(size, for: id) {
@@ -54,29 +55,30 @@ extension VaultStore {
                 guard gone.bytes > 0 else {
                     throw Self.noRoom(
                         shortage.size > 0
-                            ? "the vault is as large as it may become, and the rest of it is pinned, in use or kept by "
-                                + "name; raise the limit, or unpin or remove something"
-                            : "the disk has no more room than is to be left free; make room on it, or let less be "
-                                + "left free")
+                            ? "the vault has reached its size limit, and everything that is left is pinned, in use or "
+                                + "a download; raise the limit, or unpin or remove something"
+                            : "the disk has no space left beyond what must stay free; free some space, or "
+                                + "lower that limit")
                 }
             }
         }
     }
 
-    /// Whether others may go for a title of this length: one that never fits is no reason to lose them.
+    /// Returns whether other resources may be evicted for one of this length: not for one that can never fit.
     private func mayEvict(for length: Int64?) -> Bool {
         guard let limit = room.limits.size, let length else { return true }
         return Self.fileBytes(of: length) <= limit
     }
 
-    /// The bytes of the files that hold a whole title, cut as rarely as can be.
+    /// Returns the bytes of the files that hold a whole resource in as few segments as possible.
     static func fileBytes(of length: Int64) -> Int64 {
         guard length <= ContentInformation.mostBytes else { return length }
         let block = Int64(blockSize)
         let files = (length + SegmentDescription.mostBytes - 1) / SegmentDescription.mostBytes
-        let bytes = length + Int64(SegmentDescription.tagByteCount) * ((length + block - 1) / block)
+        let bytes =
+            length + Int64(SegmentDescription.tagByteCount) * ((length + block - 1) / block)
             + Int64(SegmentDescription.headerByteCount) * files
-        // Each file ends within a unit of the disk's.
+        // Each file may end within a unit of the disk.
         return SegmentDescription.diskSize(ofFile: bytes) + SegmentDescription.diskUnit * max(0, files - 1)
     }
 
@@ -84,9 +86,9 @@ extension VaultStore {
         VaultError(.noRoom, reason)
     }
 
-    /// Whether it may be tried again to store a title, after the store refused with an error.
+    /// Returns whether storing a resource may be tried again after the store refused it with an error.
     ///
-    /// - Parameter length: the title's, where it is known.
+    /// - Parameter length: the resource's length in bytes, if known.
     package func hasRoom(after error: VaultError, length: Int64?) -> Bool {
         switch error.code {
         case .diskFull: return hasDiskRoom
@@ -101,12 +103,12 @@ extension VaultStore {
         }
     }
 
-    /// Whether the disk has room to begin storing again. What a file system does not say, the next write will.
+    /// Whether the disk has enough space to resume storing. If that is unknown, the next write will show it.
     package var hasDiskRoom: Bool { room.freeBytes().map { $0 >= StorageQuota.step + room.limits.free } ?? true }
 
-    /// Does something with the index; where the disk is full, evicts something and tries once more.
+    /// Runs work on the index; if the disk is full, evicts something and tries once more.
     ///
-    /// - Parameter isVital: whether the reserve is given up for it first: it makes room, or nothing goes on without it.
+    /// - Parameter isVital: whether the reserve is given up first: the work frees space, or nothing works without it.
     func withDiskRoom<Result>(orReserve isVital: Bool = false, _ body: () throws -> Result) throws -> Result {
         do {
             return try isVital ? reserve.givenUp(for: body) : body()
@@ -116,22 +118,22 @@ extension VaultStore {
         }
     }
 
-    /// Evicts something that was merely played, since the disk is full.
+    /// Evicts something that was only played, because the disk is full.
     ///
-    /// - Returns: whether anything went.
+    /// - Returns: whether anything was evicted.
     package func makeDiskRoom() -> Bool {
         guard isOwner else { return false }
         return eviction.withLock { queue in
-            // Rows go before files, always: where the index takes no write even so, nothing goes.
+            // Rows are always deleted before files: if the index takes no writes even now, nothing is evicted.
             ((try? evict(StorageQuota.step, [.cache], &queue).bytes) ?? 0) > 0
         }
     }
 }
 
 extension SegmentWriter {
-    /// Takes bytes once there is room for them, as ``append(_:)`` does.
+    /// Appends bytes once there is space for them, as ``append(_:)`` does.
     ///
-    /// - Throws: ``VaultError``: `noRoom`; `diskFull` or `storage` where they cannot be written.
+    /// - Throws: ``VaultError``: `noRoom`; `diskFull` or `storage` if they cannot be written.
     package mutating func append(_ bytes: ArraySlice<UInt8>, in store: VaultStore, _ outlook: WriteEstimate) throws {
         try store.admit(SegmentDescription.diskSize(ofFile: fileSize(after: bytes.count)), for: segment.id, outlook)
         do throws(FileFailure) {
@@ -143,9 +145,9 @@ extension SegmentWriter {
     }
 }
 
-// What goes, and how: rows first, by list, then files.
+// Eviction: rows first, then files, through the list of pending deletions.
 extension VaultStore {
-    /// Evicts until so many bytes of files are gone, or nothing may go any more. The caller holds ``eviction``.
+    /// Evicts until `needed` bytes of files are gone, or nothing more may be evicted. The caller holds ``eviction``.
     func evict(
         _ needed: Int64, _ classes: Set<ResourceClass>, _ queue: inout EvictionQueue
     ) throws -> EvictionCounters {
@@ -172,13 +174,13 @@ extension VaultStore {
             {
                 queue.putBack(rest)
             }
-            // A disk that removes nothing would cost the index everything.
+            // If the disk removes no files, going on would delete every row in vain.
             if now.segments > 0, now.bytes == 0 { break }
         }
         return gone
     }
 
-    /// The resource that goes next, where one of these classes may.
+    /// Returns the next resource to evict, if its class is one of these.
     func next(_ classes: Set<ResourceClass>, _ queue: inout EvictionQueue) throws -> EvictionPlan.Candidate? {
         while true {
             if queue.waiting.isEmpty {
@@ -191,7 +193,7 @@ extension VaultStore {
                 queue.pass()
                 continue
             }
-            // Something that was merely played may have come since the index was asked.
+            // A resource that was only played may have been added since the index was queried.
             if candidate.resourceClass == .download, !queue.isFresh {
                 queue.clear()
                 continue
@@ -202,7 +204,7 @@ extension VaultStore {
 
     /// Deletes what a plan names: one transaction, then the files.
     ///
-    /// - Returns: what went, and the resources that somebody has begun to use, or pinned, meanwhile.
+    /// - Returns: what was evicted, and the resources that a reader began to use, or that were pinned, in the meantime.
     private func carryOut(_ plan: EvictionPlan) throws -> (EvictionCounters, refused: [ResourceID]) {
         room.track(plan.victims.flatMap(\.segments))
         let letGo = use.withLock { $0 }.letGo
@@ -217,8 +219,9 @@ extension VaultStore {
         return (gone, Array(refused))
     }
 
-    /// Writes what makes room on a disk that may have none: over what the log does not need any more, or where the reserve
-    /// was.
+    /// Runs a write that frees space on a disk that may have none.
+    ///
+    /// It is written over parts of the log that are no longer needed, or where the reserve was.
     private func makingRoom<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()
@@ -230,7 +233,7 @@ extension VaultStore {
 
     // MARK: Limits
 
-    /// Lets go of what lies beyond limits: first what is too old, then what is too much.
+    /// Evicts what exceeds the given limits: first by age, then by size.
     package func prune(_ limits: StorageLimits) throws -> EvictionCounters {
         try eviction.withLock { queue in
             queue.clear()
@@ -244,7 +247,7 @@ extension VaultStore {
         }
     }
 
-    /// What ``prune(_:)`` would let go of now; nothing goes.
+    /// Returns what ``prune(_:)`` would evict now, without evicting anything.
     package func pruneRehearsal(_ limits: StorageLimits) throws -> EvictionCounters {
         var gone = EvictionCounters()
         var chosen = use.withLock { $0 }.all()
@@ -281,7 +284,7 @@ extension VaultStore {
         return gone
     }
 
-    /// Goes through what may go, in the order in which it would, as long as it is told to.
+    /// Visits resources that may be evicted, in the order of eviction, while `take` returns true.
     private func walk(
         readBefore time: Int64? = nil, _ take: ([EvictionPlan.Candidate]) throws -> Bool
     ) throws {
@@ -294,30 +297,30 @@ extension VaultStore {
         }
     }
 
-    /// Refuses a limit of size that could be kept to only with what no limit takes away.
+    /// Refuses a size limit below the space of the resources that no limit evicts.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     package func requireReachable(_ limits: StorageLimits) throws {
         guard let size = limits.size else { return }
         let kept = try index.keptFileBytes(evicting: limits.sizeClasses)
         guard kept > size else { return }
-        let what = limits.evictsDownloads == true ? "are pinned" : "are pinned or were fetched by name"
+        let what = limits.evictsDownloads == true ? "are pinned" : "are pinned or were requested by name"
         let way =
             limits.evictsDownloads == true
-            ? "unpin or remove something" : "remove something, or let it cost downloads by evict-downloads"
+            ? "or unpin or remove something" : "remove something, or allow it to evict downloads with evict-downloads"
         throw VaultError(
             .invalidArgument,
-            "the vault cannot be kept to \(size) bytes: \(kept) bytes of it \(what), and no limit takes those away; "
+            "the vault cannot be limited to \(size) bytes: \(kept) bytes of it \(what), and no limit evicts those; "
                 + "raise the limit, \(way)")
     }
 
-    /// Whether something lies beyond the limits in force, as far as that shows without asking the index.
+    /// Whether the vault exceeds the limits in force, as far as is known without querying the index.
     package var isOverfull: Bool { room.excess != nil }
 
     private func evictUnread(for age: Int64) throws -> EvictionCounters {
         var gone = EvictionCounters()
         let inUse = use.withLock { $0 }.all()
-        // Each is met once, though it keep its row because it has a mode.
+        // Each resource is visited once, even if it keeps its row because it has a mode of its own.
         try walk(readBefore: now() - age) { candidates in
             let plan = EvictionPlan(olderThan: age, now: now(), of: candidates, inUse: inUse)
             if !plan.victims.isEmpty { gone += try carryOut(plan).0 }
@@ -326,21 +329,23 @@ extension VaultStore {
         return gone
     }
 
-    /// Sets the limits in force: where they do not say what to leave free, the usual part of the disk.
+    /// Sets the limits in force, with the usual part of the disk to leave free if they do not set one.
     package func enforce(_ limits: StorageLimits) { room.limits = room.settled(limits) }
 
-    /// Notes that the wall clock was wrong: what was read by it then was read now.
+    /// Sets last-access times that came from a wrong wall clock to `time`.
     package func correctAccesses(from first: Int64, through last: Int64, to time: Int64) throws {
         if isOwner { try index.moveAccesses(from: first, through: last, to: time) }
     }
 
-    // MARK: By name
+    // MARK: Removal by name
 
-    /// Removes a resource: what it holds, what is known of it, and its keys, from the index, from its log and from
-    /// `catalog.backup`. Where something was erased within the last minute, that is done when it is over: ``owesErasure()``.
+    /// Removes a resource with everything it holds, its metadata and its keys.
     ///
-    /// - Returns: the bytes of its files; nil where there is no such resource.
-    /// - Throws: ``VaultError`` where a copy of the sealed key may remain: it is tried again until it is gone.
+    /// They are also erased from the index's log and from `catalog.backup`. If there was an erasure within the last
+    /// minute, this one is left pending: ``owesErasure()``.
+    ///
+    /// - Returns: the bytes of its files; nil if there is no such resource.
+    /// - Throws: ``VaultError`` if a copy of the sealed key may remain; erasing is retried until it is gone.
     package func remove(_ id: ResourceID) throws -> Int64? {
         if let held = try index.candidate(id)?.segments { room.track(held) }
         guard let segments = try withDiskRoom(orReserve: true, { try index.remove(id) }) else { return nil }
@@ -353,8 +358,8 @@ extension VaultStore {
         } catch {
             throw VaultError(
                 .storage,
-                "it is removed, but its sealed key may still stand in the index, its log or catalog.backup; "
-                    + "it is tried again every minute: \(error)")
+                "the resource was removed, but its sealed key may remain in the index, its log or catalog.backup; "
+                    + "erasing it is retried every minute: \(error)")
         }
         return segments.reduce(0) { $0 + $1.diskSize }
     }

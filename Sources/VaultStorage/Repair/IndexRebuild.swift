@@ -3,34 +3,33 @@ import GRDB
 package import VaultCrypto
 import VaultModel
 
-/// Makes the index of a vault anew from `catalog.backup` and the files of its segments.
+/// Rebuilds the index of a vault from `catalog.backup` and the files of its segments.
 ///
-/// It owns the vault from beginning to end. The new index is made under a temporary name and put in the old one's place
-/// when it is whole and durable; until then no file is moved, cut or removed, so that whoever breaks it off has the vault
-/// as it was. What a crash leaves undone after that, a repair finds: files without a row, and files that are too long.
-/// Every call may block.
+/// It owns the vault from beginning to end. The new index is created under a temporary name, and replaces the old one
+/// when it is complete and durable. Until then no file is moved, cut or removed, so that an interrupted rebuild leaves
+/// the vault as it was. After that, a repair finds what a crash left unfinished: files without a row, and files that
+/// are too long. Every call may block.
 package final class IndexRebuild: Sendable {
-    /// What was found.
+    /// Counts of what was found.
     package struct Counts: Sendable {
         package var resources = 0
         package var segments = 0
         package var bytes: Int64 = 0
-        /// Blocks that fail their tag, in segments that were taken in: gaps.
+        /// Blocks whose tag failed, in segments that were adopted: they are gaps.
         package var badBlocks = 0
-        /// Files that ended in something that does not open, and were cut there.
+        /// Files whose end did not open and was cut off.
         package var cut = 0
-        /// Files that were moved aside.
+        /// Files that were moved to quarantine.
         package var quarantined = 0
-        /// Files that could not be read, or whose resource does not open: they stay where they are.
+        /// Files that could not be read, cut or moved, or whose resource does not open: they stay in place.
         package var unknown = 0
-        /// Segments of the index that was there of which the backup does not know what they are; 0 where that index did
-        /// not open.
+        /// Segments of the existing index whose representation the backup does not know; 0 if that index did not open.
         package var unknownToBackup = 0
-        /// Whether the backup's settings did not open: the index has those of a new vault.
+        /// Whether the backup's settings did not open: the index then has those of a new vault.
         package var areSettingsLost = false
     }
 
-    /// What is to be done to files once the new index is in its place.
+    /// The changes to files that are made once the new index is in place.
     private struct Work {
         var cuts: [SegmentDescription] = []
         var aside: [(name: String, byte: UInt8)] = []
@@ -43,14 +42,14 @@ package final class IndexRebuild: Sendable {
     private let counts = Locked(Counts())
     private let work = Locked(Work())
 
-    /// The first bytes of segment ids: ``adopt(_:)`` wants each of them.
+    /// The first bytes of segment ids: ``adopt(_:)`` must be called for each of them.
     package static let bytes = UInt8.min...UInt8.max
 
-    /// Takes the vault's lock and makes an index of the backup's rows.
+    /// Takes the vault's lock and creates an index from the backup's rows.
     ///
-    /// - Parameter evenIfSound: whether to go on though the index that is there has nothing wrong with it.
-    /// - Throws: ``VaultError`` with code `noVault` where there is nothing to make an index from, `integrity` where the
-    ///   backup is damaged, `invalidArgument` where the index is sound.
+    /// - Parameter evenIfSound: whether to continue although the existing index is sound.
+    /// - Throws: ``VaultError`` with code `noVault` if there is nothing to rebuild an index from, `integrity` if the
+    ///   backup is damaged, `invalidArgument` if the index is sound.
     package init(
         at folder: String, keyring: Keyring, evenIfSound: Bool, fileSystem: any FileSystem = PosixFileSystem(),
         now: @escaping @Sendable () -> Int64 = WallClock.now
@@ -62,11 +61,11 @@ package final class IndexRebuild: Sendable {
         guard fileSystem.exists(backup) else {
             throw VaultError(
                 .noVault,
-                "there is no catalog.backup at \(folder): no segment can be opened without it, and nothing can be rebuilt"
+                "there is no catalog.backup at \(folder): without it no segment opens and nothing can be rebuilt"
             )
         }
         let path = folder + "/index.sqlite"
-        // Forced, it goes on with an index that this keyring is not the one for, too.
+        // With `evenIfSound`, it also continues with an index that does not belong to this keyring.
         let (isSound, unknown) =
             evenIfSound
             ? (try? Self.judge(path, backup, keyring, fileSystem)) ?? (false, 0)
@@ -77,14 +76,14 @@ package final class IndexRebuild: Sendable {
                 ? "" : ": catalog.backup does not know \(unknown) of its segments, which would be moved to quarantine"
             throw VaultError(
                 .invalidArgument,
-                "the index of \(folder) is sound, and one made again could only know less\(loss); use --force to do it "
-                    + "all the same")
+                "the index of \(folder) is sound, and a rebuilt one could only know less\(loss); use --force to "
+                    + "rebuild it anyway")
         }
         do throws(FileFailure) {
             for suffix in ["", "-wal", "-shm"] { try fileSystem.remove(path + ".new" + suffix) }
             _ = try fileSystem.create(path + ".new")
         } catch {
-            throw error.vaultError("a new index cannot be made")
+            throw error.vaultError("a new index cannot be created")
         }
         let (index, areSettingsLost) = try VaultIndex.restore(at: path + ".new", from: backup, keyring: keyring)
         self.folder = folder
@@ -94,15 +93,15 @@ package final class IndexRebuild: Sendable {
             folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: lock, now: now)
     }
 
-    /// Whether nothing is wrong with the index that is there, and how many of its segments the backup does not know.
+    /// Returns whether the existing index is sound, and how many of its segments the backup does not know.
     ///
-    /// - Throws: ``VaultError`` where the index opens, and this keyring is not the one for it.
+    /// - Throws: ``VaultError`` if the index opens but does not belong to this keyring.
     private static func judge(
         _ path: String, _ backup: String, _ keyring: Keyring, _ fileSystem: any FileSystem
     ) throws -> (isSound: Bool, unknown: Int) {
         guard fileSystem.exists(path) else { return (false, 0) }
         do {
-            // Opened for writing, so that closing it folds its log into it: it may be moved away in a moment.
+            // Opened for writing, so that closing it folds its log into it: it may soon be moved away.
             let index = try VaultIndex.open(at: path, keyring: keyring, readOnly: false)
             defer { try? index.close() }
             return (try index.isSound(), (try? index.segmentCount(unknownTo: backup)) ?? 0)
@@ -115,7 +114,7 @@ package final class IndexRebuild: Sendable {
 
     // MARK: Segments
 
-    /// Takes in the segments whose ids begin with a byte.
+    /// Adopts the segments whose ids begin with a byte.
     package func adopt(_ byte: UInt8) throws {
         let (segments, others) = try store.unnamedFiles(in: byte)
         for id in segments { try adopt(id, in: byte) }
@@ -127,7 +126,8 @@ package final class IndexRebuild: Sendable {
             guard let claimed = try store.claim(of: id), let (segment, badBlocks) = try Self.good(of: claimed) else {
                 return putAside(id.hex, in: byte)
             }
-            // One that cannot be made durable goes, too: the next sync might say yes to pages that the disk never got.
+            // A file that cannot be made durable is moved aside too: a later sync could succeed although the disk never
+            // got its pages.
             guard (try? store.makeDurable(id)) != nil, try store.enter(segment, badBlocks: badBlocks) else {
                 return putAside(id.hex, in: byte)
             }
@@ -142,7 +142,7 @@ package final class IndexRebuild: Sendable {
         }
     }
 
-    /// What of a file can be read: it ends with the last block that opens. Nil where none does.
+    /// Returns the part of a file that can be read: it ends with the last block that opens. Nil if none opens.
     private static func good(of claimed: ClaimedSegment) throws -> (SegmentDescription, badBlocks: Set<Int>)? {
         var segment = claimed.segment
         var bad = Set(try claimed.reader.badBlocks(in: 0..<segment.blockCount, of: segment))
@@ -157,8 +157,9 @@ package final class IndexRebuild: Sendable {
 
     private func putAside(_ name: String, in byte: UInt8) { work.withLock { $0.aside.append((name, byte)) } }
 
-    /// Cuts and moves what was found, now that the index that is in place knows of it. A file that the system does not
-    /// let go of stays: a repair finds it again.
+    /// Cuts and moves files, now that the index in place knows of them.
+    ///
+    /// If the system does not permit this for a file, it stays, and a repair finds it again.
     private func clearUp() {
         let work = work.withLock(\.self)
         for segment in work.cuts {
@@ -173,7 +174,7 @@ package final class IndexRebuild: Sendable {
 
     // MARK: Putting it in place
 
-    /// Puts the new index in the old one's place, which is kept as `index.sqlite.damaged`, and gives up the lock.
+    /// Puts the new index in place, keeps the old one as `index.sqlite.damaged`, and releases the lock.
     package func finish() throws -> Counts {
         let index = store.index
         try index.serveFilled()
@@ -196,8 +197,8 @@ package final class IndexRebuild: Sendable {
         let path = folder + "/index.sqlite"
         let damaged = path + ".damaged"
         try fileSystem.open(path + ".new", writable: true).synchronize()
-        // The old log goes before the new index comes: SQLite would take it for the new one's. Until then there is no
-        // index at all rather than one without its log.
+        // The old log is moved before the new index comes, because SQLite would take it for the new one's. Until then
+        // there is no index at all, rather than one without its log.
         for suffix in ["", "-wal"] { try fileSystem.remove(damaged + suffix) }
         if fileSystem.exists(path) { try fileSystem.rename(path, to: damaged) }
         try fileSystem.synchronizeDirectory(folder)
@@ -208,7 +209,7 @@ package final class IndexRebuild: Sendable {
         try fileSystem.synchronizeDirectory(folder)
     }
 
-    /// Lets go of what was made so far, and gives up the lock.
+    /// Removes the unfinished index, and releases the lock.
     package func abandon() {
         try? store.index.close()
         for suffix in ["", "-wal", "-shm"] { try? fileSystem.remove(folder + "/index.sqlite.new" + suffix) }
@@ -217,9 +218,10 @@ package final class IndexRebuild: Sendable {
 }
 
 extension VaultIndex {
-    /// Makes an index out of a catalog backup: its rows, and no segments. The file at `path` must be there and empty.
+    /// Creates an index from a catalog backup: its rows, and no segments.
     ///
-    /// What is written until it is closed is not synced: it is not in use, and is synced as a whole before it is.
+    /// The file at `path` must exist and be empty. Writes are not synced until the index is closed: it is not in use
+    /// yet, and is synced as a whole before it is.
     ///
     /// - Returns: the index, and whether the backup's settings did not open: then it has those of a new vault.
     static func restore(
@@ -234,7 +236,7 @@ extension VaultIndex {
             try database.writeWithoutTransaction { db in
                 try db.execute(sql: "ATTACH DATABASE ? AS backup", arguments: [backup])
                 try db.inTransaction {
-                    // Once more, since it may be another by now.
+                    // Checked again, because the file may have been replaced since.
                     try SchemaCheck.require(
                         IndexSchema.catalog, of: "backup", db)
                     try db.execute(sql: "PRAGMA application_id = \(IndexSchema.applicationID)")
@@ -255,8 +257,10 @@ extension VaultIndex {
         return (index, areSettingsLost)
     }
 
-    /// Copies the vault's own row. What it says that cannot be is set right, for nothing would open by it: the keyring
-    /// knows how new it is and which names it can make.
+    /// Copies the vault's own row.
+    ///
+    /// Impossible values are corrected, because nothing would open with them: the keyring knows its revision and its
+    /// locators.
     ///
     /// - Returns: whether the settings do not open: then they are those of a new vault.
     private static func copyVault(_ keyring: Keyring, _ db: Database) throws -> Bool {
@@ -276,7 +280,7 @@ extension VaultIndex {
         if opening == nil {
             guard let key = try keyring.indexKey(locator: locator) else { throw IndexError.damaged }
             var fresh = VaultSettings()
-            // Keys have numbers above that of every reseal: the next one gets a number that no title went through.
+            // Key numbers are above the numbers of all reseals, so the next reseal gets one that no resource has seen.
             let last = try Int64.fetchOne(
                 db, sql: "SELECT max(number) FROM backup.resourceKey WHERE \(PlainColumn.isResourceKey)")
             fresh.lastResealRun = last ?? 0
@@ -297,8 +301,10 @@ extension VaultIndex {
         ).flatMap { VaultSettings($0) } != nil
     }
 
-    /// Copies what can be right. A class, an hour or a state that cannot be is set right: it says nothing of a key. A row
-    /// whose numbers cannot be is left out, and what hangs on it.
+    /// Copies the rows that can be right.
+    ///
+    /// An impossible class, hour or state is corrected, because no key depends on it. A row with impossible numbers is
+    /// left out, with everything that depends on it.
     private static func copyRows(_ keyring: Keyring, now: Int64, _ db: Database) throws {
         try db.execute(
             sql: """
@@ -335,7 +341,7 @@ extension VaultIndex {
                 """)
     }
 
-    /// So many values that are missing are looked past: behind more, damage to the file could hide.
+    /// The number of missing values at which the backup is refused: behind more, damage to the file could hide.
     private static let mostFaults = 100_000
 
     private static func requireBackup(_ path: String, _ keyring: Keyring) throws {
@@ -347,7 +353,7 @@ extension VaultIndex {
                 try database.read { db in
                     try requireKind(db, IndexSchema.catalog)
                     _ = try ownRow(db, keyring)
-                    // Rows that say what cannot be are left out one by one, or set right.
+                    // Rows with impossible values are left out one by one, or corrected.
                     try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
                     let faults = try String.fetchAll(db, sql: "PRAGMA quick_check(\(mostFaults))")
                     guard faults.count < mostFaults,
@@ -358,11 +364,11 @@ extension VaultIndex {
         } catch let error as VaultError where [.integrity, .noVault].contains(error.code) {
             throw VaultError(
                 .integrity,
-                "catalog.backup is damaged, and nothing can be made from it; restore the vault's folder from a copy")
+                "catalog.backup is damaged, so the index cannot be rebuilt; restore the vault's folder from a copy")
         }
     }
 
-    /// Whether every row that can be checked is right: nothing would be won by making this index anew.
+    /// Returns whether every row that can be checked is right, so that a rebuild would gain nothing.
     func isSound() throws -> Bool {
         _ = try settings()
         let isWhole = try read { db in
@@ -379,24 +385,27 @@ extension VaultIndex {
         return false
     }
 
-    /// How many segments there are of which a catalog backup does not know what they are.
+    /// Returns the number of segments whose representation a catalog backup does not know.
     func segmentCount(unknownTo backup: String) throws -> Int {
         try checkOpen()
         return try IndexError.translating {
             try database.writeWithoutTransaction { db in
                 try db.execute(sql: "ATTACH DATABASE ? AS backup", arguments: [backup])
                 defer { try? db.execute(sql: "DETACH DATABASE backup") }
-                // A view in the place of a table would be asked for ever.
+                // A view in place of a table could keep the query running forever.
                 try SchemaCheck.require(IndexSchema.catalog, of: "backup", db)
                 return try Int.fetchOne(
                     db,
-                    sql: "SELECT count(*) FROM segment WHERE representation NOT IN (SELECT id FROM backup.representation)"
+                    sql: """
+                        SELECT count(*) FROM segment \
+                        WHERE representation NOT IN (SELECT id FROM backup.representation)
+                        """
                 ) ?? 0
             }
         }
     }
 
-    /// Serves representations that the backup knew only as being filled, and that are all a resource has by now.
+    /// Serves representations that the backup lists as being filled, if no other of their resource holds bytes.
     func serveFilled() throws {
         let filled = try read { db in
             try Row.fetchAll(

@@ -1,11 +1,11 @@
 import VaultCrypto
 package import VaultModel
 
-// From the files to the index: what lies in `segments` and has no row, or another than it should.
+// From the files to the index: files in `segments` that have no row, or a wrong one.
 extension VaultStore {
-    /// Names in the folder of one first byte that the index does not know.
+    /// Returns the names in the folder of one first byte that the index does not know.
     ///
-    /// - Returns: files that are named as segments are, and other names, which no segment has.
+    /// - Returns: files that are named like segments, and other names, which no segment has.
     package func unnamedFiles(in byte: UInt8) throws -> (segments: [SegmentID], others: [String]) {
         let names: [String]
         do throws(FileFailure) {
@@ -22,11 +22,13 @@ extension VaultStore {
         return (try index.unnamed(ids), others)
     }
 
-    /// What the file of a segment says about itself, its commitment opened with a key of the resource that it names.
+    /// Returns what the file of a segment states about itself.
     ///
-    /// - Returns: nil where it is no segment of this vault, or not of this name. Its blocks are yet to be opened.
-    /// - Throws: ``SegmentFailure/missing``, ``SegmentFailure/unreadable(_:)``; ``VaultError`` where the rows of the
-    ///   resource do not open, and nothing is known about the file.
+    /// Its commitment has opened with a key of the resource that it names. Its blocks are yet to be opened.
+    ///
+    /// - Returns: nil if the file is no segment of this vault, or is named like another segment.
+    /// - Throws: ``SegmentFailure/missing``, ``SegmentFailure/unreadable(_:)``; ``VaultError`` if the rows of the
+    ///   resource do not open, so that nothing is known about the file.
     package func claim(of id: SegmentID) throws -> ClaimedSegment? {
         let (header, size) = try headerAndSize(of: id)
         guard let claim = SegmentHeader.claim(header, fileSize: size, keyNumber: 0), claim.id == id,
@@ -55,15 +57,16 @@ extension VaultStore {
         }
     }
 
-    /// Takes a file whose every block has opened into the index: first it is made durable, for nobody knows whether it
-    /// was, then its row is committed.
+    /// Adds a file whose blocks were checked to the index.
     ///
-    /// - Returns: false where its bytes are held in another segment.
+    /// The file is made durable first, because it may not be, and then its row is committed.
+    ///
+    /// - Returns: false if another segment holds its bytes.
     package func adopt(_ segment: SegmentDescription, badBlocks: Set<Int> = []) throws -> Bool {
         do throws(FileFailure) {
             try makeDurable(segment.id)
         } catch {
-            // Aside: the next sync might say yes to pages that the disk never got.
+            // Moved aside: a later sync could succeed although the disk never got its pages.
             try? segments.quarantine(segment.id)
             throw error.vaultError("a segment cannot be made durable")
         }
@@ -76,17 +79,17 @@ extension VaultStore {
         try segments.synchronizeName(of: id)
     }
 
-    /// Enters a file that is durable into the index, as ``adopt(_:badBlocks:)`` does.
+    /// Adds a durable file to the index, as ``adopt(_:badBlocks:)`` does.
     func enter(_ segment: SegmentDescription, badBlocks: Set<Int>) throws -> Bool {
         let counted = try index.fileBytes(of: segment.id)
         guard try index.adopt(segment, badBlocks: badBlocks, now: now()) else { return false }
-        // Under a row that was wrong it counted with another size.
+        // Under a wrong row it was counted with another size.
         room.remove(segment.id, size: counted)
         room.add(segment.diskSize)
         return true
     }
 
-    /// Moves a file that is no segment of this vault aside.
+    /// Moves a file that is not a segment of this vault to quarantine.
     package func putAside(_ name: String, in byte: UInt8) throws {
         do throws(FileFailure) {
             try segments.quarantine(name, in: byte)
@@ -96,14 +99,14 @@ extension VaultStore {
         }
     }
 
-    /// Cuts off what stands behind the last block of a closed segment.
+    /// Cuts off what follows the last block of a closed segment.
     package func cut(_ segment: SegmentDescription) throws {
         do throws(FileFailure) {
             let file = try segments.open(segment.id, writable: true)
             try file.truncate(to: segment.fileSize)
             try file.synchronize()
         } catch {
-            throw error.vaultError("a segment cannot be cut to its size")
+            throw error.vaultError("a segment cannot be truncated to its size")
         }
     }
 }

@@ -2,9 +2,9 @@ import Foundation
 import GRDB
 package import VaultModel
 
-// What a check of the whole vault reads, a page at a time: no transaction outlives one.
+// The queries for a check of the whole vault, a page at a time: no transaction lasts longer than a page.
 extension VaultIndex {
-    /// Ids of resources in their order, after the one named.
+    /// Returns ids of resources in ascending order, after the given one.
     package func resourceIDs(after: ResourceID?, limit: Int) throws -> [ResourceID] {
         try read { db in
             try Data.fetchAll(
@@ -14,7 +14,7 @@ extension VaultIndex {
         }
     }
 
-    /// The representations of a resource, whichever of them serves.
+    /// Returns all representations of a resource, whichever of them serves.
     package func representations(of resource: ResourceID) throws -> [RepresentationID] {
         try read { db in
             try Data.fetchAll(
@@ -23,7 +23,7 @@ extension VaultIndex {
         }
     }
 
-    /// The resource that a representation is one of; nil where the index has no such representation.
+    /// Returns the resource of a representation; nil if the index has no such representation.
     package func resource(of representation: RepresentationID) throws -> ResourceID? {
         try read { db in
             try Data.fetchOne(
@@ -32,7 +32,7 @@ extension VaultIndex {
         }
     }
 
-    /// The segments of a representation in the order of their first bytes, after a place.
+    /// Returns the segments of a representation in the order of their first bytes, after a place.
     package func segments(
         of representation: RepresentationID, after place: StoredSegment.Place?, limit: Int
     ) throws -> [StoredSegment] {
@@ -55,7 +55,7 @@ extension VaultIndex {
     private static func stored(_ row: Row, _ id: SegmentID, badBlocks: Set<Int>) -> StoredSegment {
         let isOpen = (try? row.column("state") as String) == "open"
         var description = segment(row)
-        // A segment without a byte is only beginning.
+        // Only an open segment may be empty.
         if !isOpen, description?.length == 0 { description = nil }
         let range = description?.range ?? Self.range(row).flatMap { $0.isEmpty ? nil : $0 }
         return StoredSegment(
@@ -63,14 +63,14 @@ extension VaultIndex {
             place: StoredSegment.Place(start: row["start"], id: row["id"]))
     }
 
-    /// Whether a segment still has its row: one that an owner took away meanwhile is no damage.
+    /// Returns whether a segment still has its row: one that an owner removed since is not damaged.
     package func hasSegment(_ id: SegmentID) throws -> Bool {
         try read { db in
             try Bool.fetchOne(db, sql: "SELECT 1 FROM segment WHERE id = ?", arguments: [id.data]) ?? false
         }
     }
 
-    /// Segments whose representation, or its resource, has no row: nothing can open them.
+    /// Returns segments whose representation, or its resource, has no row: no key opens them.
     package func strandedSegments(after: SegmentID?, limit: Int) throws -> [SegmentID] {
         try read { db in
             try Data.fetchAll(
@@ -85,18 +85,20 @@ extension VaultIndex {
         }
     }
 
-    /// Those of the ids that no row names, be it as a segment or as one that is to be removed.
+    /// Returns those ids that no row names, neither as a segment nor as a pending deletion.
     package func unnamed(_ ids: [SegmentID]) throws -> [SegmentID] {
         try read { db in
             let statement = try db.cachedStatement(
-                sql:
-                    "SELECT EXISTS (SELECT 1 FROM segment WHERE id = ?) OR EXISTS (SELECT 1 FROM doomed WHERE segment = ?)"
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM segment WHERE id = ?) \
+                    OR EXISTS (SELECT 1 FROM doomed WHERE segment = ?)
+                    """
             )
             return try ids.filter { try Bool.fetchOne(statement, arguments: [$0.data, $0.data]) != true }
         }
     }
 
-    /// Whether no good byte of a segment is held in another.
+    /// Returns whether no good byte of a segment is held by another.
     package func isGap(_ segment: SegmentDescription) throws -> Bool {
         try read { db in
             do {
@@ -108,9 +110,9 @@ extension VaultIndex {
         }
     }
 
-    /// Adds the row of a segment whose file is whole and durable, in place of the one it had.
+    /// Adds the row of a segment whose file is complete and durable, in place of its former row.
     ///
-    /// - Returns: false where its good bytes are another segment's, or it is to be removed: nothing is changed.
+    /// - Returns: false if another segment holds its good bytes, or it is pending deletion: then nothing is changed.
     package func adopt(_ segment: SegmentDescription, badBlocks: Set<Int> = [], now: Int64) throws -> Bool {
         do {
             try write { db in
@@ -136,19 +138,19 @@ extension VaultIndex {
     }
 }
 
-/// A row of the index that names a segment, as it stands: what it says need not be possible.
+/// A row of the index that names a segment, as stored: its values may be impossible.
 package struct StoredSegment: Sendable {
     package let id: SegmentID
-    /// What the row says; nil where its numbers cannot be those of a segment.
+    /// The segment that the row describes; nil if its numbers are impossible.
     package let description: SegmentDescription?
     /// Whether it was still being written when the row was read.
     package let isOpen: Bool
-    /// Blocks that failed their tag before.
+    /// Blocks whose tag failed earlier.
     package let badBlocks: Set<Int>
-    /// The bytes that it names; nil where that, too, is impossible.
+    /// The bytes that the row names; nil if these are impossible too.
     package let range: ByteRange?
 
-    /// Where a walk through the segments of a representation goes on.
+    /// The place after which the next page of a representation's segments begins.
     package struct Place: Sendable {
         let start: DatabaseValue
         let id: DatabaseValue
@@ -157,7 +159,7 @@ package struct StoredSegment: Sendable {
     package let place: Place
 }
 
-/// A file that its own header describes, and whose commitment has opened.
+/// A file that is described by its own header and whose commitment has opened.
 package struct ClaimedSegment: Sendable {
     package let segment: SegmentDescription
     /// The resource that it belongs to.

@@ -3,9 +3,9 @@ package import VaultModel
 
 /// Opens the blocks of one segment.
 ///
-/// Nothing in the file is trusted: the header that the row and the key demand is built and required before a block is
-/// opened, and a block's plaintext leaves only after its tag was checked. Files are read, never mapped: one that is cut
-/// under us is an error and no signal. Calls may block.
+/// Nothing in the file is trusted: before a block is opened, the file must have the header that follows from the row
+/// and the key, and plaintext is returned only after its block's tag was checked. Files are read, never mapped, so that
+/// a file that is truncated meanwhile causes an error and not a signal. Calls may block.
 package final class SegmentReader: Sendable {
     private let key: SegmentKey
     let file: any StoredFile
@@ -15,11 +15,11 @@ package final class SegmentReader: Sendable {
     /// The most blocks read from the file at a time.
     private static let blocksInRun = 8
 
-    /// Opens the file and requires its header.
+    /// Opens the file and requires its header to match.
     ///
     /// - Parameters:
-    ///   - pin: what keeps the file counted for as long as the reader has it open.
-    ///   - work: counts what is opened.
+    ///   - pin: keeps the file counted for as long as the reader has it open.
+    ///   - work: counts the bytes that are opened.
     package init(
         _ segment: SegmentDescription, resourceKey: borrowing SecretKey, in store: any SegmentStore,
         pin: SegmentPin? = nil, work: WorkCounters? = nil
@@ -47,13 +47,13 @@ package final class SegmentReader: Sendable {
         }
     }
 
-    /// Opens `range`, offsets of the representation within `segment`, into `output`.
+    /// Opens `range`, in offsets of the representation within `segment`, into `output`.
     ///
     /// - Parameters:
-    ///   - segment: the row as it stands now; it may have grown since this reader was made.
-    ///   - mayWait: whether the disk may be waited for.
-    /// - Returns: false where it would have to be and may not; `output` then holds nothing of use.
-    /// - Precondition: `output` has exactly as many bytes as `range`, and `range` lies within the segment.
+    ///   - segment: the current row, which may have grown since this reader was created.
+    ///   - mayWait: whether the call may wait for the disk.
+    /// - Returns: false if it would have to wait and may not; then `output` holds nothing of use.
+    /// - Precondition: `output` has exactly as many bytes as `range`, and `range` is within the segment.
     /// - Throws: ``SegmentFailure/badBlock(_:)`` or ``SegmentFailure/unreadable(_:)``; `output` then holds verified
     ///   bytes up to the block that failed, and nothing of that block.
     package func open(
@@ -72,14 +72,14 @@ package final class SegmentReader: Sendable {
         return true
     }
 
-    /// The bytes of `range`, offsets of the representation within `segment`.
+    /// Returns the bytes of `range`, in offsets of the representation within `segment`.
     ///
     /// - Throws: ``SegmentFailure/badBlock(_:)`` or ``SegmentFailure/unreadable(_:)``.
     package func bytes(_ range: ByteRange, of segment: SegmentDescription) throws(SegmentFailure) -> [UInt8] {
         try bytes(range, of: segment, mayWait: true) ?? []
     }
 
-    /// The same without waiting for the disk; nil where it would have to be waited for. Such a call does not block.
+    /// Returns the bytes without waiting for the disk; nil if that is not possible. Does not block.
     package func bytesAtHand(_ range: ByteRange, of segment: SegmentDescription) throws(SegmentFailure) -> [UInt8]? {
         try bytes(range, of: segment, mayWait: false)
     }
@@ -99,7 +99,7 @@ package final class SegmentReader: Sendable {
                     mayWait: mayWait)
                 count = isThere ? Int(range.length) : 0
             } catch {
-                // What was opened before the block that fails is let go of with the array.
+                // Bytes opened before the failed block would be freed with the array, unwiped.
                 unsafe SecureWipe.wipe(UnsafeMutableRawBufferPointer(buffer))
                 failure = error
             }
@@ -148,7 +148,7 @@ package final class SegmentReader: Sendable {
         }
     }
 
-    /// Opens what is wanted of one block, straight into its place.
+    /// Opens the wanted part of one block, straight into its place.
     private func openBlock(
         _ block: Int, _ sealed: UnsafeRawBufferPointer, _ plain: ByteRange, _ wanted: ByteRange,
         _ output: UnsafeMutableRawBufferPointer
@@ -163,14 +163,14 @@ package final class SegmentReader: Sendable {
 }
 
 extension Range<Int64> {
-    /// Whether all of `other` lies within.
+    /// Whether all of `other` is within.
     fileprivate func contains(_ other: ByteRange) -> Bool {
         other.lowerBound >= lowerBound && other.upperBound <= upperBound
     }
 }
 
 extension SegmentReader {
-    /// The size of the file.
+    /// Returns the size of the file.
     package func fileSize() throws(SegmentFailure) -> Int64 {
         do throws(FileFailure) {
             return try file.size()
@@ -179,9 +179,9 @@ extension SegmentReader {
         }
     }
 
-    /// Opens a run of blocks, and wipes what they hold.
+    /// Opens a run of blocks, and wipes their plaintext.
     ///
-    /// - Returns: the blocks that fail their tag or are cut short.
+    /// - Returns: the blocks whose tag is wrong, or that are cut short.
     /// - Throws: ``SegmentFailure/unreadable(_:)``.
     package func badBlocks(
         in blocks: Range<Int>, of segment: SegmentDescription
@@ -197,7 +197,7 @@ extension SegmentReader {
             while next < blocks.upperBound {
                 let rest = segment.range(ofBlock: next).lowerBound..<end
                 do throws(SegmentFailure) {
-                    // As many of the allocation's bytes as are left to be opened.
+                    // As many of the allocation's bytes as remain to be opened.
                     _ = try unsafe open(
                         rest, of: segment,
                         into: UnsafeMutableRawBufferPointer(rebasing: plain[..<Int(rest.length)]))

@@ -1,19 +1,20 @@
 import VaultCrypto
 import VaultModel
 
-/// Finds what is good in a segment whose writer was killed.
+/// Finds the valid part of a segment whose writer was killed.
 enum SegmentRecovery {
     enum Outcome {
-        /// The segment as it can be closed: cut there, and durable.
+        /// The segment as it can be closed: truncated to its valid part, and durable.
         case recovered(SegmentDescription)
-        /// Nothing of it is good, or what is could not be made durable.
+        /// No part of it is valid, or the valid part could not be made durable.
         case lost
-        /// The file system refused: nothing is known about the bytes.
+        /// The file system failed: nothing is known about the bytes.
         case unreadable
     }
 
-    /// Opens blocks from the first on until one fails or the file ends, cuts the file there and syncs it. A short last
-    /// block that opens is kept: every byte received is.
+    /// Opens blocks from the first on until one fails or the file ends, truncates the file there, and syncs it.
+    ///
+    /// A short last block that opens is kept, so that no received byte is lost.
     static func recover(
         _ segment: SegmentDescription, resourceKey: borrowing SecretKey, in store: any SegmentStore
     ) throws -> Outcome {
@@ -32,7 +33,7 @@ enum SegmentRecovery {
             try file.synchronize()
             try store.synchronizeName(of: segment.id)
         } catch {
-            // Never tried again: the next sync might say yes to pages that the disk never got.
+            // Never retried: the next sync might succeed for pages that the disk never received.
             return .lost
         }
         return .recovered(recovered)

@@ -1,25 +1,25 @@
 package import VaultModel
 
-/// Where sealed segments rest: a folder today, a shared object store perhaps later. Every call may block.
+/// The place of sealed segments: a folder today, perhaps a shared object store later. Every call may block.
 package protocol SegmentStore: Sendable {
-    /// Makes the file of a new segment.
+    /// Creates the file of a new segment.
     func create(_ id: SegmentID) throws(FileFailure) -> any StoredFile
     func open(_ id: SegmentID, writable: Bool) throws(FileFailure) -> any StoredFile
     /// Makes the names of a new or removed segment durable.
     func synchronizeName(of id: SegmentID) throws(FileFailure)
-    /// The size of a segment's file.
+    /// Returns the size of a segment's file in bytes.
     func size(of id: SegmentID) throws(FileFailure) -> Int64
-    /// Removes a segment's file; nothing happens where there is none.
+    /// Removes a segment's file, if it exists.
     func remove(_ id: SegmentID) throws(FileFailure)
-    /// Puts a file that is not what it should be aside.
+    /// Moves a segment's file, which is not what it should be, to the quarantine.
     func quarantine(_ id: SegmentID) throws(FileFailure)
-    /// The names where segments rest whose ids begin with a byte, strange ones included.
+    /// Returns all names in the folder of segments whose ids begin with a byte, unknown files included.
     func names(in byte: UInt8) throws(FileFailure) -> [String]
-    /// Puts a file of any name aside that lies there.
+    /// Moves a file of any name from that folder to the quarantine.
     func quarantine(_ name: String, in byte: UInt8) throws(FileFailure)
 }
 
-/// Segments as files: `segments/<first two hex digits>/<32 hex digits>`, and `quarantine/` for what is none.
+/// Segments as files: `segments/<first two hex digits>/<32 hex digits>`, and `quarantine/` for invalid ones.
 package struct FolderSegmentStore: SegmentStore {
     private let folder: String
     private let fileSystem: any FileSystem
@@ -29,7 +29,7 @@ package struct FolderSegmentStore: SegmentStore {
         self.fileSystem = fileSystem
     }
 
-    /// Makes the folders of a new vault and syncs them.
+    /// Creates the folders of a new vault, and syncs them.
     package func prepare() throws(FileFailure) {
         let segments = folder + "/segments"
         try fileSystem.createDirectory(segments)
@@ -75,7 +75,7 @@ package struct FolderSegmentStore: SegmentStore {
 
     private func path(_ id: SegmentID) throws(FileFailure) -> String { try folder(of: id) + "/" + id.hex }
 
-    /// The folder of the segments whose names begin so.
+    /// Returns the folder of the segments whose names begin with two hex digits.
     private func folder(named name: some StringProtocol) throws(FileFailure) -> String {
         let segments = folder + "/segments"
         try requireNoLink(segments)
@@ -84,28 +84,28 @@ package struct FolderSegmentStore: SegmentStore {
         return path
     }
 
-    /// Through a link, the files of another folder would be read, moved away and removed.
+    /// Refuses a link, through which files of another folder would be read, moved or removed.
     private func requireNoLink(_ path: String) throws(FileFailure) {
         guard !fileSystem.isLink(path) else {
-            throw FileFailure(.symbolicLink, "a folder of the vault is a symbolic link; put the folder in its place")
+            throw FileFailure(.symbolicLink, "a folder of the vault is a symbolic link; replace it with the folder")
         }
     }
 }
 
-/// Why bytes of a segment cannot be had, typed by what follows from it.
+/// Why bytes of a segment are unavailable; each reason has another consequence.
 package enum SegmentFailure: Error, Sendable {
     /// There is no file: the whole segment is a gap.
     case missing
-    /// The file's header is damaged, or it is another segment's: put it aside, the whole segment is a gap.
+    /// The header is damaged or another segment's: the file goes to quarantine, the whole segment is a gap.
     case foreign
-    /// The header is right but sealed under another key: put it aside, the whole segment is a gap.
+    /// The header is right, but sealed under another key: the file goes to quarantine, the whole segment is a gap.
     case wrongKey
-    /// One block fails its tag or is cut short: that block alone is a gap.
+    /// One block has a wrong tag or is cut short: only that block is a gap.
     case badBlock(Int)
-    /// The file system refused: nothing is known about the bytes.
+    /// The file system failed: nothing is known about the bytes.
     case unreadable(FileFailure)
 
-    /// Whether bytes that are there are not what was sealed.
+    /// Whether the stored bytes differ from those that were sealed.
     var isDamage: Bool {
         switch self {
         case .foreign, .wrongKey, .badBlock: true

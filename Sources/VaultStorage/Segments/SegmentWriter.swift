@@ -1,29 +1,29 @@
 import VaultCrypto
 package import VaultModel
 
-/// Writes one segment, front to back, once.
+/// Writes one segment, from front to back, once.
 ///
-/// Whole blocks are sealed and written as they fill; the short last block only when the segment is closed. It has one
-/// owner, who appends from one place at a time. Calls may block. After a write that failed nothing more is appended, and
-/// after a sync that failed none is tried: what is left is to close it.
+/// Whole blocks are sealed and written as they fill up; the short last block is sealed only when the segment is closed.
+/// The writer has one owner, which appends from one place at a time. Calls may block. After a failed write nothing more
+/// may be appended, and after a failed sync no other may be tried: then it can only be closed.
 package struct SegmentWriter: ~Copyable {
-    /// The segment with what is sealed and written so far: whole blocks, readable in this process, not yet durable.
+    /// The segment with the whole blocks written so far: readable in this process, but not yet durable.
     package private(set) var segment: SegmentDescription
 
     private let file: any StoredFile
     private var sealer: SegmentSealer
     private var filling: [UInt8] = []
     private var sealed: [UInt8]
-    /// Up to where the system was told to begin to write.
+    /// The end of the bytes that the system was asked to start writing.
     private var handedOver: Int64 = 0
     private var writeFailure: FileFailure?
     private var syncFailure: FileFailure?
-    /// How many blocks are written to the file at a time. With more than one, a write that fails costs all of them.
+    /// The number of blocks written to the file at a time. If a write of several fails, all of them are lost.
     var blocksInRun = 1
-    /// Whether the file's name is durable: once is enough.
+    /// Whether the file's name is durable; it is synced only once.
     var isNameDurable = false
 
-    /// After so many bytes the disk gets to work, while more are sealed.
+    /// After this many bytes the disk starts to write, while more blocks are sealed.
     private static let handOverBytes: Int64 = 1 << 20
 
     /// Writes the header of a new file.
@@ -37,20 +37,20 @@ package struct SegmentWriter: ~Copyable {
         filling.reserveCapacity(segment.blockSize)
     }
 
-    /// How many more bytes the segment takes.
+    /// The number of bytes that still fit into the segment.
     package var room: Int64 { SegmentDescription.mostBytes - segment.length - Int64(filling.count) }
 
-    /// One past the last byte appended, as an offset of the representation.
+    /// The offset of the representation one past the last byte appended.
     package var end: Int64 { segment.start + segment.length + Int64(filling.count) }
 
-    /// The size that the file would have were the segment closed after `count` bytes more.
+    /// Returns the size of the file if the segment were closed after `count` more bytes.
     func fileSize(after count: Int) -> Int64 {
         var closed = segment
         closed.length += Int64(filling.count + count)
         return closed.fileSize
     }
 
-    /// Takes bytes that follow the last ones, at most ``room``; seals and writes every block that is full.
+    /// Appends at most ``room`` bytes; seals and writes every block that is full.
     package mutating func append(_ bytes: ArraySlice<UInt8>) throws(FileFailure) {
         precondition(Int64(bytes.count) <= room)
         var rest = bytes
@@ -68,17 +68,19 @@ package struct SegmentWriter: ~Copyable {
         }
     }
 
-    /// Seals the bytes of the block that is not full, if there are any: the segment ends with them, or with the last
-    /// block that could be written.
+    /// Seals the bytes of the incomplete block, if there are any.
+    ///
+    /// The segment ends with them, or with the last block that could be written.
     mutating func finish() {
-        // The caller sees by the segment's end that the short block is missing.
+        // The caller sees from the segment's end if the short block is missing.
         if !filling.isEmpty { try? sealFilling() }
-        // A part of the block that failed may stand in the file; were it left there, nobody would read it.
+        // Cuts off any part of the failed block. A failure here does no harm: that part is never read.
         if writeFailure != nil { try? file.truncate(to: segment.fileSize) }
     }
 
-    /// Makes what is written durable. Once that failed it is never tried again: the kernel may say yes to pages that the
-    /// disk never got.
+    /// Makes the written bytes durable.
+    ///
+    /// After a failure this is never retried: the kernel may report success for pages that the disk never received.
     mutating func synchronize() throws(FileFailure) {
         if let syncFailure { throw syncFailure }
         do throws(FileFailure) {
@@ -93,7 +95,7 @@ package struct SegmentWriter: ~Copyable {
     package mutating func checkpoint(in store: VaultStore) throws { try store.checkpoint(&self) }
 
     private mutating func sealFilling() throws(FileFailure) {
-        // Taken out, so that the block is held once and can be wiped.
+        // Swapped out, so that the block exists once and can be wiped.
         var block: [UInt8] = []
         swap(&block, &filling)
         defer {
@@ -104,7 +106,7 @@ package struct SegmentWriter: ~Copyable {
         try sealRun(block[...])
     }
 
-    /// Seals whole blocks, or the short last one, and writes them at once.
+    /// Seals whole blocks, or the short last one, and writes them in one call.
     private mutating func sealRun(_ plaintext: ArraySlice<UInt8>) throws(FileFailure) {
         if let writeFailure { throw writeFailure }
         let offset = segment.fileOffset(ofBlock: sealer.nextBlock)

@@ -7,16 +7,18 @@ import Glibc
 import Darwin
 #endif
 
-/// Tells those who ask which resources have changed. Nobody waits for a listener: what it has not taken is put together.
+/// Reports to listeners which resources have changed.
+///
+/// No change waits for a listener: changes that a listener has not taken yet are merged.
 package final class ChangeNotifier: Sendable {
-    /// What has changed since it was last asked.
+    /// The changes since the listener last took them.
     package struct Changes: Hashable, Sendable {
         package fileprivate(set) var resources: Set<ResourceID> = []
-        /// Whether there were more than are named: who wants to know all asks for all.
+        /// Whether more resources changed than are named; a listener that needs them all must read them all.
         package fileprivate(set) var isIncomplete = false
     }
 
-    /// Names a listener.
+    /// Identifies a listener.
     package typealias Listener = Int
 
     private struct Listening {
@@ -31,14 +33,14 @@ package final class ChangeNotifier: Sendable {
 
     private let state = Locked(State())
 
-    /// The most resources that wait to be told to one listener.
+    /// The maximum number of changed resources that are kept for one listener.
     package static let mostWaiting = 4096
 
     package init() {}
 
-    /// Begins to listen.
+    /// Adds a listener.
     ///
-    /// - Parameter wake: called for each change; it only passes the word on.
+    /// - Parameter wake: called for each change; it should only pass the signal on.
     package func listen(_ wake: @escaping @Sendable () -> Void) -> Listener {
         state.withLock { state in
             state.last += 1
@@ -49,7 +51,7 @@ package final class ChangeNotifier: Sendable {
 
     package func stopListening(_ listener: Listener) { state.withLock { $0.listeners[listener] = nil } }
 
-    /// What has changed since the last time.
+    /// Returns the changes since the last call.
     package func take(_ listener: Listener) -> Changes {
         state.withLock { state in
             defer { state.listeners[listener]?.changes = Changes() }
@@ -57,7 +59,7 @@ package final class ChangeNotifier: Sendable {
         }
     }
 
-    /// Notes that a resource, or what is held of it, has changed.
+    /// Records that a resource, or what is held of it, has changed.
     package func note(_ resource: ResourceID) {
         let wakes = state.withLock { state in
             for listener in state.listeners.keys { state.listeners[listener]?.changes.note(resource) }
@@ -77,13 +79,13 @@ extension ChangeNotifier.Changes {
     }
 }
 
-/// What a store has done since it was opened, counted where it is done.
+/// Counters of the work that a store has done since it was opened.
 package final class WorkCounters: Sendable {
-    /// Plaintext bytes that were opened, whole blocks of them.
+    /// Plaintext bytes that were opened, counted in whole blocks.
     package let opened = Atomic<Int64>(0)
-    /// Plaintext bytes that were taken for sealing.
+    /// Plaintext bytes that were accepted for sealing.
     package let sealed = Atomic<Int64>(0)
-    /// Blocks and files that failed when they were read.
+    /// Blocks and files that were found damaged when they were read.
     package let damaged = Atomic<Int64>(0)
 
     package init() {}

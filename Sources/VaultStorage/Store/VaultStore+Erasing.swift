@@ -1,24 +1,26 @@
 import GRDB
 import VaultModel
 
-// Sealed keys that were deleted, or put in another's place, stand in pages of the index, in its log, in `catalog.backup` and in
-// copies of the index until they are erased there.
+// Sealed keys that were deleted or replaced remain in pages of the index, in its log, in `catalog.backup` and in copies
+// of the index until they are erased there.
 extension VaultStore {
-    /// How long a program that reads the index's log is waited for.
+    /// How long to wait for another program that reads the index's log.
     package static let erasingPatience: Duration = .seconds(5)
-    /// What was removed by name is erased at once where nothing was erased for so long; else with what else comes.
+    /// The shortest time between two erasures that removals by name cause.
+    ///
+    /// A removal before that leaves its erasure pending.
     static let erasingInterval: Duration = .seconds(60)
-    /// The pages of the index that are wiped at a time: whoever plays waits no longer than for these.
+    /// The number of pages that are wiped at a time; playback waits no longer than for these.
     private static let pagesInStep: Int64 = 512
 
-    /// Whether something that was removed, or wrapped under another key, may still stand where it stood.
+    /// Returns whether an erasure is pending: a removed or rewrapped key may remain where it was.
     package func owesErasure() throws -> Bool { try index.debt() != nil }
 
-    /// Erases what is owed: wipes what no row holds from the index's pages, empties its log, renews the backup.
+    /// Carries out a pending erasure: wipes the index's unused bytes, empties its log, renews the backup.
     ///
-    /// - Parameter patience: how long a program that reads the log is waited for, each time.
+    /// - Parameter patience: how long to wait, each time, for a program that reads the log.
     package func eraseTraces(patience: Duration = erasingPatience) throws {
-        // One at a time. What is removed meanwhile makes the debt another, which stays.
+        // One erasure at a time. A removal in the meantime renumbers the pending erasure, which then stays pending.
         try erasing.withLock { _ in
             guard let debt = try index.debt() else { return }
             counters.withLock { $0.lastErasure = .now }
@@ -35,17 +37,17 @@ extension VaultStore {
         }
     }
 
-    /// Whether so much time has passed that what is removed now is erased now.
+    /// Whether enough time has passed to erase a removal at once.
     var isErasingDue: Bool {
         counters.withLock { counters in
             counters.lastErasure.map { ContinuousClock.now - $0 >= Self.erasingInterval } ?? true
         }
     }
 
-    /// Does the same, whatever is owed, and removes copies of the index that were put aside.
+    /// Erases even if no erasure is pending, and removes copies of the index that were kept aside.
     ///
-    /// - Parameter what: what is done by then, for the words of the error; nil leaves the error as it is.
-    /// - Throws: ``VaultError`` where a sealed key may still stand there: it is tried again every minute.
+    /// - Parameter what: what has been done by then, for the message of the error; nil leaves the error as it is.
+    /// - Throws: ``VaultError`` if a sealed key may remain there; erasing is retried every minute.
     func eraseKeyCopies(after what: String? = nil) throws {
         do {
             try withDiskRoom(orReserve: true) { try index.oweErasure() }
@@ -55,11 +57,11 @@ extension VaultStore {
             guard let what else { throw error }
             throw VaultError(
                 error.code,
-                "\(what) may still stand in the index, its log or catalog.backup; run it again to finish it: \(error)")
+                "\(what) may remain in the index, its log or catalog.backup; run it again to finish it: \(error)")
         }
     }
 
-    /// The same where nothing stays that a backup could hold.
+    /// Erases all copies of keys, including `catalog.backup`, when nothing is left that it could back up.
     func eraseAllKeyCopies() throws {
         counters.withLock { $0.changesSinceBackup = 0 }
         try erasing.withLock { _ in try wipeRemains(Self.erasingPatience) }
@@ -82,14 +84,15 @@ extension VaultStore {
     }
 }
 
-// What is still to be done after something was deleted: written down by the transaction that deletes it.
+// Pending erasures: the transaction that deletes something also records that it is still to be erased.
 extension VaultIndex {
-    /// That something is to be erased, as it stood when it was read: what is deleted after that is not paid with it.
+    /// A pending erasure as it was when read: carrying it out does not cover later deletions.
     struct Debt: Hashable, Sendable { fileprivate let number: Int64 }
 
-    /// Adds the tables that the first vaults were made without.
+    /// Adds the tables that the first vaults lack.
     ///
-    /// - Parameter wasKilled: whether the owner before was killed. One that wrote down no debts may have had some.
+    /// - Parameter wasKilled: whether the last owner was killed. Without the table it could not record a pending
+    ///   erasure, so one is assumed.
     func addLaterTables(afterKill wasKilled: Bool) throws {
         guard try read({ db in try !Self.hasOwed(db) }) else { return }
         try write { db in
@@ -102,11 +105,11 @@ extension VaultIndex {
         try Bool.fetchOne(db, sql: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'owed'") ?? false
     }
 
-    /// Writes down that what this transaction deletes is to be erased.
+    /// Records that what this transaction deletes is to be erased.
     static func oweErasure(_ db: Database) throws {
-        // An owner that found no room for the table when it opened the vault may have some now.
+        // An owner that had no space for the table when it opened the vault may have space now.
         try db.execute(sql: IndexSchema.ifAbsent(IndexSchema.owed))
-        // Whatever stands there, what comes of it is a small number, and another one.
+        // Whatever value the row has, the new one is a small number that differs from it.
         try db.execute(
             sql: """
                 INSERT INTO owed VALUES ('erasure', 1)
@@ -114,10 +117,10 @@ extension VaultIndex {
                 """)
     }
 
-    /// Writes down that something may still stand where it should not.
+    /// Records that deleted data may remain somewhere.
     func oweErasure() throws { try write { db in try Self.oweErasure(db) } }
 
-    /// What is to be erased; nil where nothing is.
+    /// Returns the pending erasure; nil if there is none.
     func debt() throws -> Debt? {
         try read { db in
             guard try Self.hasOwed(db) else { return nil }
@@ -127,7 +130,7 @@ extension VaultIndex {
         }
     }
 
-    /// What was owed is done. A debt that has grown since stays.
+    /// Records that an erasure was carried out. If it was renumbered since, it stays pending.
     func pay(_ debt: Debt) throws {
         try write { db in
             try db.execute(

@@ -1,45 +1,45 @@
 import VaultCrypto
 package import VaultModel
 
-// Counting, backing up, and finishing what an owner before this one left.
+// Counting, backing up, and finishing what an earlier owner left unfinished.
 extension VaultStore {
     /// Counts bytes that an origin sent; they are committed with the next change.
     package func countFetched(_ bytes: Int64) {
         counters.withLock { $0.fetched += bytes }
     }
 
-    /// Bytes that origins have sent since the vault was made, those not yet committed included.
+    /// Returns the bytes that origins have sent since the vault was created, including those not yet committed.
     package func bytesFetched() throws -> Int64 {
         let committed = try index.settings().bytesFetched
         return isOwner ? counters.withLock { $0.fetched } : committed
     }
 
-    /// Lets a commit take the count along.
+    /// Runs a commit that includes the count of fetched bytes.
     func countingFetched(_ commit: (Int64) throws -> Void) throws {
         let total = counters.withLock { $0.fetched }
         try commit(total)
         counters.withLock { counters in
             guard total > counters.committed else { return }
             counters.committed = total
-            // The count rests in a row that the backup holds too.
+            // The count is in a row that the backup holds too.
             counters.changesSinceBackup += 1
         }
     }
 
-    /// Commits a count that no segment took along.
+    /// Commits a count that no segment's commit included.
     package func flushCounters() throws {
         let isDue = counters.withLock { $0.fetched > $0.committed }
         if isDue { try countingFetched { try index.countFetched($0) } }
     }
 
-    /// Notes that resources were read in this hour.
+    /// Records that resources were read in this hour.
     package func touch(_ ids: [ResourceID]) throws {
         if isOwner, !ids.isEmpty { try index.touch(ids, now: now()) }
     }
 
     package func noteChange() { counters.withLock { $0.changesSinceBackup += 1 } }
 
-    /// Backs the catalog up where it is 10 minutes or 1 000 changes behind.
+    /// Backs up the catalog if the backup is 10 minutes or 1 000 changes behind.
     package func backUpCatalogIfDue(now: ContinuousClock.Instant = .now) throws {
         let isDue = counters.withLock { counters in
             counters.changesSinceBackup >= 1000
@@ -48,9 +48,9 @@ extension VaultStore {
         if isDue { try backUpCatalog(now: now) }
     }
 
-    /// Writes `catalog.backup` anew.
+    /// Writes a new `catalog.backup`.
     package func backUpCatalog(now: ContinuousClock.Instant = .now) throws {
-        // One at a time: two would take the half-written file from under each other.
+        // One at a time: two would remove each other's half-written file.
         try backup.withLock { _ in
             let changes = counters.withLock { $0.changesSinceBackup }
             try CatalogBackup.write(index, vault: folder, fileSystem: fileSystem)
@@ -61,32 +61,34 @@ extension VaultStore {
         }
     }
 
-    /// Removes the files of condemned segments, and then their names from the list. What cannot be removed stays on it
-    /// for the next time: it is no reason to refuse a vault or to stop playing.
+    /// Removes the files of all segments that are pending deletion.
+    ///
+    /// A segment whose file cannot be removed stays on the list for the next time: that is no reason to refuse a vault
+    /// or to stop playback.
     func finishDoomed() throws {
         var last: SegmentID?
         var unlisted: [SegmentID] = []
-        // Through the list once: what stays on it is met once.
+        // One pass through the list: a segment that stays on it is tried only once.
         while true {
             let doomed = try index.doomedSegments(after: last, limit: 256)
             guard let end = doomed.last else { break }
             last = end
             unlisted += try removeFiles(of: doomed).unlisted
         }
-        // Where the index took no write there may be room by now.
+        // If the index took no writes, there may be space by now.
         if !unlisted.isEmpty { try? index.forgetDoomed(unlisted) }
     }
 
-    /// Removes the files of condemned segments, and then their names from the list.
+    /// Removes the files of segments that are pending deletion, and then takes the segments off the list.
     ///
-    /// - Returns: those that are gone for good though the list still names them, and the bytes of the files that are not in
-    ///   their folder any more.
+    /// - Returns: the segments whose files are durably gone although the list still names them, and the bytes of the
+    ///   files that are no longer in their folder.
     @discardableResult
     func removeFiles(of condemned: [SegmentID]) throws -> (unlisted: [SegmentID], bytes: Int64) {
         var bytes: Int64 = 0
         let removed = removal.withLock { _ in
             condemned.filter { id in
-                // Asked just before: what is not there any more counts no longer.
+                // Measured just before the removal: a file that is already gone no longer counts.
                 let size = diskSize(of: id)
                 guard (try? segments.remove(id)) != nil else { return false }
                 bytes += room.remove(id, size: size)
@@ -99,15 +101,16 @@ extension VaultStore {
             try index.forgetDoomed(gone)
             return ([], bytes)
         } catch {
-            // A full disk may refuse this, and they are forgotten the next time.
+            // A full disk may refuse this write; they are taken off the list the next time.
             return (gone, bytes)
         }
     }
 
-    // MARK: What was left undone
+    // MARK: Recovery
 
-    /// Does what an owner before this one left undone, as far as the disk takes it: what is held plays all the same, and the
-    /// next owner finds the rest as this one did.
+    /// Finishes what the last owner left unfinished, as far as the disk has space for it.
+    ///
+    /// Held bytes can be played in any case, and the next owner finds the rest.
     func recover(afterKill wasKilled: Bool) throws {
         let steps: [() throws -> Void] = [
             index.catchUp, { try self.index.addLaterTables(afterKill: wasKilled) }, index.dropFilling, finishDoomed,
@@ -122,7 +125,7 @@ extension VaultStore {
         }
     }
 
-    /// Does what was owed while the disk was full, as far as it takes it by now. Once in a minute.
+    /// Does the work that was left pending while the disk was full, as far as possible. Called once a minute.
     package func payDebts() {
         reserve.keep()
         for id in counters.withLock({ $0.abandoned }) { try? abandon(id) }
@@ -130,14 +133,15 @@ extension VaultStore {
         try? eraseTraces(patience: .seconds(1))
     }
 
-    /// Makes the file that is given up where the disk has no room, if there is room for it.
+    /// Creates the reserve, which is given up when the disk is full, if there is space for it.
     package func keepReserve() { if isOwner { reserve.keep() } }
 
-    /// Closes the segments that the last owner left open, at the last block that opens. One that cannot be recovered
-    /// is no reason to refuse the vault.
+    /// Closes the segments that the last owner left open, at the last block that opens.
+    ///
+    /// A segment that cannot be recovered is no reason to refuse the vault.
     func recoverOpenSegments() throws {
         for (segment, resource) in try index.openSegments() {
-            // Where the resource does not open nothing is known about the bytes, and nothing is condemned.
+            // If the resource does not open, nothing is known about the bytes, so nothing is deleted.
             guard let key = (try? index.resource(resource))?.keys[segment.keyNumber] else { continue }
             do {
                 switch try SegmentRecovery.recover(segment, resourceKey: key.secret, in: segments) {
@@ -146,7 +150,7 @@ extension VaultStore {
                 case .unreadable: break
                 }
             } catch let error as VaultError where error.code == .diskFull {
-                // It stays open, as far as it was committed, for the next owner: a full disk can still be read.
+                // It stays open, up to its last commit, for the next owner: a full disk can still be read.
                 continue
             }
         }
@@ -167,9 +171,9 @@ extension VaultStore {
     }
 }
 
-// What is written down of a resource beside its bytes.
+// Records about a resource other than its bytes.
 extension VaultStore {
-    /// Writes down that the serving representation was found to be current.
+    /// Records that the serving representation was found to be current.
     package func confirm(_ freshness: Freshness, of resource: inout StoredResource) throws {
         guard var serving = resource.serving else { return }
         serving.info.freshness = freshness
@@ -178,7 +182,7 @@ extension VaultStore {
         resource.serving = serving
     }
 
-    /// Gives a resource a mode of its own, or takes it back.
+    /// Sets a resource's own mode; nil removes it.
     package func setMode(_ mode: String?, of resource: inout StoredResource) throws {
         var metadata = resource.metadata
         metadata.mode = mode
@@ -190,8 +194,10 @@ extension VaultStore {
 }
 
 extension VaultStore {
-    /// Writes down by which URL, and with which fields, a resource was last fetched.
-    package func renew(_ resource: inout StoredResource, url: String, fields: OriginFields?, isDerived: Bool = false) throws {
+    /// Records the URL and the request fields with which a resource was last fetched.
+    package func renew(
+        _ resource: inout StoredResource, url: String, fields: OriginFields?, isDerived: Bool = false
+    ) throws {
         var metadata = resource.metadata
         metadata.url = url
         metadata.fields = fields

@@ -2,9 +2,10 @@ import VaultCrypto
 package import VaultModel
 
 extension VaultStore {
-    /// Begins a segment at an offset of a resource's serving representation: its row first, then its file.
+    /// Begins a segment of a resource's serving representation: its row first, then its file.
     ///
-    /// - Throws: ``VaultError``: `noRoom` where the limits allow no file, `diskFull`, `storage`.
+    /// - Parameter start: the offset of its first byte in the representation.
+    /// - Throws: ``VaultError``: `noRoom` if the limits allow no file, `diskFull`, `storage`.
     package func beginSegment(
         at start: Int64, of resource: StoredResource, _ outlook: WriteEstimate = WriteEstimate()
     ) throws -> SegmentWriter {
@@ -12,8 +13,8 @@ extension VaultStore {
             throw VaultError(.storage, "a segment needs a representation; open the resource again")
         }
         let segment = SegmentDescription(
-            id: try SecureRandom.identifier("segment id"), representation: representation.id, keyNumber: resource.keyNumber,
-            blockSize: Self.blockSize, start: start, length: 0)
+            id: try SecureRandom.identifier("segment id"), representation: representation.id,
+            keyNumber: resource.keyNumber, blockSize: Self.blockSize, start: start, length: 0)
         try admit(segment.diskSize, for: segment.id, outlook)
         do {
             try withDiskRoom { try index.begin(segment, now: now()) }
@@ -35,11 +36,11 @@ extension VaultStore {
         try commit(&writer, closed: false)
     }
 
-    /// Closes a segment for ever: the short last block sealed, everything durable and committed.
+    /// Closes a segment for good: seals the short last block, then makes everything durable and commits it.
     ///
-    /// - Returns: the segment, which ends at its last whole block where the short one could not be written; nil where
-    ///   it has no byte and is gone.
-    /// - Throws: ``VaultError`` where it could not be made durable and is condemned.
+    /// - Returns: the segment, which ends at its last whole block if the short one could not be written; nil if it has
+    ///   no bytes and was removed.
+    /// - Throws: ``VaultError`` if it could not be made durable; it is then pending deletion.
     package func close(_ writer: consuming SegmentWriter) throws -> SegmentDescription? {
         var writer = writer
         writer.finish()
@@ -62,7 +63,7 @@ extension VaultStore {
                 try withDiskRoom { try index.commit(segment, closed: closed, fetched: fetched) }
             }
         } catch {
-            // After a failed sync the row goes before anything else can read pages that the disk never got.
+            // After a failed sync the row is deleted before anything else can read pages that the disk never got.
             try abandon(segment.id)
             throw Self.translated(error, "a segment cannot be made durable")
         }
@@ -72,8 +73,9 @@ extension VaultStore {
         (error as? FileFailure)?.vaultError(what) ?? error
     }
 
+    /// Gives a segment up: deletes its row, then its file.
     ///
-    /// - Parameter keepsLimits: whether nothing is evicted for it, and the reserve stays.
+    /// - Parameter keepsLimits: whether nothing is evicted for this, and the reserve stays.
     func abandon(_ id: SegmentID, keepsLimits: Bool = false) throws {
         do {
             let drop = { try self.index.drop(id, doomed: true) }
@@ -95,13 +97,16 @@ extension VaultStore {
             segment, resourceKey: key.secret, in: segments, pin: isOwner ? room.pin(segment.id) : nil, work: work)
     }
 
-    /// Acts on what reading a segment failed with: the block, or the whole segment, is a gap from now on. Readers that
-    /// are not the owner only pass it by.
+    /// Records a failure to read a segment: the block, or the whole segment, is a gap from now on.
+    ///
+    /// A store that does not own the vault only counts the damage.
     package func condemn(_ segment: SegmentDescription, for failure: SegmentFailure) throws {
         try condemn(segment.id, size: segment.diskSize, for: failure)
     }
 
-    /// The same for a row whose numbers are impossible: what its file takes is counted until the vault is opened again.
+    /// Does the same for a row whose numbers are impossible.
+    ///
+    /// The space of its file stays counted until the vault is opened again.
     package func condemn(_ id: SegmentID, size: Int64 = 0, for failure: SegmentFailure) throws {
         if failure.isDamage { work.damaged.count(1) }
         guard isOwner else { return }
@@ -114,7 +119,7 @@ extension VaultStore {
             do throws(FileFailure) {
                 try segments.quarantine(id)
             } catch {
-                // The row is gone, so the file is never served again; where it could not be moved it still takes room.
+                // The row is gone, so the file is never served again. If it could not be moved, it still takes space.
                 guard error.kind == .notFound else { return }
             }
             room.remove(id, size: size)

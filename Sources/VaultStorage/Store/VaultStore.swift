@@ -1,11 +1,11 @@
 package import VaultCrypto
 package import VaultModel
 
-/// A vault's folder: its index and its sealed segments, in the order that loses nothing.
+/// A vault's folder: its index and its sealed segments.
 ///
-/// The index may lag the data, never lead it: seal → write → sync the file → sync its folder where it is new → commit
-/// the range. Deletion goes by list: the row is deleted and the id condemned in one commit, then the file goes.
-/// Every call may block.
+/// Its order of writing loses nothing. The index may lag behind the data, but never lead it: seal → write → sync the
+/// file → sync its folder if the file is new → commit the range. To delete, one commit deletes the row and records the
+/// id as a pending deletion; then the file is removed. Every call may block.
 package final class VaultStore: Sendable {
     package let index: VaultIndex
     package let segments: any SegmentStore
@@ -16,48 +16,49 @@ package final class VaultStore: Sendable {
     /// Whether this process may change the vault.
     package let isOwner: Bool
     private let lock: Locked<VaultLock?>
-    /// The wall clock.
+    /// The wall clock, in seconds since 1970.
     package let now: @Sendable () -> Int64
     let counters = Locked(Counters())
-    /// The room that the segment files take, and may take.
+    /// The space that segment files use and may use.
     package let room: StorageQuota
-    /// Held while something is evicted: one at a time, and none evicts for what another has made room for.
+    /// Held during an eviction: one at a time, so that none evicts although another has just freed the space.
     let eviction = Locked(EvictionQueue())
-    /// Held while condemned files are removed, so that each is counted off once.
+    /// Held while files that are pending deletion are removed, so that each is subtracted once.
     let removal = Locked(())
-    /// Given up where the disk has no room for what must be written.
+    /// Given up if the disk has no space for something that must be written.
     let reserve: Reserve
-    /// Held while copies of keys are erased that are not needed any more.
+    /// Held while copies of keys that are no longer needed are erased.
     let erasing = Locked(())
-    /// Held while `catalog.backup` is written anew.
+    /// Held while a new `catalog.backup` is written.
     let backup = Locked(())
     let use = Locked(ResourceUse.none)
-    /// What was done since it was opened.
+    /// Counters of the work done since the store was opened.
     package let work = WorkCounters()
-    /// Which resources change.
+    /// Reports which resources change.
     package let changes = ChangeNotifier()
 
     struct Counters {
-        /// Bytes that origins have sent since the vault was made.
+        /// Bytes that origins have sent since the vault was created.
         var fetched: Int64 = 0
-        /// How many of them the index knows of.
+        /// How many of them the index has recorded.
         var committed: Int64 = 0
         /// Changes that `catalog.backup` does not have yet.
         var changesSinceBackup = 0
-        /// Not by the wall clock: that may be set back.
+        /// Not a time of the wall clock, which may be set back.
         var lastBackup = ContinuousClock.now
-        /// Bytes that were handed on and not stored, since the vault was opened.
+        /// Bytes that were delivered but not stored, since the vault was opened.
         var passedThrough: Int64 = 0
-        /// What was evicted since then.
+        /// What was evicted since the vault was opened.
         var evicted = EvictionCounters()
         /// When copies of keys were last erased.
         var lastErasure: ContinuousClock.Instant?
-        /// Segments that were given up while the index took no write: they serve nothing, and their rows are to go.
+        /// Segments that were given up while the index took no writes: they serve nothing, and their rows must go.
         var abandoned: Set<SegmentID> = []
     }
 
-    /// The plaintext bytes of a block in new segments. With half of it a random 64 KiB were 3 % sooner opened, and 256 KiB
-    /// no sooner.
+    /// The plaintext bytes of a block in new segments.
+    ///
+    /// With blocks of half this size, a random 64 KiB opened 3 % sooner, and 256 KiB no sooner.
     package static let blockSize = 32 << 10
 
     init(
@@ -78,49 +79,53 @@ package final class VaultStore: Sendable {
 
     // MARK: Opening
 
-    /// Whether a folder holds a vault.
+    /// Returns whether a folder holds a vault.
     package static func exists(at folder: String, fileSystem: any FileSystem = PosixFileSystem()) -> Bool {
         fileSystem.exists(folder + "/index.sqlite")
     }
 
-    /// Whether a folder holds a vault that has lost its index and kept what one can be made from.
+    /// Returns whether a folder holds a vault that has lost its index, but has the backup to rebuild it from.
     package static func hasLostIndex(at folder: String, fileSystem: any FileSystem = PosixFileSystem()) -> Bool {
         !exists(at: folder, fileSystem: fileSystem) && fileSystem.exists(folder + "/catalog.backup")
     }
 
-    /// Why there is nothing to open in a folder.
+    /// Returns the error that says why there is nothing to open in a folder.
     package static func absence(at folder: String, fileSystem: any FileSystem = PosixFileSystem()) -> VaultError {
         do throws(FileFailure) {
             _ = try fileSystem.names(in: folder)
         } catch where error.kind == .notPermitted {
             return VaultError(
-                .storage, "the folder \(folder) may not be read by this user; run this as the vault's owner")
+                .storage, "this user cannot read the folder \(folder); run this as the vault's owner")
         } catch {
-            // It is not there, or is no folder.
+            // The folder does not exist, or is not a folder.
         }
         guard hasLostIndex(at: folder, fileSystem: fileSystem) else {
-            return VaultError(.noVault, "there is no vault at \(folder); make one with init, or name its folder")
+            return VaultError(.noVault, "there is no vault at \(folder); create one with init, or give its folder")
         }
-        return VaultError(
-            .integrity, "the vault at \(folder) has lost its index.sqlite; make it anew with index rebuild")
+        return VaultError(.integrity, "the vault at \(folder) has lost its index.sqlite; rebuild it with index rebuild")
     }
 
-    /// Refuses a folder in which somebody else could put another file in the place of one of the vault's.
+    /// Refuses a folder in which another user could replace one of the vault's files.
     ///
     /// - Throws: ``VaultError`` with code `storage`.
     static func requireOwn(_ folder: String, _ fileSystem: any FileSystem) throws {
         do throws(FileFailure) {
             guard try fileSystem.isShared(folder) else { return }
         } catch {
-            throw error.vaultError("the vault's folder cannot be looked at")
+            throw error.vaultError("the vault's folder cannot be examined")
         }
         throw VaultError(
             .storage,
-            "the vault's folder \(folder) is another user's, or others can write in it; run this as its owner, and chmod 700 it"
+            """
+            the vault's folder \(folder) belongs to another user, or others can write to it; run this as its owner, \
+            and chmod 700 it
+            """
         )
     }
 
-    /// Makes the folder of a new vault: owner's eyes only, every folder there and synced, the index empty.
+    /// Creates the folder of a new vault with an empty index, accessible only to its owner.
+    ///
+    /// All of its folders are created and synced.
     package static func create(
         at folder: String, keyring: Keyring, fileSystem: any FileSystem = PosixFileSystem()
     ) throws {
@@ -130,18 +135,18 @@ package final class VaultStore: Sendable {
             let lock = try VaultLock(folder: folder)
             guard !exists(at: folder, fileSystem: fileSystem) else {
                 throw VaultError(
-                    .invalidArgument, "there is a vault at \(folder) already; open it, or name another folder")
+                    .invalidArgument, "there is already a vault at \(folder); open it, or give another folder")
             }
-            // An empty index, and the empty backup that follows it, would make the loss final.
+            // An empty index, and the empty backup that follows it, would make the loss permanent.
             guard !hasLostIndex(at: folder, fileSystem: fileSystem) else {
                 throw absence(at: folder, fileSystem: fileSystem)
             }
             try FolderSegmentStore(vault: folder, fileSystem: fileSystem).prepare()
-            // Under a temporary name until it is whole: a vault that was half made is none.
+            // Under a temporary name until it is complete: a half-created vault does not count as a vault.
             let path = folder + "/index.sqlite"
             let temporary = path + ".new"
             for suffix in ["", "-wal", "-shm"] { try fileSystem.remove(temporary + suffix) }
-            // The log of an index that is gone must not be taken for this one's.
+            // SQLite must not take the log of a lost index for this one's.
             for suffix in ["-wal", "-shm"] { try fileSystem.remove(path + suffix) }
             _ = try fileSystem.create(temporary)
             try VaultIndex.create(at: temporary, keyring: keyring)
@@ -151,7 +156,7 @@ package final class VaultStore: Sendable {
             try fileSystem.synchronizeDirectory(PosixFileSystem.folder(of: folder))
             _ = consume lock
         } catch let failure as FileFailure {
-            throw failure.vaultError("the vault's folder cannot be made")
+            throw failure.vaultError("the vault's folder cannot be created")
         }
         let store = try open(at: folder, keyring: keyring, access: .owner, fileSystem: fileSystem)
         try store.backUpCatalog()
@@ -160,13 +165,15 @@ package final class VaultStore: Sendable {
 
     /// What an opened store may do.
     package enum Access: Sendable {
-        /// Change the vault: one process at a time.
+        /// Change the vault; only one process at a time can do so.
         case owner
-        /// Read beside the owner.
+        /// Read the vault, even while another process owns it.
         case reader
     }
 
-    /// Opens a vault. The owner takes its lock, finishes condemned segments and recovers those left open; it looks at
+    /// Opens a vault.
+    ///
+    /// An owner takes the lock, finishes pending deletions, and recovers the segments that were left open. It examines
     /// nothing else, so that a million segments open as fast as ten.
     package static func open(
         at folder: String, keyring: Keyring, access: Access, fileSystem: any FileSystem = PosixFileSystem(),
@@ -189,19 +196,19 @@ package final class VaultStore: Sendable {
             }
             let store = VaultStore(
                 folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: lock, now: now)
-            // Damaged settings are told to those who ask for them, or would change them.
+            // Damaged settings are reported when a caller reads or changes them.
             if let fetched = try? index.settings().bytesFetched {
                 store.counters.withLock { ($0.fetched, $0.committed) = (fetched, fetched) }
             }
             try store.recover(afterKill: wasKilled)
             try store.beginCounting()
-            // How far behind an owner that was killed left the backup nobody knows.
+            // It is unknown how far behind a killed owner left the backup.
             if wasKilled { store.noteChange() }
             return store
         }
     }
 
-    /// Counts what is left to count, backs the catalog up where it changed, closes the index, and gives up the lock.
+    /// Commits the counters, backs up the catalog if it changed, closes the index, and releases the lock.
     package func close() throws {
         defer { lock.withLock { $0 = nil } }
         var failure: (any Error)?
@@ -214,12 +221,12 @@ package final class VaultStore: Sendable {
         if let failure { throw failure }
     }
 
-    /// Lets another process own the vault.
+    /// Releases the lock, so that another process can own the vault.
     func giveUpLock() { lock.withLock { $0 = nil } }
 
     private func finishCounting() throws {
         try flushCounters()
-        // What cannot be erased now is owed to the next owner.
+        // An erasure that fails now stays pending for the next owner.
         try? eraseTraces()
         if counters.withLock({ $0.changesSinceBackup }) > 0 { try backUpCatalog() }
     }
@@ -241,10 +248,11 @@ package final class VaultStore: Sendable {
         }
     }
 
-    /// Begins a new representation of a resource. What the resource held before stays until the new one has something to
-    /// serve: ``serve(_:)``.
+    /// Begins a new representation of a resource.
     ///
-    /// - Parameter id: its name, where it has one already.
+    /// The bytes that the resource held before stay until the new representation has something to serve: ``serve(_:)``.
+    ///
+    /// - Parameter id: the id of the representation, if it already has one.
     package func startRepresentation(
         _ information: ContentInformation, of resource: inout StoredResource, id: RepresentationID? = nil,
         freshness: Freshness? = nil
@@ -261,8 +269,9 @@ package final class VaultStore: Sendable {
         if isFirst || information.length == 0 { try serve(&resource) }
     }
 
-    /// Makes the representation that was begun last the one that is read after a restart too. What the resource held
-    /// before is condemned.
+    /// Makes the representation that was begun last the one that is read, also after a restart.
+    ///
+    /// The segments of earlier representations become pending deletions.
     package func serve(_ resource: inout StoredResource) throws {
         guard let serving = resource.serving, resource.metadata.serving != serving.id else { return }
         noteChange()
@@ -271,9 +280,9 @@ package final class VaultStore: Sendable {
         try finishDoomed()
     }
 
-    /// Changes how long a resource is kept.
+    /// Changes the class of a resource, which determines how long it is kept.
     ///
-    /// - Parameter only: does nothing where it has another class than this one.
+    /// - Parameter only: changes nothing if the resource has another class than this one.
     /// - Returns: whether there is such a resource.
     @discardableResult
     package func setClass(
@@ -284,7 +293,7 @@ package final class VaultStore: Sendable {
         return try withDiskRoom { try index.setClass(resourceClass, of: id, only: only) }
     }
 
-    /// Writes what has become known of the serving representation.
+    /// Writes new information about the serving representation.
     package func update(_ information: ContentInformation, of resource: inout StoredResource) throws {
         guard var serving = resource.serving else { return }
         serving.info.information = information
