@@ -31,14 +31,11 @@ struct ImportTests {
         ],
     ]
 
-    private static let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: "Sources")
-
     @Test(
         "Each target imports only what stands above it, and each C library has one target",
         arguments: allowed.keys.sorted())
     func imports(target: String) throws {
-        let files = try Self.swiftFiles(of: target)
+        let files = try Sources.files(of: target)
         #expect(!files.isEmpty, "the target has sources, or this test proves nothing")
         let allowed = try #require(Self.allowed[target])
         for file in files {
@@ -50,7 +47,7 @@ struct ImportTests {
 
     @Test("Every folder of Sources is a target that these rules know")
     func allTargetsAreKnown() throws {
-        let folders = try FileManager.default.contentsOfDirectory(atPath: Self.sources.path).filter {
+        let folders = try FileManager.default.contentsOfDirectory(atPath: Sources.folder.path).filter {
             !$0.hasPrefix("C")
         }
         #expect(Set(folders) == Set(Self.allowed.keys))
@@ -59,16 +56,10 @@ struct ImportTests {
     @Test("Nothing imports FoundationNetworking, a second user of libcurl")
     func noSecondCurl() throws {
         for target in Self.allowed.keys {
-            for file in try Self.swiftFiles(of: target) {
+            for file in try Sources.files(of: target) {
                 #expect(try !Self.imports(of: file).contains("FoundationNetworking"))
             }
         }
-    }
-
-    private static func swiftFiles(of target: String) throws -> [URL] {
-        let folder = sources.appending(path: target)
-        return FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?
-            .compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" } ?? []
     }
 
     /// The modules a file imports, submodules and single declarations by their module.

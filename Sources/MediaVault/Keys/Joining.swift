@@ -147,33 +147,21 @@ extension Vault {
         guard store.isOwner, !joiningPace.withLock({ $0.isBusy(opened: opened) }),
             keyWork.act == nil, !precedence.isPlayerWaiting
         else { return }
-        let known = loaders.withLock { loaders in
-            loaders.map { (id: $0, loader: $1.loader, isResting: !$1.isInUse && now - $1.idleSince >= Joining.rest) }
-        }
-        let ready = known.compactMap { title in
-            let (mayBegin, lastTry) = title.loader.joining.withLock { ($0.mayBegin(now: now), $0.lastTry) }
-            return mayBegin && !title.loader.isBroken ? (title, lastTry) : nil
+        let ready = loaders.resting(for: Joining.rest, now: now).compactMap { title in
+            let (mayBegin, lastTry) = title.1.joining.withLock { ($0.mayBegin(now: now), $0.lastTry) }
+            return mayBegin && !title.1.isBroken ? (title, lastTry) : nil
         }.sorted { one, other in other.1.map { last in one.1.map { $0 < last } ?? true } ?? false }
-        guard let (title, _) = ready.first(where: { $0.0.loader.isCrowded(isResting: $0.0.isResting) }),
-            begin(title.id, title.loader, now: now)
+        guard let (title, _) = ready.first(where: { $0.0.1.isCrowded(isResting: $0.0.isResting) }),
+            loaders.beginJoining(title.0, title.1, now: now)
         else { return }
+        joiningPace.withLock { $0.isRunning = true }
         _ = chores.begin { [self] in
-            endJoining(opened: await title.loader.joinNeighbours())
+            endJoining(opened: await title.1.joinNeighbours())
         }
     }
 
     @inline(never)
     private func endJoining(opened bytes: Int64) {
         joiningPace.withLock { ($0.isRunning, $0.own) = (false, bytes) }
-    }
-
-    /// - Returns: false if the title is being removed, or now has another loader.
-    private func begin(_ id: ResourceID, _ loader: ResourceLoader, now: ContinuousClock.Instant) -> Bool {
-        loaders.withLock { loaders in
-            guard let entry = loaders[id], entry.loader === loader, !entry.isRemoving else { return false }
-            loader.joining.withLock { $0.begin(now: now) }
-            joiningPace.withLock { $0.isRunning = true }
-            return true
-        }
     }
 }

@@ -160,7 +160,7 @@ struct RestorePlan: Hashable, Sendable {
                 .olderKeyring, "the backup was created before the vault's locator was changed; use a newer backup")
         }
         // Bounded, so that an impossible number leaves the keyring revisions to count up to.
-        let farthest = facts.knownRevision + KeyringRequirements.farthestRevision
+        let farthest = facts.knownRevision + VaultIndex.farthestRevision
         lastRevision = min(max(facts.indexedRevision, facts.knownRevision), farthest)
         let retired = Self.retired(facts, lastRevision)
         let left = facts.active.subtracting(retired)

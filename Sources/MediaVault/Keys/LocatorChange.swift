@@ -18,8 +18,8 @@ extension Vault {
         try requireOwner(to: "changes its keys")
         let (store, log) = (store, auditLog)
         return try await keyWork.exclusively(.changeLocator) {
-            await endLoaders(with: Self.renamed, refusing: Self.renaming)
-            defer { refusal.withLock { $0 = nil } }
+            await loaders.end(with: Self.renamed, refusing: Self.renaming)
+            defer { loaders.resume() }
             let (unopened, report) = try await pool.run {
                 let unopened = try store.changeLocator(noting: log) {
                     try Self.principals(in: store, from: $0, to: $1)

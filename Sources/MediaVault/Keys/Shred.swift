@@ -84,13 +84,13 @@ extension Vault {
         }
         let report = try await keyWork.exclusively(.destroy) {
             let destroyed = VaultError(.closed, "the vault was destroyed")
-            await endLoaders(with: destroyed, refusing: destroyed)
+            await loaders.end(with: destroyed, refusing: destroyed)
             let (store, log) = (store, auditLog)
             do {
                 return try await pool.run { try Self.destroy(store, noting: log) }
             } catch {
                 // The vault is still usable, so that destroying it can be tried again.
-                refusal.withLock { $0 = nil }
+                loaders.resume()
                 throw error
             }
         }

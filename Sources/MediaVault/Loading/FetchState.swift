@@ -6,13 +6,19 @@ import VaultModel
 /// A value, changed under the loader's lock.
 struct FetchState {
     /// The phase of a transfer.
-    enum Phase {
+    enum Phase: Int, Comparable {
         /// The request is on its way; the head has not come.
-        case asking
+        case requesting
         /// The head is valid; bytes arrive.
-        case flowing
+        case receiving
+        /// The transfer must end, keeping its bytes. Readers that go on start another fetch.
+        case released
         /// No more bytes come: the rest is sealed, then the fetch is removed.
         case ended
+        /// All is done, but bytes that are not stored wait for readers that have not had them yet.
+        case keptForReaders
+
+        static func < (one: Phase, other: Phase) -> Bool { one.rawValue < other.rawValue }
     }
 
     /// Identifies a fetch within its loader.
@@ -23,7 +29,7 @@ struct FetchState {
     private(set) var start: Int64
     /// One past the last byte wanted; `Int64.max` if the end is unknown. Another fetch may shorten it.
     var end: Int64
-    var phase = Phase.asking
+    private(set) var phase = Phase.requesting
     /// Whether it is extended to whole blocks, so that held ranges begin and end at block boundaries.
     var isRoundedOut = false
     /// Since when an extended fetch has had no reader; nil while it has one.
@@ -63,10 +69,6 @@ struct FetchState {
     var wantsFlush = false
     /// Whether the sealer waits for bytes that another fetch seals.
     var waitsForOther = false
-    /// Whether the transfer must end, keeping its bytes. Readers that go on start another fetch.
-    var isLetGo = false
-    /// Whether it is over, and its last bytes, which are not stored, wait for readers that are near.
-    var isLeftOver = false
     var receiverSignal = WakeFlag()
     var sealerSignal = WakeFlag()
 
@@ -113,7 +115,13 @@ struct FetchState {
     var present: Int64 { recent.end }
 
     /// Whether more bytes will come.
-    var isActive: Bool { phase != .ended && !isLetGo }
+    var isActive: Bool { phase == .requesting || phase == .receiving }
+
+    /// Whether no more bytes come.
+    var hasEnded: Bool { phase == .ended || phase == .keptForReaders }
+
+    /// Moves on to a phase; no phase leads back to an earlier one.
+    mutating func enter(_ next: Phase) { phase = max(phase, next) }
 
     /// The bytes still to come.
     var remaining: ByteRange { isActive ? present..<max(present, end) : present..<present }

@@ -5,7 +5,7 @@ import VaultStorage
 extension LoaderState {
     /// Ends transfers, keeping the bytes that they received.
     mutating func letGo(_ ids: [FetchState.ID]) -> Effects {
-        for id in ids { fetches[id]?.isLetGo = true }
+        for id in ids { fetches[id]?.enter(.released) }
         var effects = Effects()
         effects.cancelled = ids
         return effects
@@ -61,7 +61,7 @@ extension LoaderState {
             }
             fetch.end = min(fetch.end, end)
         }
-        fetch.phase = .flowing
+        fetch.enter(.receiving)
         fetches[id] = fetch
         for reader in readers.keys where readers[reader]?.fetch == id {
             effects.wake(readers[reader]?.signal.raise())
@@ -102,7 +102,7 @@ extension LoaderState {
     ) -> (used: Int64, effects: Effects) {
         var effects = Effects()
         guard var fetch = fetches[id] else { return (0, effects) }
-        if fetch.isLetGo { fetch.end = endOfLateBytes(of: fetch) }
+        if fetch.phase == .released { fetch.end = endOfLateBytes(of: fetch) }
         let isNews = !map.covered.contains(fetch.present)
         let used = fetch.append(bytes, now: now)
         // Tiny answers are no progress: each would cost a request, a file and a row.
@@ -145,7 +145,7 @@ extension LoaderState {
             failure = .origin(OriginFailure(.interrupted, "it sent \(given) of the \(asked) requested bytes"))
         }
         if let failure { retry.failed(failure, now: now, chance: chance) }
-        fetch.phase = .ended
+        fetch.enter(.ended)
         effects.wake(fetch.sealerSignal.raise())
         fetches[id] = fetch
         for reader in readers.keys where readers[reader]?.fetch == id {
@@ -165,7 +165,7 @@ extension LoaderState {
         var effects = Effects()
         guard fetches[id]?.isStoring ?? true || !isWanted(id) else {
             // Bytes that are not stored stay for the readers that take them from this fetch.
-            fetches[id]?.isLeftOver = true
+            fetches[id]?.enter(.keptForReaders)
             return effects
         }
         fetches[id] = nil
@@ -198,7 +198,7 @@ extension LoaderState {
         defer { fetches[id] = fetch }
         fetch.sealerSignal.lower()
         fetch.waitsForOther = false
-        guard fetch.isStoring else { return (fetch.phase == .ended ? .finish : .wait, effects) }
+        guard fetch.isStoring else { return (fetch.hasEnded ? .finish : .wait, effects) }
         if fetch.takenTo < fetch.present {
             // An origin without range support sends held bytes again; they are skipped.
             if let (_, run) = map.segment(at: fetch.takenTo) {
@@ -227,7 +227,7 @@ extension LoaderState {
                 return (.seal(bytes, at: fetch.takenTo), effects)
             }
         }
-        if fetch.phase == .ended { return (.finish, effects) }
+        if fetch.hasEnded { return (.finish, effects) }
         return (fetch.takeFlush() ? .close : .wait, effects)
     }
 

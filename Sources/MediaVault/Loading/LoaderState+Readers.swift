@@ -159,12 +159,12 @@ extension LoaderState {
         let remaining = readers.values.count { $0.fetch == id } - (leaving == nil ? 0 : 1)
         // A fetch extended to whole blocks is short and runs to its end; otherwise each requested byte would become a
         // file.
-        let endsSoon = fetch.isRoundedOut && fetch.isStoring && fetch.phase == .flowing && maySeeOffOneMore
+        let endsSoon = fetch.isRoundedOut && fetch.isStoring && fetch.phase == .receiving && maySeeOffOneMore
         guard remaining <= 0, !endsSoon else { return effects }
         if let heir = heir(to: fetch) {
             readers[heir]?.fetch = id
         } else if !isNeeded(fetch, leaving: leaving) {
-            fetches[id]?.isLetGo = true
+            fetches[id]?.enter(.released)
             effects.cancelled.append(id)
         }
         return effects
@@ -328,7 +328,7 @@ extension LoaderState {
         }
         // While the origin is failing, one fetch asks, and the other readers wait for its result.
         if retry.isInTrouble,
-            let asking = fetches.values.first(where: { $0.isActive && !$0.isApart && $0.phase == .asking })
+            let asking = fetches.values.first(where: { !$0.isApart && $0.phase == .requesting })
         {
             effects.merge(attach(&reader, to: asking.id, isDemanding: false))
             return (.wait, effects)

@@ -185,14 +185,14 @@ struct LoaderState {
             }
             // A transfer bound to its connection could not be resumed.
             if !isBound, !fetch.isApart, let since = fetch.pausedSince, now - since >= FetchState.patience {
-                fetch.isLetGo = true
+                fetch.enter(.released)
                 effects.wake(fetch.receiverSignal.raise())
             }
             if fetch.isRoundedOut {
                 let isAwaited = readers.values.contains { $0.fetch == id } || isNeeded(fetch, leaving: nil)
                 fetch.leftSince = isAwaited ? nil : fetch.leftSince ?? now
                 if let since = fetch.leftSince, now - since >= FetchState.farewell {
-                    fetch.isLetGo = true
+                    fetch.enter(.released)
                     effects.cancelled.append(id)
                 }
             }

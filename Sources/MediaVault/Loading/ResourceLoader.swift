@@ -9,13 +9,9 @@ import VaultStorage
 final class ResourceLoader: Sendable {
     let url: MediaURL
     let record: ResourceRecord
-    let store: VaultStore
-    let origin: any Origin
-    let pool: BlockingPool
-    let precedence: PlaybackPriority
+    private let environment: LoaderEnvironment
     /// The URLs that the bytes can be requested from; ``url`` is the one that the loader was created with.
     let addresses: AddressBook
-    let names: ResourceNames
     /// Open readers of recently read segments.
     let opened = OpenSegments()
     /// Serializes the processing of response heads.
@@ -47,20 +43,16 @@ final class ResourceLoader: Sendable {
     }
 
     init(
-        _ reference: MediaReference, id: ResourceID, key: CacheKey, names: ResourceNames, store: VaultStore,
-        origin: any Origin, mode: VaultMode, retry: RetryPolicy, pool: BlockingPool, precedence: PlaybackPriority
+        _ reference: MediaReference, id: ResourceID, key: CacheKey, mode: VaultMode, in environment: LoaderEnvironment
     ) {
         url = reference.url
         let addresses = AddressBook(reference)
         self.addresses = addresses
-        self.names = names
-        self.store = store
-        self.origin = origin
-        self.pool = pool
-        self.precedence = precedence
+        self.environment = environment
+        let (store, pool) = (environment.store, environment.pool)
         let record = ResourceRecord(id: id, key: key, store: store)
         self.record = record
-        guarded = Locked(Guarded(state: LoaderState(mode: mode, retry: retry)))
+        guarded = Locked(Guarded(state: LoaderState(mode: mode, retry: environment.retry)))
         loading = Task {
             try await pool.run {
                 let serving = try record.load()
@@ -99,6 +91,12 @@ final class ResourceLoader: Sendable {
             _ = guarded.state.setMode(own: record.mode)
         }
     }
+
+    var store: VaultStore { environment.store }
+    var origin: any Origin { environment.origin }
+    var pool: BlockingPool { environment.pool }
+    var precedence: PlaybackPriority { environment.precedence }
+    var names: ResourceNames { environment.names }
 
     // MARK: State
 
@@ -197,7 +195,7 @@ final class ResourceLoader: Sendable {
                 return false
             }
             guarded.tasks[id] = task
-            return guarded.state.fetches[id]?.isLetGo ?? true
+            return guarded.state.fetches[id].map { $0.phase == .released } ?? true
         }
         if isUnwanted { task.cancel() }
     }

@@ -46,7 +46,7 @@ extension LoaderState {
 
     /// Removes a fetch that was kept for its readers, once they have had its bytes or left.
     mutating func removeLeftOver(_ id: FetchState.ID, leaving: ReaderState? = nil) -> Effects {
-        guard fetches[id]?.isLeftOver == true, !isWanted(id, leaving: leaving) else { return Effects() }
+        guard fetches[id]?.phase == .keptForReaders, !isWanted(id, leaving: leaving) else { return Effects() }
         return remove(id)
     }
 

@@ -69,7 +69,7 @@ extension Vault {
     /// - Parameter count: the most bytes that may be returned.
     /// - Returns: nil if there are more bytes, if anything has to be waited for, or on any error.
     package func held(_ reference: MediaReference, range: RequestedRange, atMost count: Int) -> HeldMedia? {
-        guard let (id, _) = try? names.nameAtHand(tokens.unwrapped(reference).settled()), let loader = loaderAtHand(id)
+        guard let (id, _) = try? names.nameAtHand(tokens.unwrapped(reference).settled()), let loader = loaders.loaderAtHand(id)
         else { return nil }
         let now = store.now()
         guard let held = loader.look({ $0.held(range, now: now) }), held.range.length <= Int64(count),
@@ -79,15 +79,6 @@ extension Vault {
         return HeldMedia(held, reader, entityTag: loader.name(held.entityTag, of: held.information)) { [self] in
             noteVisit(of: loader)
             answers.note([ByteTrace(held.range, .vault)], of: id, at: now)
-        }
-    }
-
-    /// Returns the loader of a resource, if there is one that may be used.
-    private func loaderAtHand(_ id: ResourceID) -> ResourceLoader? {
-        loaders.withLock { loaders in
-            guard let entry = loaders[id], !entry.isRemoving, !entry.loader.isBroken else { return nil }
-            loaders[id]?.idleSince = .now
-            return entry.loader
         }
     }
 

@@ -88,8 +88,8 @@ extension Vault {
     func guardRoom() async {
         store.respect(
             ResourceUse(
-                all: { [weak self] in self?.resourcesInUse ?? [] },
-                letGo: { [weak self] in self?.letGo($0) ?? true }))
+                all: { [weak loaders] in loaders?.resourcesInUse ?? [] },
+                letGo: { [weak loaders] in loaders?.removeIfIdle($0) ?? true }))
         let (store, ofRun) = (store, limitsOfRun)
         // Invalid settings are reported when they are requested.
         let settings = try? await pool.run { try store.index.settings().limits }
@@ -102,25 +102,11 @@ extension Vault {
         try? await pool.run { store.keepReserve() }
     }
 
-    private var resourcesInUse: Set<ResourceID> {
-        loaders.withLock { loaders in Set(loaders.filter(\.value.isInUse).keys) }
-    }
-
-    /// Removes an idle loader from the table; the next user reads the index again.
-    private func letGo(_ id: ResourceID) -> Bool {
-        loaders.withLock { loaders in
-            guard let entry = loaders[id] else { return true }
-            guard !entry.isInUse else { return false }
-            loaders[id] = nil
-            return true
-        }
-    }
-
     // MARK: Periodic work
 
     /// Retries storing for loaders that were refused, enforces the limits, and reports bytes passing through.
     func keepRoom(now: ContinuousClock.Instant) async {
-        let loaders = loaders.withLock { $0.values.map(\.loader) }
+        let loaders = loaders.all
         for loader in loaders where loader.look({ $0.refusalToRetry(now: now) }) != nil { await loader.storeAgain() }
         let (isSizeDue, isAgeDue) = roomPace.withLock { ($0.isSizeDue(now), $0.isAgeDue(now)) }
         let (store, isDiskFull) = (store, passage.withLock { $0.isDiskFull })

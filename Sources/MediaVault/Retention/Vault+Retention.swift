@@ -37,9 +37,9 @@ extension Vault {
         let (store, id) = (store, try await name(reference).id)
         guard try await pool.run({ try store.index.hasResource(id) }) else { throw Self.unknown(reference) }
         let (loader, lease) = try await use(reference)
-        loaders.withLock { $0[id]?.isRemoving = true }
+        loaders.beginRemoving(id)
         defer {
-            loaders.withLock { $0[id] = nil }
+            loaders.remove(id)
             withExtendedLifetime(lease) {}
         }
         loader.end(with: ResourceRecord.removed)

@@ -1,18 +1,154 @@
 import VaultModel
 import VaultStorage
 
-extension Vault {
+/// The loaders of a vault: one for each resource in use, kept for a while after its last use.
+final class LoaderTable: Sendable {
+    private struct Entry {
+        let loader: ResourceLoader
+        /// The number of leases.
+        var uses = 0
+        var idleSince = ContinuousClock.now
+        /// Whether its resource is being removed: then no more leases are given.
+        var isRemoving = false
+
+        /// Whether the resource has readers, or something is fetched or written for it.
+        var isInUse: Bool { uses > 0 || isRemoving || !loader.isIdle || loader.joining.withLock(\.isRunning) }
+    }
+
+    private struct State {
+        var entries: [ResourceID: Entry] = [:]
+        /// The error for callers that request a loader; nil if loaders are given out.
+        var refusal: VaultError?
+    }
+
+    let environment: LoaderEnvironment
+    private let answers: AnswerLog
+    private let state = Locked(State())
+
+    /// How long an unused loader is kept.
+    private static let idleTime: Duration = .seconds(60)
+
+    /// - Parameter answers: records where the bytes of ended readers came from.
+    init(_ environment: LoaderEnvironment, answers: AnswerLog) {
+        self.environment = environment
+        self.answers = answers
+    }
+
+    /// All loaders.
+    var all: [ResourceLoader] { state.withLock { $0.entries.values.map(\.loader) } }
+
+    /// The resources that have readers, or for which something is fetched or written.
+    var resourcesInUse: Set<ResourceID> { state.withLock { Set($0.entries.filter(\.value.isInUse).keys) } }
+
+    // MARK: Use
+
+    /// Returns the loader of a resource if the resource is in use, or was used recently.
+    func loader(of id: ResourceID) -> ResourceLoader? { state.withLock { $0.entries[id]?.loader } }
+
+    /// Returns the loader of a resource if there is one that may be used, and keeps it for longer.
+    func loaderAtHand(_ id: ResourceID) -> ResourceLoader? {
+        state.withLock { state in
+            guard let entry = state.entries[id], !entry.isRemoving, !entry.loader.isBroken else { return nil }
+            state.entries[id]?.idleSince = .now
+            return entry.loader
+        }
+    }
+
+    /// Returns the loader of a resource, which all its users share.
+    ///
+    /// - Parameter mode: the vault's mode, for a new loader.
+    func use(
+        _ id: ResourceID, _ key: CacheKey, _ reference: MediaReference, mode: VaultMode
+    ) throws -> (ResourceLoader, LoaderLease) {
+        let store = environment.store
+        let loader = try state.withLock { state in
+            if let refusal = state.refusal { throw refusal }
+            // An id computed before the locator was changed is no longer valid.
+            guard try key.id(keyring: store.keyring, locator: store.index.locator) == id else { throw Vault.renaming }
+            if let entry = state.entries[id], entry.isRemoving { throw ResourceRecord.removed }
+            var entry =
+                state.entries[id].flatMap { $0.loader.isBroken ? nil : $0 }
+                ?? Entry(loader: ResourceLoader(reference, id: id, key: key, mode: mode, in: environment))
+            entry.uses += 1
+            state.entries[id] = entry
+            return entry.loader
+        }
+        loader.addresses.give(reference)
+        return (loader, LoaderLease { [weak self, weak loader] in self?.release(id, loader) })
+    }
+
+    private func release(_ id: ResourceID, _ loader: ResourceLoader?) {
+        if let traces = loader?.change({ ($0.takeTraces(), Effects()) }), !traces.isEmpty {
+            answers.note(traces, of: id, at: environment.store.now())
+        }
+        state.withLock { state in
+            // Another loader may have taken its place.
+            guard let entry = state.entries[id], entry.loader === loader else { return }
+            state.entries[id]?.uses -= 1
+            state.entries[id]?.idleSince = .now
+        }
+    }
+
+    /// Starts joining a resource's segments, unless the resource is being removed or now has another loader.
+    func beginJoining(_ id: ResourceID, _ loader: ResourceLoader, now: ContinuousClock.Instant) -> Bool {
+        state.withLock { state in
+            guard let entry = state.entries[id], entry.loader === loader, !entry.isRemoving else { return false }
+            loader.joining.withLock { $0.begin(now: now) }
+            return true
+        }
+    }
+
+    /// All loaders, each with whether it has been idle for so long.
+    func resting(for time: Duration, now: ContinuousClock.Instant) -> [(ResourceID, ResourceLoader, isResting: Bool)] {
+        state.withLock { state in
+            state.entries.map { ($0, $1.loader, isResting: !$1.isInUse && now - $1.idleSince >= time) }
+        }
+    }
+
+    // MARK: Removal
+
+    /// Marks a resource as being removed: no more leases are given.
+    func beginRemoving(_ id: ResourceID) { state.withLock { $0.entries[id]?.isRemoving = true } }
+
+    /// Removes a loader from the table; the next user reads the index again.
+    func remove(_ id: ResourceID) { state.withLock { $0.entries[id] = nil } }
+
+    /// Removes a loader from the table unless it is in use.
+    ///
+    /// - Returns: whether there is none now.
+    func removeIfIdle(_ id: ResourceID) -> Bool {
+        state.withLock { state in
+            guard let entry = state.entries[id] else { return true }
+            guard !entry.isInUse else { return false }
+            state.entries[id] = nil
+            return true
+        }
+    }
+
+    /// Removes the loaders that have been idle for a minute.
+    func removeIdle(now: ContinuousClock.Instant) {
+        state.withLock { state in
+            state.entries = state.entries.filter { _, entry in
+                entry.isInUse || now - entry.idleSince < Self.idleTime
+            }
+        }
+    }
+
+    /// Removes all loaders from the table, and returns them.
+    func removeAll() -> [ResourceLoader] {
+        state.withLock { state in
+            defer { state.entries = [:] }
+            return state.entries.values.map(\.loader)
+        }
+    }
+
     /// Ends all readers and fetches, stops all writes that they would cause, and gives out no loader from now on.
     ///
     /// - Parameters:
     ///   - reason: the error that readers end with.
     ///   - refusal: the error for callers that request a loader.
-    func endLoaders(with reason: VaultError, refusing refusal: VaultError) async {
-        self.refusal.withLock { $0 = refusal }
-        let ended = loaders.withLock { loaders in
-            defer { loaders = [:] }
-            return loaders.values.map(\.loader)
-        }
+    func end(with reason: VaultError, refusing refusal: VaultError) async {
+        let ended = refuse(refusal)
         for loader in ended { loader.end(with: reason) }
         for loader in ended {
             // A resource whose rows do not open has nothing to write either.
@@ -20,22 +156,27 @@ extension Vault {
             await loader.settle()
             await loader.settleJoining()
             await loader.revalidator.stop()
-            try? await pool.run { loader.record.retire() }
+            try? await environment.pool.run { loader.record.retire() }
         }
     }
+
+    private func refuse(_ refusal: VaultError) -> [ResourceLoader] {
+        state.withLock { $0.refusal = refusal }
+        return removeAll()
+    }
+
+    /// Gives out loaders again.
+    func resume() { state.withLock { $0.refusal = nil } }
 }
 
-/// A loader in its vault's table.
-struct LoaderEntry {
-    let loader: ResourceLoader
-    /// The number of leases.
-    var uses = 0
-    var idleSince = ContinuousClock.now
-    /// Whether its resource is being removed: then no more leases are given.
-    var isRemoving = false
-
-    /// Whether the resource has readers, or something is fetched or written for it.
-    var isInUse: Bool { uses > 0 || isRemoving || !loader.isIdle || loader.joining.withLock(\.isRunning) }
+/// What all loaders of a vault share.
+struct LoaderEnvironment: Sendable {
+    let store: VaultStore
+    let origin: any Origin
+    let names: ResourceNames
+    let retry: RetryPolicy
+    let pool: BlockingPool
+    let precedence: PlaybackPriority
 }
 
 /// Keeps a loader in its vault's table while it is used.
@@ -45,58 +186,4 @@ final class LoaderLease: Sendable {
     init(release: @escaping @Sendable () -> Void) { self.release = release }
 
     deinit { release() }
-}
-
-/// The resources read, with the hour of the last access. Each is written to the index once an hour, so that reading
-/// does not write.
-struct AccessTimes {
-    private static let most = 10_000
-    private var hours: [ResourceID: Int64] = [:]
-    private var news: Set<ResourceID> = []
-
-    mutating func note(_ id: ResourceID, hour: Int64) {
-        guard hours.updateValue(hour, forKey: id) != hour else { return }
-        news.insert(id)
-        // Forget earlier hours, so that memory is bounded by the resources of one hour.
-        if hours.count > Self.most { hours = hours.filter { $0.value == hour } }
-    }
-
-    /// Returns ids that could not be written to the index.
-    mutating func putBack(_ ids: [ResourceID]) { news.formUnion(ids) }
-
-    /// Takes the ids that have not been written to the index.
-    mutating func take() -> [ResourceID] {
-        defer { news = [] }
-        return Array(news)
-    }
-}
-
-extension Vault {
-    /// Does the periodic work, once a second.
-    func keepUp(now: ContinuousClock.Instant) async {
-        for loader in loaders.withLock({ $0.values.map(\.loader) }) {
-            loader.change { $0.tick(now: now) }
-            loader.opened.dropIdle(now: now)
-            await loader.tellFreshness()
-        }
-        loaders.withLock { loaders in
-            loaders = loaders.filter { _, entry in
-                entry.isInUse || now - entry.idleSince < Self.idleTime
-            }
-        }
-        joinSegments(now: now)
-        await keepRoom(now: now)
-        resumeKeyWork(now: now)
-        let (store, visited) = (store, visits.withLock { $0.take() })
-        do {
-            try await pool.run {
-                try store.touch(visited)
-                try store.flushCounters()
-                try store.backUpCatalogIfDue(now: now)
-            }
-        } catch {
-            // Failed periodic work is tried again in a second.
-            visits.withLock { $0.putBack(visited) }
-        }
-    }
 }

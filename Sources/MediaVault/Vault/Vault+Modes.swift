@@ -24,7 +24,7 @@ extension Vault {
     func use(_ mode: VaultMode?) async {
         modeOfSettings.withLock { $0 = mode }
         let inForce = self.mode
-        for loader in loaders.withLock({ $0.values.map(\.loader) }) {
+        for loader in loaders.all {
             loader.change { $0.setMode(vault: inForce) }
             await loader.storeAgain()
         }

@@ -15,7 +15,6 @@ import VaultStorage
 /// ```
 public final class Vault: Sendable {
     let store: VaultStore
-    private let origin: any Origin
     private let ownOrigin: CurlOrigin?
     let modeOfRun: VaultMode?
     /// The mode in the settings.
@@ -29,7 +28,6 @@ public final class Vault: Sendable {
     /// Decides whether the time of day is trusted.
     let clock = Locked(SteadyClock())
     let evictionNotice = Locked(EvictionNotice())
-    private let retry: RetryPolicy
     let names: ResourceNames
     let unlockRestsWithVault: Bool
     /// The addresses at which this process serves the vault: it never requests anything from itself.
@@ -40,9 +38,7 @@ public final class Vault: Sendable {
     package let keyWork = KeyOperationLock()
     /// The schedule for key operations that a previous owner left unfinished.
     let resumption = Locked(ResumeSchedule())
-    /// Why no loader is given out at the moment; nil if loaders are given out.
-    let refusal = Locked<VaultError?>(nil)
-    let loaders = Locked<[ResourceID: LoaderEntry]>([:])
+    let loaders: LoaderTable
     private let upkeep = Locked<Task<Void, Never>?>(nil)
     private let isClosed = Locked(false)
     let visits = Locked(AccessTimes())
@@ -52,9 +48,6 @@ public final class Vault: Sendable {
     /// Work that must end before the store closes.
     let chores = BackgroundTasks()
 
-    /// How long an unused loader is kept.
-    static let idleTime: Duration = .seconds(60)
-
     /// The version of the library, which origins see in `User-Agent`.
     public static let version = "0.1.0"
 
@@ -63,13 +56,13 @@ public final class Vault: Sendable {
         auditLog = AuditLog(of: store, at: KeyringPlace(keyringFile, fileSystem: store.fileSystem))
         self.unlockRestsWithVault = unlockRestsWithVault
         modeOfRun = options.access == .reader ? .offline : options.mode
-        retry = options.retry
         pool = .shared
         limitsOfRun = options.limits
         let names = ResourceNames(store: store, pool: pool)
         self.names = names
-        if let origin = options.origin {
-            (self.origin, ownOrigin) = (origin, nil)
+        let origin: any Origin
+        if let given = options.origin {
+            (origin, ownOrigin) = (given, nil)
         } else {
             var configuration = CurlConfiguration(userAgent: "MediaVault/\(Self.version)")
             configuration.allowsPrivate = { names.allows(host: $0) }
@@ -77,6 +70,10 @@ public final class Vault: Sendable {
             let curl = CurlOrigin(configuration: configuration)
             (origin, ownOrigin) = (curl, curl)
         }
+        loaders = LoaderTable(
+            LoaderEnvironment(
+                store: store, origin: origin, names: names, retry: options.retry, pool: pool, precedence: precedence),
+            answers: answers)
     }
 
     // MARK: Opening and closing
@@ -125,9 +122,9 @@ public final class Vault: Sendable {
         await upkeep?.value
         await chores.end()
         await keyWork.end()
-        let loaders = loaders.withLock { $0.values.map(\.loader) }
-        for loader in loaders { loader.close() }
-        for loader in loaders {
+        let ended = loaders.all
+        for loader in ended { loader.close() }
+        for loader in ended {
             await loader.settle()
             await loader.revalidator.stop()
             await loader.tellFreshness()
@@ -138,8 +135,8 @@ public final class Vault: Sendable {
             try store.touch(visited)
             try store.close()
         }
-        self.loaders.withLock { $0 = [:] }
-        for loader in loaders { loader.record.retire() }
+        _ = loaders.removeAll()
+        for loader in ended { loader.record.retire() }
         // If randomness or memory is not available, the keys stay in locked memory until the process ends.
         try? store.keyring.close()
         tellLastEvictions()
@@ -199,29 +196,13 @@ public final class Vault: Sendable {
     }
 
     /// Returns the loader of a resource if the resource is in use, or was used recently.
-    func loader(of id: ResourceID) -> ResourceLoader? { loaders.withLock { $0[id]?.loader } }
+    func loader(of id: ResourceID) -> ResourceLoader? { loaders.loader(of: id) }
 
     func use(
         _ id: ResourceID, _ key: CacheKey, _ reference: MediaReference
     ) throws -> (ResourceLoader, LoaderLease) {
         try checkOpen()
-        let loader = try loaders.withLock { loaders in
-            if let refusal = refusal.withLock({ $0 }) { throw refusal }
-            // An id computed before the locator was changed is no longer valid.
-            guard try key.id(keyring: store.keyring, locator: store.index.locator) == id else { throw Self.renaming }
-            if let entry = loaders[id], entry.isRemoving { throw ResourceRecord.removed }
-            var entry =
-                loaders[id].flatMap { $0.loader.isBroken ? nil : $0 }
-                ?? LoaderEntry(
-                    loader: ResourceLoader(
-                        reference, id: id, key: key, names: names, store: store, origin: origin, mode: mode,
-                        retry: retry, pool: pool, precedence: precedence))
-            entry.uses += 1
-            loaders[id] = entry
-            return entry.loader
-        }
-        loader.addresses.give(reference)
-        return (loader, LoaderLease { [weak self, weak loader] in self?.release(id, loader) })
+        return try loaders.use(id, key, reference, mode: mode)
     }
 
     /// Requires that the vault is open: without keys no id can be computed.
@@ -234,18 +215,6 @@ public final class Vault: Sendable {
         try checkOpen()
         let (id, key) = try await names.name(try tokens.unwrapped(reference).settled())
         return (id, key.bytes)
-    }
-
-    private func release(_ id: ResourceID, _ loader: ResourceLoader?) {
-        if let traces = loader?.change({ ($0.takeTraces(), Effects()) }), !traces.isEmpty {
-            answers.note(traces, of: id, at: store.now())
-        }
-        loaders.withLock { loaders in
-            // Another loader may have taken its place.
-            guard let entry = loaders[id], entry.loader === loader else { return }
-            loaders[id]?.uses -= 1
-            loaders[id]?.idleSince = .now
-        }
     }
 
     /// Issues and verifies playback links and the admin token.
@@ -265,5 +234,53 @@ public final class Vault: Sendable {
             }
         }
         upkeep.withLock { $0 = task }
+    }
+
+    /// Does the periodic work, once a second.
+    func keepUp(now: ContinuousClock.Instant) async {
+        for loader in loaders.all {
+            loader.change { $0.tick(now: now) }
+            loader.opened.dropIdle(now: now)
+            await loader.tellFreshness()
+        }
+        loaders.removeIdle(now: now)
+        joinSegments(now: now)
+        await keepRoom(now: now)
+        resumeKeyWork(now: now)
+        let (store, visited) = (store, visits.withLock { $0.take() })
+        do {
+            try await pool.run {
+                try store.touch(visited)
+                try store.flushCounters()
+                try store.backUpCatalogIfDue(now: now)
+            }
+        } catch {
+            // Failed periodic work is tried again in a second.
+            visits.withLock { $0.putBack(visited) }
+        }
+    }
+}
+
+/// The resources read, with the hour of the last access. Each is written to the index once an hour, so that reading
+/// does not write.
+struct AccessTimes {
+    private static let most = 10_000
+    private var hours: [ResourceID: Int64] = [:]
+    private var news: Set<ResourceID> = []
+
+    mutating func note(_ id: ResourceID, hour: Int64) {
+        guard hours.updateValue(hour, forKey: id) != hour else { return }
+        news.insert(id)
+        // Forget earlier hours, so that memory is bounded by the resources of one hour.
+        if hours.count > Self.most { hours = hours.filter { $0.value == hour } }
+    }
+
+    /// Returns ids that could not be written to the index.
+    mutating func putBack(_ ids: [ResourceID]) { news.formUnion(ids) }
+
+    /// Takes the ids that have not been written to the index.
+    mutating func take() -> [ResourceID] {
+        defer { news = [] }
+        return Array(news)
     }
 }

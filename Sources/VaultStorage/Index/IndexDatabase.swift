@@ -18,6 +18,9 @@ package final class VaultIndex: Sendable {
     /// Whether the index has yet to take over changes of the keyring, because the disk had no space for them.
     private let isBehind = Atomic(false)
 
+    /// The most by which an index's revision may exceed a keyring's: no vault can have had more changes.
+    package static let farthestRevision: Int64 = 1 << 32
+
     private init(database: DatabaseQueue, keyring: Keyring, locator: Int) {
         self.database = database
         self.keyring = keyring
@@ -131,7 +134,7 @@ package final class VaultIndex: Sendable {
             throw VaultError(.integrity, "the index also has another vault's row; rebuild it with index rebuild")
         }
         let revision: Int64 = try row.column("keyringRevision", in: PlainColumn.revisions)
-        guard revision <= keyring.revision + KeyringRequirements.farthestRevision else {
+        guard revision <= keyring.revision + VaultIndex.farthestRevision else {
             throw VaultError(
                 .integrity,
                 "the index states an impossible revision of the keyring; rebuild the index with index rebuild")

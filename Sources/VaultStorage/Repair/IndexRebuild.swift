@@ -268,7 +268,7 @@ extension VaultIndex {
         let own = try Row.fetchOne(db, sql: "SELECT * FROM backup.vault WHERE id = ?", arguments: [id.data])
         guard let row = own else { throw IndexError.damaged }
         let revision = try? row.column("keyringRevision", in: PlainColumn.revisions)
-        let isPossible = revision.map { $0 <= keyring.revision + KeyringRequirements.farthestRevision } ?? false
+        let isPossible = revision.map { $0 <= keyring.revision + VaultIndex.farthestRevision } ?? false
         let stated = (try? row.column("locator", in: PlainColumn.numbers)).flatMap { number in
             keyring.locators.first { $0 == number }
         }

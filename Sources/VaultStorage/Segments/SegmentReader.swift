@@ -9,7 +9,7 @@ package import VaultModel
 package final class SegmentReader: Sendable {
     private let key: SegmentKey
     let file: any StoredFile
-    private let pin: SegmentPin?
+    private let pin: (any AnyObject & Sendable)?
     private let work: WorkCounters?
 
     /// The most blocks read from the file at a time.
@@ -22,7 +22,7 @@ package final class SegmentReader: Sendable {
     ///   - work: counts the bytes that are opened.
     package init(
         _ segment: SegmentDescription, resourceKey: borrowing SecretKey, in store: any SegmentStore,
-        pin: SegmentPin? = nil, work: WorkCounters? = nil
+        pin: (any AnyObject & Sendable)? = nil, work: WorkCounters? = nil
     ) throws {
         self.pin = pin
         self.work = work

@@ -91,9 +91,6 @@ package struct SegmentWriter: ~Copyable {
         }
     }
 
-    /// Makes the whole blocks durable and commits them.
-    package mutating func checkpoint(in store: VaultStore) throws { try store.checkpoint(&self) }
-
     private mutating func sealFilling() throws(FileFailure) {
         // Swapped out, so that the block exists once and can be wiped.
         var block: [UInt8] = []

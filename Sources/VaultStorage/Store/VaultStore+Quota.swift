@@ -143,6 +143,9 @@ extension SegmentWriter {
         }
         store.work.sealed.count(Int64(bytes.count))
     }
+
+    /// Makes the whole blocks durable and commits them.
+    package mutating func checkpoint(in store: VaultStore) throws { try store.checkpoint(&self) }
 }
 
 // Eviction: rows first, then files, through the list of pending deletions.

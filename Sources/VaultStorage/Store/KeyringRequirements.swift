@@ -24,9 +24,6 @@ package struct KeyringRequirements: Sendable {
         let wrapped: [UInt8]
     }
 
-    /// The most by which an index's revision may exceed a keyring's: no vault can have had more changes.
-    package static let farthestRevision: Int64 = 1 << 32
-
     /// The number of keys that are tried for each generation.
     private static let samplesOfEach = 8
 

@@ -1,0 +1,34 @@
+package import VaultCrypto
+import VaultModel
+
+extension VaultStore {
+    /// Changes the keyring, and records its revision in the index.
+    ///
+    /// - Parameters:
+    ///   - isRemembered: whether the index requires a keyring at least as new as this from now on.
+    ///   - lead: makes durable what must be durable before the keyring.
+    /// - Throws: as ``Keyring/change(reading:writing:_:)``; any error of `lead`; ``VaultError`` if the index cannot be
+    ///   written: then the file is the new one. If it was a generation's row that could not be written, this process
+    ///   continues with the keys that it had.
+    package func changeKeyring<Result>(
+        at place: KeyringPlace, isRemembered: Bool = true, leading lead: () throws -> Void = {},
+        _ edit: (inout KeyringEdit) throws -> Result
+    ) throws -> Result {
+        var current = 0
+        let result = try keyring.change(
+            reading: place.read,
+            writing: { bytes in
+                try lead()
+                try place.write(bytes)
+                // Before its keys are used here: what they wrap refers to the generation's row.
+                try withDiskRoom { try index.addGeneration(current) }
+            },
+            { editing in
+                let result = try edit(&editing)
+                current = Int(editing.document.current)
+                return result
+            })
+        if isRemembered { try withDiskRoom { try index.rememberKeyring() } }
+        return result
+    }
+}
