@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Shows what MediaVault does, with a clip of its own and no network: played, played again without its server, and nothing
-to be read in between. Scripts/run --demo calls it.
+"""Demonstrates MediaVault with a generated clip and no network: plays it, plays it again without its server, and checks
+that nothing of it is readable in the vault's folder. Scripts/run --demo calls it.
 
     demo.py COMMAND
 
-Exit code 0 when all was shown, 1 when something was not; whatever happens, nothing is left behind.
+Exit code 0 if everything was shown, 1 if something was not; leaves nothing behind in either case.
 """
 
 import os
@@ -24,7 +24,7 @@ from harness.scripted_origin import ScriptedOrigin  # noqa: E402
 from harness.vault import Vault  # noqa: E402
 from harness.waiting import eventually  # noqa: E402
 
-NAME, TITLE = "holiday-in-vaduz.mp4", "A title that nobody else may read"
+NAME, TITLE = "holiday-in-vaduz.mp4", "A title that only its owner may read"
 PIECES, PIECE = 1000, 16  # of the clip, to search for
 MADE_WITH = (
     "-f", "lavfi", "-i", "testsrc2=s=640x360:r=25:d=12,noise=alls=20:allf=t+u:all_seed=7",
@@ -33,7 +33,7 @@ MADE_WITH = (
 
 
 class NotShown(Exception):
-    """What the demo was to show, and did not."""
+    """Something that the demo should show, and did not."""
 
 
 def require(is_so, sentence):
@@ -50,7 +50,7 @@ def say(sentence):
 
 
 class Clip:
-    """The clip, its frames, and what would betray it."""
+    """The clip, its frames, and the bytes that would reveal it."""
 
     def __init__(self, folder):
         self.path = os.path.join(folder, NAME)
@@ -62,24 +62,24 @@ class Clip:
         require(self.count() > 100, "the clip cannot be decoded")
 
     def count(self):
-        """How many frames there are of its first stream, which is the picture."""
+        """Returns the number of frames of its first stream, which is the video."""
         return self.frames.count(b"\n0,")
 
     def pieces(self):
-        """Pieces of it from all over, none of them so plain that it may stand in any file."""
+        """Returns pieces of it from all over, each distinctive enough not to occur in other files."""
         step = self.size // PIECES
         pieces = (self.content[first:first + PIECE] for first in range(0, self.size - PIECE, step))
         return [piece for piece in pieces if len(set(piece)) >= PIECE // 2]
 
     def play(self, address):
-        """Decodes all that stands at the address; the frames must be the clip's."""
+        """Decodes everything at the address; the frames must be those of the clip."""
         code, frames = decoded_frames(address)
-        require(code == 0, "the player did not get through the clip")
+        require(code == 0, "the player did not reach the end of the clip")
         require(frames == self.frames, "the frames that the player saw are not the clip's")
 
 
 def contents(folder):
-    """The bytes of every file, and the names of all, in a folder."""
+    """Returns the bytes of every file, and all names, in a folder."""
     for parent, folders, names in os.walk(folder):
         yield "\n".join([*folders, *names]).encode()
         for name in names:
@@ -99,18 +99,18 @@ def show(binary, folder):
     try:
         url = origin.add(NAME)
         origin.film(NAME).content = clip.content
-        say(f"Made a clip of {clip.count()} frames with sound, {amount(clip.size)}, and serve it as {url}: "
+        say(f"Created a clip of {clip.count()} frames with sound, {amount(clip.size)}, served as {url}: "
             "on this machine, without any network.")
         vault.serve()
         address = vault.address(url)
-        say(f"Made a vault and a key in {folder}, to be thrown away, and serve it on {vault.listen}.")
+        say(f"Created a temporary vault and key in {folder}; serving it on {vault.listen}.")
 
         clip.play(address)
-        require(eventually(lambda: vault.info(url)["bytes"] == clip.size), "the clip was played and is not held whole")
+        require(eventually(lambda: vault.info(url)["bytes"] == clip.size), "the clip was played but is not complete")
         fetched, held = vault.bytes_fetched(), vault.info(url)["bytes"]
         require(fetched == clip.size, f"{fetched} bytes were fetched for a clip of {clip.size}")
-        say(f"Played it through the vault: {clip.count()} frames and the sound, all the same as in the file. "
-            f"Fetched {amount(fetched)}, each byte once; held {amount(held)}, sealed.")
+        say(f"Played it through the vault: {clip.count()} frames and the sound, identical to the file. "
+            f"Fetched {amount(fetched)}, each byte once; stored {amount(held)}, encrypted.")
 
         origin.stop()
         require(decoded_frames(url)[0] != 0, "the origin answers although it was stopped")
@@ -122,18 +122,19 @@ def show(binary, folder):
         again = vault.bytes_fetched() - fetched
         require(again == 0, f"{again} bytes were fetched although the origin was stopped")
         say(f"Played it again from the vault: the same {clip.count()} frames and sound. "
-            f"Fetched nothing; held {amount(held)}.")
+            f"Fetched nothing; stored {amount(held)}.")
     finally:
         vault.stop()
         origin.stop()
 
     pieces, words = clip.pieces(), [word.encode() for word in (TITLE, NAME, url)]
-    require(found([*pieces, words[0]], [clip.content]) == len(pieces) + 1, "the search does not find the clip in itself")
+    require(found([*pieces, words[0]], [clip.content]) == len(pieces) + 1,
+            "the search does not find the clip in itself")
     betrayed = found([*pieces, *words], contents(vault.folder))
-    require(betrayed == 0, f"{betrayed} of the things that must not be readable lie in the vault's folder")
+    require(betrayed == 0, f"{betrayed} of the things that must not be readable are in the vault's folder")
     files = sum(len(names) for _, _, names in os.walk(vault.folder))
-    say(f"Searched the {files} files of the vault's folder for the clip's title, name, address and {len(pieces)} pieces "
-        "of it: none is there. In the clip itself the same search finds them all.")
+    say(f"Searched the {files} files of the vault's folder for the clip's title, name, URL and {len(pieces)} "
+        "pieces of it: none is there. In the clip itself the same search finds them all.")
 
 
 def interrupt(*_):
@@ -155,7 +156,7 @@ def main():
         return 130
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    print("All was shown, and all of it is cleaned up.")
+    print("Everything was shown and cleaned up.")
     return 0
 
 

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# What run and test both need: the toolchain, packages of the system, a quiet build. Sourced, not run.
+# Shared by run, test and bench: the toolchain, system packages, a quiet build. Sourced, not run.
 
 fatal() {
     printf '%s: %s\n' "$(basename "$0")" "$1" >&2
     exit 1
 }
 
-# Runs a command with its output in a log, of which the end is shown when it fails.
+# Runs a command with its output in a log, and prints the end of the log if the command fails.
 quietly() {
     local log=$1
     shift
@@ -20,13 +20,13 @@ quietly() {
 require_swift() {
     local version
     command -v swift >/dev/null ||
-        fatal "Swift 6.2 or later is needed and is not installed: get it from https://swift.org/install and run this again."
+        fatal "Swift 6.2 or later is required: get it from https://swift.org/install and run this again."
     version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | head -n 1)
     [[ ${version%%.*} -gt 6 || (${version%%.*} -eq 6 && ${version#*.} -ge 2) ]] ||
-        fatal "Swift 6.2 or later is needed, this is ${version:-unknown}: get it from https://swift.org/install and run this again."
+        fatal "Swift 6.2 or later is required, found ${version:-unknown}: get it from https://swift.org/install."
 }
 
-# Installs the Debian packages among the arguments that are missing; none missing, nothing done.
+# Installs the Debian packages among the arguments that are missing.
 require_packages() {
     local package missing=()
     for package in "$@"; do
@@ -40,27 +40,27 @@ require_packages() {
         as_root=(sudo)
         [[ -t 0 ]] || as_root+=(--non-interactive)
         "${as_root[@]}" true ||
-            fatal "sudo is refused and these packages are missing; install them as root: apt-get install ${missing[*]}"
+            fatal "sudo failed, and these packages are missing; install them as root: apt-get install ${missing[*]}"
     fi
     echo "Installing ${missing[*]} …"
     local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}")
-    # The lists of a fresh machine are empty or old: only then are they fetched.
+    # A new machine has no package lists, or old ones: fetch them only then.
     quietly .build/packages.log "${install[@]}" 2>/dev/null ||
         { quietly .build/packages.log "${as_root[@]}" apt-get update -qq && quietly .build/packages.log "${install[@]}"; } ||
         fatal "the packages could not be installed: see .build/packages.log"
 }
 
-# The same with Homebrew.
+# Installs the Homebrew formulas among the arguments that are missing.
 require_formulas() {
     local formula
-    command -v brew >/dev/null || fatal "Homebrew is needed for $*: get it from https://brew.sh and run this again."
+    command -v brew >/dev/null || fatal "Homebrew is required for $*: get it from https://brew.sh and run this again."
     for formula in "$@"; do
         brew list --versions "$formula" >/dev/null || quietly .build/packages.log brew install --quiet "$formula" ||
             fatal "$formula could not be installed: see .build/packages.log"
     done
 }
 
-# What the command is built with. Further packages may be named for Debian.
+# Installs the libraries of the command, and on Debian further packages given as arguments.
 require_libraries() {
     if [[ $(uname) == Darwin ]]; then
         require_formulas libsodium curl pkgconf
@@ -68,19 +68,19 @@ require_libraries() {
         export PKG_CONFIG_PATH
     elif command -v apt-get >/dev/null; then
         require_packages libsodium-dev libcurl4-openssl-dev libsqlite3-dev pkg-config "$@"
-    fi # elsewhere the build itself says what it lacks
+    fi # on other systems the build reports what is missing
 }
 
-# Tools that have the same name everywhere.
+# Installs tools that have the same package name everywhere.
 require_tools() {
     if [[ $(uname) == Darwin ]]; then
         require_formulas "$@"
     elif command -v apt-get >/dev/null; then
         require_packages "$@"
-    fi # elsewhere the lack of one is said when it is called
+    fi # on other systems the call of a missing tool fails
 }
 
-# A Python of its own that drives Debian's Chromium: playwright, from PyPI, in .build/playwright.
+# Installs playwright, which drives Debian's Chromium, from PyPI into a Python environment in .build/playwright.
 require_playwright() {
     local place=.build/playwright
     require_packages python3-venv chromium
@@ -92,7 +92,7 @@ require_playwright() {
     fi
 }
 
-# Schemathesis, which asks the API what its description allows, and a reader of metrics: from PyPI, in .build/schemathesis.
+# Installs Schemathesis, which tests the API against its description, and a parser of metrics, in .build/schemathesis.
 require_schemathesis() {
     local place=.build/schemathesis
     require_packages python3-venv
@@ -106,7 +106,8 @@ require_schemathesis() {
 }
 
 build_release() {
-    [[ -x .build/release/mediavault ]] || echo "Building. The first build takes several minutes; its log is .build/release.log."
+    [[ -x .build/release/mediavault ]] ||
+        echo "Building. The first build takes several minutes; its log is .build/release.log."
     quietly .build/release.log swift build -c release --product mediavault ||
-        fatal "the build has failed: see .build/release.log"
+        fatal "the build failed: see .build/release.log"
 }

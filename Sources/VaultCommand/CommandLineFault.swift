@@ -1,12 +1,12 @@
 import ArgumentParser
 
-/// Says what is wrong in a command line that cannot be read: one sentence, and where help is.
+/// Describes an invalid command line in one sentence, and points to the help.
 struct CommandLineFault {
-    /// The subcommand that the arguments name, each part of its name: `keys`, `slot`, `add`.
+    /// The path of the subcommand that the arguments name: `keys`, `slot`, `add`.
     private let names: [String]
-    /// What stands where a subcommand should be named; nil where one is, or nothing stands there.
+    /// The word in place of a subcommand that does not exist; nil if there is none.
     private let unknown: String?
-    /// The subcommands that there are in that place.
+    /// The subcommands that exist in that place.
     private let known: [String]
 
     init(_ arguments: [String]) {
@@ -25,19 +25,21 @@ struct CommandLineFault {
         unknown = known.isEmpty ? nil : rest.first.flatMap { $0.hasPrefix("-") || $0 == "help" ? nil : $0 }
     }
 
+    /// Returns the sentence to print.
+    ///
     /// - Parameters:
-    ///   - message: what the parser says is wrong.
-    ///   - fullMessage: the same with what the argument in question is for.
+    ///   - message: the parser's description of the fault.
+    ///   - fullMessage: the same with the help of the argument in question.
     func sentence(_ message: String, _ fullMessage: String) -> String {
         let text = unknown.map(notKnown) ?? Self.line(message) + Self.meaning(message, fullMessage)
         let end = text.hasSuffix("?") ? "" : ";"
         return "\(text)\(end) see \((["mediavault"] + names).joined(separator: " ")) --help"
     }
 
-    /// One line that begins small and ends without a full stop, as all messages do.
+    /// Returns one line that starts in lower case and ends without a full stop, as all messages do.
     static func line(_ text: String) -> String {
         let lines = text.split(whereSeparator: \.isNewline).map { $0.drop { $0 == " " } }
-        // A list of values stands in a sentence as one.
+        // The parser lists values on lines of their own; the sentence lists them with commas.
         let isList = lines.count > 1 && lines.dropFirst().allSatisfy { $0.hasPrefix("- ") }
         var line =
             isList
@@ -58,7 +60,7 @@ struct CommandLineFault {
         return "\(nothing); did you mean \(likely)?"
     }
 
-    /// What was probably meant: a command of that name in another place, or the one that is written most like it.
+    /// Returns the likely command: one of that name elsewhere, or the one with the most similar name.
     private func likely(_ word: String) -> String? {
         if let elsewhere = Self.paths(of: MediaVaultCommand.self).first(where: { $0.last == word }) {
             return elsewhere.joined(separator: " ")
@@ -76,7 +78,7 @@ struct CommandLineFault {
         }
     }
 
-    /// How many letters are added, lost or others.
+    /// Returns the number of letters to insert, remove or replace.
     private static func edits(_ one: String, _ other: String) -> Int {
         let other = Array(other)
         var row = Array(0...other.count)
@@ -90,7 +92,7 @@ struct CommandLineFault {
         return row[other.count]
     }
 
-    /// What the argument is for whose value cannot be used, as its help has it.
+    /// Returns the help of the argument whose value is invalid; empty if there is none.
     private static func meaning(_ message: String, _ fullMessage: String) -> String {
         let isOfValue = message.hasPrefix("The value ") || message.hasPrefix("Missing value ")
         guard isOfValue, !message.contains("Please provide"),

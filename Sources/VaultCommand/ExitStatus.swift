@@ -2,30 +2,30 @@ import ArgumentParser
 import MediaVault
 import VaultService
 
-/// The exit codes that scripts may rely on.
+/// An exit code; scripts may rely on its value.
 struct ExitStatus: Hashable, Sendable {
     let rawValue: Int32
 
     static let done = ExitStatus(rawValue: 0)
-    /// Failed, for a reason that is none of the others: no vault there, owned by another, disk full.
+    /// Any other failure: no vault at that path, a vault owned by another process, a full disk.
     static let failed = ExitStatus(rawValue: 1)
-    /// The command line cannot be used, a malformed URL or range included.
+    /// An invalid command line, including a malformed URL or range.
     static let usage = ExitStatus(rawValue: 2)
-    /// The key, the passphrase or the keyring is not the right one.
+    /// Wrong key or passphrase, or an unusable keyring.
     static let key = ExitStatus(rawValue: 3)
-    /// Stored bytes fail their tag.
+    /// Stored bytes failed authentication.
     static let integrity = ExitStatus(rawValue: 4)
-    /// The origin cannot be reached, refused, or lied.
+    /// The origin was unreachable, refused, or sent an invalid response.
     static let origin = ExitStatus(rawValue: 5)
     /// The bytes are not held and could not be fetched.
     static let notHeld = ExitStatus(rawValue: 6)
 
-    /// Ended by a signal, as a shell would say it.
+    /// Returns the exit code of a process ended by a signal, as shells report it.
     static func signal(_ number: Int32) -> ExitStatus { ExitStatus(rawValue: 128 + number) }
 
     init(rawValue: Int32) { self.rawValue = rawValue }
 
-    /// What stands for an error of the library.
+    /// Maps an error code of the library to an exit code.
     init(_ code: VaultError.Code) {
         self =
             switch code {
@@ -39,11 +39,11 @@ struct ExitStatus: Hashable, Sendable {
     }
 }
 
-/// Why a run ended early, and what is said of it.
+/// Why a run ended early, and what the command prints.
 enum Failure: Hashable, Sendable {
-    /// No failure at all: help, or the version, for standard output.
+    /// Not a failure: help or the version, for standard output.
     case answer(String)
-    /// Nothing is left to say: it was said, or nobody reads.
+    /// Nothing to print: the failure was already reported, or standard output is closed.
     case silent(ExitStatus)
     /// One sentence for standard error.
     case message(String, ExitStatus)
@@ -80,15 +80,15 @@ enum Failure: Hashable, Sendable {
     }
 }
 
-/// Something in the command line or the environment that cannot be used.
+/// An argument or environment variable that cannot be used.
 struct UsageError: Error, Hashable, Sendable {
-    /// One sentence without a full stop that names what to change.
+    /// One sentence without a full stop that states what to change.
     let message: String
 
     init(_ message: String) { self.message = message }
 }
 
-/// The end of a run that went on after a failure, which has been said already.
+/// Ends a run that continued after failures, which were already reported.
 struct Reported: Error, Hashable, Sendable {
     let status: ExitStatus
 }

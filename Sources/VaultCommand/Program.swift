@@ -7,7 +7,7 @@ import Glibc
 import Darwin
 #endif
 
-/// The process: makes itself safe to hold keys, runs what the arguments name, and exits with the documented code.
+/// The process: hardens itself, runs the command that the arguments name, and exits with its exit code.
 @main
 enum Program {
     static func main() async {
@@ -41,22 +41,22 @@ enum Program {
     }
 }
 
-/// The command `mediavault`: a list of its subcommands.
+/// The root command `mediavault` with its subcommands.
 struct MediaVaultCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mediavault",
-        abstract: "Keeps remote audio and video for offline use, sealed, and plays it.",
+        abstract: "Store remote audio and video in an encrypted vault, and play it offline.",
         discussion: """
-            A first film:
+            Getting started:
               export MEDIAVAULT_KEY_FILE=~/keys/mediavault.key
               mediavault init
               mediavault serve &
               mpv "$(mediavault url https://host/film.mp4)"
 
             Exit codes:
-              0  done                             4  integrity failure
-              1  failed                           5  origin unreachable, refused or lied
-              2  usage                            6  not held
+              0  success                          4  integrity failure
+              1  failure                          5  server unreachable, refused, or sent an invalid response
+              2  usage error                      6  not held
               3  wrong key or keyring             130  interrupted
             """,
         version: "mediavault \(Vault.version)",

@@ -31,7 +31,7 @@ class Answers(VaultCase):
     @each("bytes=0-", "bytes=0-0", "bytes=1000-1999", "bytes=5000-", "bytes=-1", "bytes=-70000", "bytes=-99999999999",
           "bytes=100-99999999999", "Bytes=3-9")
     def test_ranges(self, asked):
-        """A single range within the length is answered 206 with just its bytes: {} (H6, H7, X1–X3)"""
+        """A single range within the length is answered 206 with just its bytes: {}"""
         first, _, last = asked.partition("=")[2].partition("-")
         if first:
             start, end = int(first), min(int(last or self.size) + (1 if last else 0), self.size)
@@ -74,7 +74,7 @@ class Answers(VaultCase):
             self.assertEqual(answer.status, status, value)
 
     def test_headers(self):
-        """Every media answer has a strong ETag, the origin's type, and is to be kept by nobody (H4)"""
+        """Every media answer has a strong ETag, the origin's type, and is to be kept by nobody"""
         for answer in (self.whole, client.get(self.address, "bytes=5-9"), client.get(self.address, method="HEAD")):
             fields = answer.headers
             self.assertRegex(fields["etag"], r'^"[^"]+"$')
@@ -157,7 +157,7 @@ class Refusals(VaultCase):
 
     @each((401, 401), (403, 403), (404, 404), (410, 410), (451, 451), (429, 503), (503, 503), (500, 502), (418, 502))
     def test_refusals(self, statuses):
-        """What the origin refuses is refused alike (the origin's status, the service's): {} (X12)"""
+        """What the origin refuses is refused alike (the origin's status, the service's): {}"""
         said, answered = statuses
         url = self.origin.add(f"refused-{said}", status=said, headers={"Retry-After": "7"} if said in (429, 503) else {})
         answer = client.get(self.vault.address(url), "bytes=0-99")

@@ -65,7 +65,7 @@ class BadInput(VaultCase):
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can give a folder to another user")
     def test_folder_of_another_user(self):
-        """A vault in another user's folder is refused, exit 1, though all of it can be read (threat 6)"""
+        """A vault in another user's folder is refused, exit 1, though all of it can be read"""
         away = os.path.join(self.scratch, "away")
         shutil.copytree(self.vault.folder, away)
         keyring, key = (self.file(os.path.basename(path), pathlib.Path(path).read_bytes())
@@ -85,7 +85,7 @@ class BadInput(VaultCase):
         self.assertEqual(listed(NOBODY).returncode, 0)
         refused = listed(0)
         self.assertEqual(refused.returncode, FAILED)
-        self.assertIn("another user's", refused.stderr)
+        self.assertIn("belongs to another user", refused.stderr)
 
     def test_missing_key(self):
         """A key file that is not there is refused, exit 3, and not made"""
@@ -206,7 +206,7 @@ class Init(VaultCase):
 
 class Damage(VaultCase):
     def test_flipped_byte(self):
-        """A flipped byte in a segment: offline a hole at that block, its neighbours right; online fetched anew (C22)"""
+        """A flipped byte in a segment: offline a hole at that block, its neighbours right; online fetched anew"""
         origin, vault = self.new_origin(), self.new_vault()
         url, size = origin.url(NAME), self.media.size(NAME)
         vault.result("fetch", url)

@@ -81,7 +81,7 @@ class Crowd(VaultCase):
 class SlowClients(Crowd):
     @each(*SLOW)
     def test_slow(self, mode):
-        """slowhttptest, slow {}: another client is served in time, and memory and descriptors come back (reliability 37)"""
+        """slowhttptest, slow {}: another client is served in time, and memory and descriptors come back"""
         if not shutil.which("slowhttptest"):
             self.fail("slowhttptest is not installed: Scripts/test installs it")
         address, content = self.served("slow.mp4")
@@ -114,7 +114,7 @@ class SlowClients(Crowd):
 
 class AbortingClients(Crowd):
     def test_abort(self):
-        """10 000 clients that go away in the middle of a 206 leave no descriptor, thread or memory behind (reliability 37)"""
+        """10 000 clients that go away in the middle of a 206 leave no descriptor, thread or memory behind"""
         address, content = self.served("abort.mp4")
         _, _, target = client.split(address)
         numbers = random.Random(SEED)
@@ -175,7 +175,7 @@ class AbortingClients(Crowd):
 class FewDescriptors(Crowd):
     @each(64, 96)
     def test_limit(self, limit):
-        """With {} descriptors a crowd is served in turn: no crash, no spinning, and all is well after it (reliability 36)"""
+        """With {} descriptors a crowd is served in turn: no crash, no spinning, and all is well after it"""
         origin, self.vault = self.new_scripted_origin(), self.new_vault()
         url = origin.add("few.mp4", size=SIZE, seed=3)
         self.vault.launcher = ("prlimit", f"--nofile={limit}:{limit}")
@@ -239,7 +239,7 @@ class FewDescriptors(Crowd):
             time.sleep(0.1)
 
     def test_too_few(self):
-        """With 16 descriptors the service says what it needs and ends; exit 1 (reliability 36)"""
+        """With 16 descriptors the service says what it needs and ends; exit 1"""
         vault = self.new_vault()
         done = subprocess.run(
             ["prlimit", "--nofile=16:16", vault.binary, "serve"], env=vault.environment, stdin=subprocess.DEVNULL,

@@ -31,14 +31,14 @@ class Demo(unittest.TestCase):
         demo = self.demo(Settings.binary)
         told, _ = demo.communicate(timeout=120)
         self.assertEqual(demo.returncode, 0, told)
-        for sentence in ("each byte once", "Stopped the origin", "Played it again", "none is there", "All was shown"):
+        for sentence in ("each byte once", "Stopped the origin", "Played it again", "none is there", "Everything was shown"):
             self.assertIn(sentence, told)
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_interrupted(self):
         """Scripts/run --demo cleans up after itself when it is interrupted"""
         demo = self.demo(Settings.binary)
-        port = next(int(found[1]) for line in demo.stdout if (found := re.search(r"serve it on .*:(\d+)\.$", line)))
+        port = next(int(found[1]) for line in demo.stdout if (found := re.search(r"serving it on .*:(\d+)\.$", line)))
         demo.send_signal(signal.SIGINT)
         demo.communicate(timeout=60)
         self.assertEqual(demo.returncode, 130)
@@ -51,5 +51,5 @@ class Demo(unittest.TestCase):
         demo = self.demo("/bin/false")
         told, _ = demo.communicate(timeout=60)
         self.assertEqual(demo.returncode, 1, told)
-        self.assertNotIn("All was shown", told)
+        self.assertNotIn("Everything was shown", told)
         self.assertEqual(os.listdir(self.folder), [])

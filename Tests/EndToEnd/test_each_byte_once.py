@@ -60,7 +60,7 @@ class EachByteOnce(VaultCase):
         self.figure(f"bytes fetched ÷ bytes asked for, {what}", self.vault.bytes_fetched() / expected, "= 1")
 
     def test_linear(self):
-        """Linear play fetches each byte once, and again none; segment files are little more than the bytes held (C2)"""
+        """Linear play fetches each byte once, and again none; segment files are little more than the bytes held"""
         size = self.media.size(LARGE)
         for _ in range(2):
             self.assert_whole(self.address(LARGE), LARGE)
@@ -70,7 +70,7 @@ class EachByteOnce(VaultCase):
         self.assertLessEqual(ratio, 1.001)
 
     def test_seeks(self):
-        """Random closed seeks fetch the bytes asked for, small gaps as whole blocks, each byte once (C7)"""
+        """Random closed seeks fetch the bytes asked for, small gaps as whole blocks, each byte once"""
         seed, size = random.Random(SEED), self.media.size(LARGE)
         fetched = Fetched(size)
         print(f"      seed {SEED}")
@@ -90,7 +90,7 @@ class EachByteOnce(VaultCase):
         self.assert_fetched(f"{READERS} readers", LARGE, self.media.size(LARGE))
 
     def test_cancels(self):
-        """With cancels and restarts no byte comes twice; the log exceeds the counter by what stood in sockets (C11)"""
+        """With cancels and restarts no byte comes twice; the log exceeds the counter by what stood in sockets"""
         seed, size, address = random.Random(SEED), self.media.size(LARGE), self.address(LARGE)
         print(f"      seed {SEED}")
         for number in range(CANCELS):

@@ -78,8 +78,8 @@ class FullDiskKeys(VaultCase):
             self.fill()
             done = self.script(*options)
             self.assertEqual(done.returncode, 1, done.stdout[-1000:] + done.stderr[-1000:])
-            self.assertIn("no room left on the disk", done.stderr)
-            self.assertIn(f"once that is mended run {options[0]} to go on", done.stderr)
+            self.assertIn("no space left on the disk", done.stderr)
+            self.assertIn(f"fix that, then run {options[0]} to continue", done.stderr)
             # What there is left of the side files may do for the first step.
             made = len(re.findall("rotating( the root)?: done", done.stdout))
             self.assertEqual(len(self.states()), len(before) + made, done.stdout + done.stderr)

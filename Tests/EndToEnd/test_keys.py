@@ -108,7 +108,7 @@ class Keys(VaultCase):
             content = player.read(100_000)
             told = vault.run("keys", "rotate", **KEYLESS)
             self.assertEqual(told.returncode, 0, told.stderr)
-            self.assertIn(b"not done: what is stored already stays", told.stderr)
+            self.assertIn(b"note: what is already stored stays", told.stderr)
             self.assert_read(vault, FILM)
             refused = vault.run("keys", "retire", "1", **KEYLESS)
             self.assertEqual(refused.returncode, 1)

@@ -49,7 +49,7 @@ class LeavingClients(VaultCase):
         stream.close() if way == "closes" else stream.reset()
         self.assert_origin_left(target, exchange, left)
         self.assert_eventually(lambda: self.vault.info(self.origin.url(target))["held"], [[0, HOLD]],
-                               "what was received is kept, the short last block included (C11)")
+                               "what was received is kept, the short last block included")
 
     def test_leaves_before_head(self):
         """A client that goes away while the origin is silent: the origin's connection closes within a second"""
@@ -62,7 +62,7 @@ class LeavingClients(VaultCase):
         self.assert_origin_left("head.mp4", exchange, left)
 
     def test_others_stay(self):
-        """Of two that wait for the same bytes one goes away: the other gets them, from the one fetch (X16)"""
+        """Of two that wait for the same bytes one goes away: the other gets them, from the one fetch"""
         film, address = self.stalled("shared.mp4")
         stays, leaves = client.Stream(address), client.Stream(address)
         self.addCleanup(stays.close)

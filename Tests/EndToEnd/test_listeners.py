@@ -149,7 +149,7 @@ class Revocation(VaultCase):
 
 class Addresses(VaultCase):
     def test_redirect_inside(self):
-        """A redirect to a private address is refused by command and service, and followed once its host is allowed (threat 9)"""
+        """A redirect to a private address is refused by command and service, and followed once its host is allowed"""
         inside, outside, vault = self.new_scripted_origin(), self.new_scripted_origin(), self.served_vault()
         secret = inside.add("secret.mp4", size=1000, seed=9).replace("film-origin.localhost", "127.0.0.1")
         url = outside.add("film.mp4", status=302, headers={"Location": secret})
@@ -171,13 +171,13 @@ class Addresses(VaultCase):
     @each("file:///etc/passwd", "gopher://127.0.0.1/x", "dict://127.0.0.1/x", "scp://h/a", "http://h%2F10.0.0.1/",
           "ftp://127.0.0.1/a")
     def test_schemes(self, url):
-        """What is no http or https URL is refused before anything is asked ({}; reliability 10)"""
+        """What is no http or https URL is refused before anything is asked ({})"""
         vault = self.new_vault()
         for command in ("fetch", "cat", "url"):
             self.assertEqual(vault.run(command, url).returncode, 2)
 
     def test_credentials_in_url(self):
-        """A name and password in a URL are in no list, log or message (reliability 10)"""
+        """A name and password in a URL are in no list, log or message"""
         origin, vault = self.new_scripted_origin(), self.served_vault()
         url = origin.add("private.mp4", size=1000).replace("http://", "http://user:hunter2@")
         vault.result("fetch", url)

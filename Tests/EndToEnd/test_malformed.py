@@ -27,7 +27,7 @@ class Malformed(VaultCase):
 
     @each(*NAMES)
     def test_script(self, name):
-        """Raw requests get the answers that RFC 9110 and RFC 9112 want: {} (reliability 1, 5)"""
+        """Raw requests get the answers that RFC 9110 and RFC 9112 want: {}"""
         facts = [part for fact, value in self.facts.items() for part in ("-D", f"{fact}={value}")]
         done = subprocess.run(
             ["varnishtest", *facts, os.path.join(SCRIPTS, f"{name}.vtc")], capture_output=True, timeout=60,

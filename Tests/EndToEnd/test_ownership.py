@@ -45,7 +45,7 @@ class Ownership(VaultCase):
 
 class Fetch(VaultCase):
     def test_fetch_resumes(self):
-        """fetch goes on where a player left off, and asks for nothing that is held (C7)"""
+        """fetch goes on where a player left off, and asks for nothing that is held"""
         origin, vault = self.new_origin(), self.served_vault()
         name, url = "moov-first.mp4", origin.url("moov-first.mp4")
         client.get(vault.address(url), "bytes=100000-900000")

@@ -67,7 +67,7 @@ class Limits(VaultCase):
         cls.dice = dice
 
     def test_films_through_a_small_vault(self):
-        """500 films through 200 MiB: never a byte too much, pinned films whole, no wrong byte (C15, C16)"""
+        """500 films through 200 MiB: never a byte too much, pinned films whole, no wrong byte"""
         vault, urls = self.vault, list(self.films)
         pinned = self.dice.sample(urls, PINNED)
         vault.result("fetch", *pinned, "--max-size", "200MiB")

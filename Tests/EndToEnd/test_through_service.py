@@ -55,7 +55,7 @@ class ThroughService(VaultCase):
         self.assertEqual(status["service"]["pid"], self.vault.service.process.pid)
 
     def test_one_transfer(self):
-        """Two fetches and a player of one film, at once, ask the origin for each byte once (C7)"""
+        """Two fetches and a player of one film, at once, ask the origin for each byte once"""
         vault, url = self.served_vault(), self.origin.url(LARGE)
         address, before = vault.address(url), self.origin.body_bytes(LARGE)
         codes = []
@@ -67,7 +67,7 @@ class ThroughService(VaultCase):
         self.assert_eventually(lambda: self.origin.body_bytes(LARGE) - before, self.media.size(LARGE))
 
     def test_interrupted(self):
-        """Ctrl-C of fetch ends its transfer within a second, keeps what came, and leaves the service in peace (C11)"""
+        """Ctrl-C of fetch ends its transfer within a second, keeps what came, and leaves the service in peace"""
         _, url, waiting = self.held_back("interrupted.mp4")
         vault = self.served_vault()
         run = start(vault, "fetch", url)
@@ -103,7 +103,7 @@ class ThroughService(VaultCase):
         vault.service.process.send_signal(getattr(signal, name))
         told = run.communicate(timeout=30)[1]
         self.assertEqual(run.returncode, 1, told)
-        self.assertIn("what was received is kept", sentence(told))
+        self.assertIn("received data is kept", sentence(told))
         self.assertEqual(vault.service.process.wait(30), 0 if name == "SIGTERM" else -signal.SIGKILL)
         # What a killed service leaves of its socket is replaced.
         self.assertEqual(os.path.exists(control.path(vault)), name == "SIGKILL")

@@ -32,7 +32,7 @@ class Titles(VaultCase):
         self.assertTrue(answer.body == content, "the bytes differ")
 
     def test_ignored_query(self):
-        """A signed URL with a new token finds the same bytes, once ignore-query says so, through the service too (C18)"""
+        """A signed URL with a new token finds the same bytes, once ignore-query says so, through the service too"""
         vault, names = self.served_vault(), ("signed.mp4?token=1", "signed.mp4?token=2")
         content, (first, second) = self.film(*names)
         vault.result("config", "set", "ignore-query", "token,expires", **KEYLESS)
@@ -63,7 +63,7 @@ class Titles(VaultCase):
         self.assertEqual(len(json.loads(done.stdout)), 1)
 
     def test_renewed_link(self):
-        """A download whose link has expired goes on with the next one, from where it was (C18)"""
+        """A download whose link has expired goes on with the next one, from where it was"""
         vault, names = self.new_vault(), ("renewed.mp4?sig=1", "renewed.mp4?sig=2")
         content, (first, second) = self.film(*names)
         vault.result("config", "set", "ignore-query", "sig", "--host", HOST)
@@ -75,7 +75,7 @@ class Titles(VaultCase):
         self.assertEqual([item.range for item in self.origin.gets(names[1])], ["bytes=100000-"])
 
     def test_mapped_host(self):
-        """What lies at a mirror is named as what lies at the other host, until that is taken back (C18)"""
+        """What lies at a mirror is named as what lies at the other host, until that is taken back"""
         vault = self.new_vault()
         content, (url,) = self.film("mirrored.mp4")
         here, there = f"{HOST}:{self.origin.port}", f"localhost:{self.origin.port}"
@@ -96,7 +96,7 @@ class Titles(VaultCase):
         self.assertEqual(vault.run("config", "set", "allow-host", "http://nas.example/").returncode, 2)
 
     def test_content_id(self):
-        """A player finds a title by its content id under whatever URL it has, and not without (C18)"""
+        """A player finds a title by its content id under whatever URL it has, and not without"""
         vault, names = self.served_vault(), ("named.mp4?a", "named.mp4?b")
         content, (first, second) = self.film(*names)
         self.assert_plays(vault.address(first, "--content-id", "film 1"), content)
@@ -106,7 +106,7 @@ class Titles(VaultCase):
         self.assertEqual(self.asked(*names), [1, 1])
 
     def test_credentials(self):
-        """A title that wants credentials plays for who has its link; the fields stay in the vault, others get 401 (H11)"""
+        """A title that wants credentials plays for who has its link; the fields stay in the vault, others get 401"""
         vault, other = self.served_vault(), self.served_vault()
         content, (url,) = self.film("private.mp4", secret="Bearer s3cret")
         fields = os.path.join(vault.base, "fields")

@@ -140,7 +140,7 @@ class Verifying(VaultCase):
         export.send_signal(number)
         _, said = export.communicate(timeout=60)
         self.assertEqual((export.returncode, os.listdir(folder)), (128 + number, []))
-        self.assertIn(b"no file was made", said)
+        self.assertIn(b"no file was created", said)
 
     def test_full_disk(self):
         """An export that finds no room exits 1 and leaves nothing"""
@@ -153,6 +153,6 @@ class Verifying(VaultCase):
         try:
             done = vault.run("export", self.origin.url(LARGE), os.path.join(folder, "film"))
             self.assertEqual((done.returncode, os.listdir(folder)), (1, []))
-            self.assertIn(b"no room", done.stderr)
+            self.assertIn(b"too full", done.stderr)
         finally:
             subprocess.run(["umount", folder], check=True)

@@ -119,7 +119,7 @@ class WebPages(VaultCase):
         self.assertIn(done["opaque"], ("refused", "opaque 0"))
 
     def test_foreign_page(self):
-        """A page of another site, with a good address and the admin token, reads, triggers and changes nothing (threat 8)"""
+        """A page of another site, with a good address and the admin token, reads, triggers and changes nothing"""
         title = f"{NAME}?never-asked-for"
         before, asked = self.state(), len(self.origin.requests())
         _, done = self.attack(self.pages.origin(EVIL) + "/", title)
@@ -140,7 +140,7 @@ class WebPages(VaultCase):
         self.assertEqual(self.state(), before, "the vault has changed")
 
     def test_page_in_place_of_media(self):
-        """A page that an origin sent in place of media runs nothing in the name of the service (threat 8)"""
+        """A page that an origin sent in place of media runs nothing in the name of the service"""
         script = "fetch(location.pathname.replace('page.html', 'secret.mp4'))"
         origin = PageServer(f"<!doctype html><title>page</title><body><script>{script}</script></body>")
         self.addCleanup(origin.stop)
@@ -152,7 +152,7 @@ class WebPages(VaultCase):
         self.assertEqual((status, origin.asked), (200, ["/page.html"]))
 
     def test_page_of_two_types(self):
-        """A page that an origin sends as sound and as a page at once is neither, and runs nothing (threat 8)"""
+        """A page that an origin sends as sound and as a page at once is neither, and runs nothing"""
         script = "fetch(location.pathname.replace('page.html', 'secret.mp4'))"
         origin = PageServer(
             f"<!doctype html><title>page</title><body><script>{script}</script></body>", "audio/mpeg, text/html")
@@ -167,7 +167,7 @@ class WebPages(VaultCase):
         self.assertEqual(origin.asked, ["/page.html"])
 
     def test_rebinding(self):
-        """A page whose own name leads to this machine is misdirected before anything is looked up (threat 7)"""
+        """A page whose own name leads to this machine is misdirected before anything is looked up"""
         address = self.vault.address(self.origin.url(f"{NAME}?rebound"))
         target = client.split(address)[2]
         for path in ("/healthz", target, "/api/v1/status"):

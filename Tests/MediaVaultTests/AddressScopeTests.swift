@@ -3,7 +3,7 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-@Suite("What addresses for players open of others' (threat 6)", .timeLimit(.minutes(5)))
+@Suite("What addresses for players open of others'", .timeLimit(.minutes(5)))
 struct AddressScopeTests {
     private let film = ScriptedResource(length: 200_000)
 

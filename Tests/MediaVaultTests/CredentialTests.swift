@@ -3,7 +3,7 @@ import MediaVault
 import OriginTestSupport
 import Testing
 
-@Suite("Request fields of a caller's (H11)", .timeLimit(.minutes(5)))
+@Suite("Request fields of a caller's", .timeLimit(.minutes(5)))
 struct CredentialTests {
     private let length: Int64 = 200_000
 
@@ -49,7 +49,7 @@ struct CredentialTests {
         await held.close()
     }
 
-    @Test("Two users never share a body, and the plain URL then means neither (lesson 11)")
+    @Test("Two users never share a body, and the plain URL then means neither")
     func twoUsers() async throws {
         let fixture = try await fixture()
         let vault = try await fixture.open()

@@ -48,7 +48,7 @@ struct CrumbTests {
         }
         try await read(to: 3 * Self.block)
         #expect(fixture.segmentFiles.count <= 65)
-        let loader = try #require(vault.loaders.withLock { $0.values.first?.loader })
+        let loader = try #require(vault.loaders.all.first)
         await loader.settle()
         await vault.joinAll(of: loader)
         #expect(fixture.segmentFiles.count == 1, "a reader that has begun is no hindrance")

@@ -18,7 +18,7 @@ struct DamageTests {
         return fixture
     }
 
-    @Test("A block that fails its tag is fetched anew within the request, that block alone (C22, E1, E2, X10)")
+    @Test("A block that fails its tag is fetched anew within the request, that block alone")
     func refetched() async throws {
         let fixture = try await damaged()
         let vault = try await fixture.open()
@@ -32,7 +32,7 @@ struct DamageTests {
         await again.close()
     }
 
-    @Test("Offline, no byte of a bad block is handed out, and its neighbours are (C22, E3)")
+    @Test("Offline, no byte of a bad block is handed out, and its neighbours are")
     func offline() async throws {
         let fixture = try await damaged()
         let vault = try await fixture.open(mode: .offline)
@@ -49,7 +49,7 @@ struct DamageTests {
         await vault.close()
     }
 
-    @Test("Where the store refuses, playback goes on and a download says why (L19, lesson 9)")
+    @Test("Where the store refuses, playback goes on and a download says why")
     func storeRefuses() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 300_000))
         try FileManager.default.removeItem(atPath: fixture.place.folder + "/segments")
@@ -61,7 +61,7 @@ struct DamageTests {
         await vault.close()
     }
 
-    @Test("A title without any validator is not filled further by a later run: it begins anew (H13, C22)")
+    @Test("A title without any validator is not filled further by a later run: it begins anew")
     func noValidator() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 300_000, entityTag: nil))
         let first = try await fixture.open()

@@ -47,7 +47,7 @@ struct DownloadPlanTests {
         }
     }
 
-    @Test("Pieces cover the gaps, in order, without overlap (C7)")
+    @Test("Pieces cover the gaps, in order, without overlap")
     func property() {
         let seed = UInt64.random(in: 0...UInt64.max)
         var random = SeededGenerator(seed: seed)

@@ -19,7 +19,7 @@ struct DownloadTests {
         await vault.close()
     }
 
-    @Test("A download goes on where a player left off (C7)")
+    @Test("A download goes on where a player left off")
     func goesOn() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 500_000))
         let vault = try await fixture.open()
@@ -30,7 +30,7 @@ struct DownloadTests {
         await vault.close()
     }
 
-    @Test("A player beside a download shares its transfer (C7)")
+    @Test("A player beside a download shares its transfer")
     func beside() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 4_000_000))
         let vault = try await fixture.open()
@@ -41,7 +41,7 @@ struct DownloadTests {
         await vault.close()
     }
 
-    @Test("A download that is cancelled keeps what came (C11)")
+    @Test("A download that is cancelled keeps what came")
     func cancelled() async throws {
         let gate = Gate()
         let fixture = try await VaultFixture(ScriptedResource(length: 500_000))
@@ -62,7 +62,7 @@ struct DownloadTests {
         await again.close()
     }
 
-    @Test("Several connections share what is missing, and each byte is fetched once (C7)", arguments: [2, 5, 16])
+    @Test("Several connections share what is missing, and each byte is fetched once", arguments: [2, 5, 16])
     func connections(count: Int) async throws {
         let length: Int64 = 60 << 20
         let fixture = try await VaultFixture(ScriptedResource(length: length))
@@ -77,7 +77,7 @@ struct DownloadTests {
         await vault.close()
     }
 
-    @Test("An origin that cannot jump is asked once, however many connections are allowed (H10)")
+    @Test("An origin that cannot jump is asked once, however many connections are allowed")
     func connectionsWithoutRanges() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 20_000_000, supportsRanges: false))
         let vault = try await fixture.open()
@@ -97,7 +97,7 @@ struct DownloadTests {
         await vault.close()
     }
 
-    @Test("A representation that changes under a download is downloaded anew, and the two are never mixed (C22)")
+    @Test("A representation that changes under a download is downloaded anew, and the two are never mixed")
     func changing() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 30 << 20))
         let newer = ScriptedResource(seed: 2, length: 25 << 20, entityTag: "\"v2\"")

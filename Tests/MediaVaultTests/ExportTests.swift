@@ -128,7 +128,7 @@ struct ExportTests {
         let fixture = try await VaultFixture.filled()
         #expect(try await refusal(fixture, to: folder.path, replacing: replacing)?.code == .invalidArgument)
         let missing = try await refusal(fixture, to: folder.path + "/no/film.mp4", replacing: replacing)
-        #expect(missing?.code == .storage && missing?.message.contains("is not there") == true)
+        #expect(missing?.code == .storage && missing?.message.contains("does not exist") == true)
         #expect(try names().isEmpty)
     }
 

@@ -43,7 +43,7 @@ struct FullDiskTests {
         let passed = try await vault.status().passedThrough
         #expect(passed > 0)
         await fixture.later(vault, .zero)
-        #expect(try await vault.status().storeFailure?.contains("no room left on the disk") == true)
+        #expect(try await vault.status().storeFailure?.contains("no space left on the disk") == true)
 
         fixture.disk.mend()
         await fixture.later(vault, .seconds(4))

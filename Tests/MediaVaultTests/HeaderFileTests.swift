@@ -4,7 +4,7 @@ import VaultModel
 
 @testable import MediaVault
 
-@Suite("Header files (H11)")
+@Suite("Header files")
 struct HeaderFileTests {
     @Test(
         "One field a line, with either line end; blank lines count for nothing",

@@ -38,7 +38,7 @@ extension Vault {
     var isJoining: Bool { joiningPace.withLock(\.isRunning) }
 
     /// The loaders of titles that were read lately.
-    var loadersAtHand: [ResourceLoader] { loaders.withLock { $0.values.map(\.loader) } }
+    var loadersAtHand: [ResourceLoader] { loaders.all }
 }
 
 @Suite("Joining behind playback", .timeLimit(.minutes(2)))

@@ -60,7 +60,7 @@ struct LoaderSealingTests {
         }
     }
 
-    @Test("Bytes that come again while an earlier fetch seals them are left to it, and passed over (C7)")
+    @Test("Bytes that come again while an earlier fetch seals them are left to it, and passed over")
     func anothersBytes() throws {
         var (state, earlier) = fetching()
         _ = state.received([UInt8](repeating: 1, count: 40_000), by: earlier, now: start)

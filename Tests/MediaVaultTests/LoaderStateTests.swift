@@ -24,7 +24,7 @@ struct LoaderStateTests {
         return (state, reader, fetch)
     }
 
-    @Test("A transfer runs only a window ahead of its fastest reader (C13, lesson 10)")
+    @Test("A transfer runs only a window ahead of its fastest reader")
     func window() {
         var (state, reader, fetch) = reading()
         var received: Int64 = 0
@@ -98,7 +98,7 @@ struct LoaderStateTests {
         #expect(state.removeReader(other).cancelled == [fetch])
     }
 
-    @Test("A reader far ahead starts its own fetch, and the one behind stops where that began (C7)")
+    @Test("A reader far ahead starts its own fetch, and the one behind stops where that began")
     func cut() {
         var (state, _, fetch) = reading()
         let seek = state.addReader(9_000_000..<10_000_000)
@@ -109,7 +109,7 @@ struct LoaderStateTests {
         #expect(state.fetches[fetch]?.end == 9_000_000 && state.fetches[ahead]?.start == 9_000_000)
     }
 
-    @Test("What still comes from a fetch that was let go is used up to where another one begins (C7, C11)")
+    @Test("What still comes from a fetch that was let go is used up to where another one begins")
     func lateBytes() {
         var (state, reader, fetch) = reading()
         _ = state.received([UInt8](repeating: 1, count: 10_000), by: fetch, now: start)
@@ -141,7 +141,7 @@ struct LoaderStateTests {
         }
     }
 
-    @Test("What passes through unstored stays until its reader has had it, and is not fetched twice (C7)")
+    @Test("What passes through unstored stays until its reader has had it, and is not fetched twice")
     func leftOver() {
         var (state, reader, fetch) = reading(20_000)
         _ = state.storeFailed(fetch, segment: nil, VaultError(.noRoom, "no room"))
@@ -178,7 +178,7 @@ struct LoaderStateTests {
         }
     }
 
-    @Test("What is held and fresh is opened without a question; what is anything else is not (C1, L14)")
+    @Test("What is held and fresh is opened without a question; what is anything else is not")
     func held() {
         func opened(
             _ requested: RequestedRange, held: Int64 = 100, length: Int64? = 100, supportsRanges: Bool = true,

@@ -8,7 +8,7 @@ import Testing
 /// A seeded walk through everything that may happen to a vault, beside an oracle that knows every version of every film.
 @Suite("A model of the vault", .timeLimit(.minutes(10)))
 struct ModelTests {
-    @Test("Whatever happens: right bytes of one version, or an error that the world explains (C7, C22)")
+    @Test("Whatever happens: right bytes of one version, or an error that the world explains")
     func walk() async throws {
         let given = ProcessInfo.processInfo.environment["MEDIAVAULT_MODEL_SEED"].flatMap { UInt64($0) }
         let seed = given ?? UInt64.random(in: 0...UInt64.max)

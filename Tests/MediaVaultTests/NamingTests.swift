@@ -14,7 +14,7 @@ struct NamingTests {
         return all
     }
 
-    @Test("A signed URL with a new token finds the same bytes, after a restart too (C2, C18)")
+    @Test("A signed URL with a new token finds the same bytes, after a restart too")
     func ignoredToken() async throws {
         let fixture = try await fixture()
         var policy = KeyPolicy()
@@ -33,7 +33,7 @@ struct NamingTests {
         await again.close()
     }
 
-    @Test("Two hosts that are one have one resource, and each is asked by its own name (C18)")
+    @Test("Two hosts that are one have one resource, and each is asked by its own name")
     func mappedHost() async throws {
         let fixture = try await fixture()
         let vault = try await fixture.open()
@@ -82,7 +82,7 @@ struct NamingTests {
         await again.close()
     }
 
-    @Test("A content id is one resource, whatever its address; without it the address is another (C18)")
+    @Test("A content id is one resource, whatever its address; without it the address is another")
     func contentID() async throws {
         let fixture = try await fixture()
         let vault = try await fixture.open()

@@ -93,7 +93,7 @@ struct OriginAddressesTests {
         #expect(addresses.takeNews(of: url(1), now: start) == true, "what the index has is another")
     }
 
-    @Test("What the operator has named once may lie anywhere; what only others named lies in public (threat 9)")
+    @Test("What the operator has named once may lie anywhere; what only others named lies in public")
     func reach() {
         var addresses = OriginAddresses(url(1), reach: .publicOnly)
         #expect(addresses.reach(of: url(1)) == .publicOnly && addresses.reach(of: url(2)) == .publicOnly)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Places and names")
 struct PlaceTests {
-    @Test("A vault lies where it is told, and two of them know nothing of each other (C17)")
+    @Test("A vault lies where it is told, and two of them know nothing of each other")
     func places() async throws {
         let one = try await VaultFixture(ScriptedResource(length: 50_000))
         let other = try await VaultFixture(ScriptedResource(length: 50_000))
@@ -29,7 +29,7 @@ struct PlaceTests {
         #expect(wrong?.code == .wrongKey)
     }
 
-    @Test("A folder in which others can write is no vault's, for whoever opens or makes one (threat 6)")
+    @Test("A folder in which others can write is no vault's, for whoever opens or makes one")
     func sharedFolder() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 1))
         let (folder, files) = (fixture.place.folder, FileManager.default)
@@ -65,7 +65,7 @@ struct PlaceTests {
         await again.close()
     }
 
-    @Test("Two spellings of one URL are one resource; credentials make another (C18, lesson 11)")
+    @Test("Two spellings of one URL are one resource; credentials make another")
     func spellings() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 60_000))
         let vault = try await fixture.open()

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Signed addresses that run out while they are used.
-@Suite("Addresses that are renewed (C18)", .timeLimit(.minutes(5)))
+@Suite("Addresses that are renewed", .timeLimit(.minutes(5)))
 struct RenewalTests {
     private let length: Int64 = 600_000
 

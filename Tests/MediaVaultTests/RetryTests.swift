@@ -182,7 +182,7 @@ struct RetryTests {
         return reader
     }
 
-    @Test("Readers of one gap share one schedule, and one of them asks (C7)")
+    @Test("Readers of one gap share one schedule, and one of them asks")
     func shared() {
         var state = state()
         let readers = (0..<8).map { _ in reader(&state, at: 0) }

@@ -59,7 +59,7 @@ struct SharingTests {
         await vault.close()
     }
 
-    @Test("What is held is handed on in small pieces, never as one (X15, C13)")
+    @Test("What is held is handed on in small pieces, never as one")
     func pieces() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 1_000_000))
         let vault = try await fixture.open()
@@ -71,7 +71,7 @@ struct SharingTests {
         await vault.close()
     }
 
-    @Test("A reader that nobody takes bytes from holds the origin back (C13)")
+    @Test("A reader that nobody takes bytes from holds the origin back")
     func backPressure() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 64 << 20))
         let vault = try await fixture.open()

@@ -21,7 +21,7 @@ struct RoomTests {
         func next() -> Film? { films.withLock { $0.popFirst() } }
     }
 
-    @Test("What was played longest ago makes room, and what is pinned or playing is never touched (C15)")
+    @Test("What was played longest ago makes room, and what is pinned or playing is never touched")
     func evicts() async throws {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open(StorageLimits(maxSize: 4 * Self.mebibyte))
@@ -149,7 +149,7 @@ struct RoomTests {
         await again.close()
     }
 
-    @Test("Limits are kept in the settings, and those of a run count before them (C16)")
+    @Test("Limits are kept in the settings, and those of a run count before them")
     func settings() async throws {
         let fixture = try await RoomFixture()
         var vault = try await fixture.open()
@@ -165,7 +165,7 @@ struct RoomTests {
         await vault.close()
     }
 
-    @Test("A limit that is lowered is kept to at once; what is too old goes by itself (C16, X9)")
+    @Test("A limit that is lowered is kept to at once; what is too old goes by itself")
     func upkeep() async throws {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open()

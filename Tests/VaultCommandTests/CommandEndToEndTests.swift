@@ -30,7 +30,7 @@ import Testing
         #expect(try lab.folder.mode(of: "vault") == 0o700)
         let before = try ["key", "keyring.json"].map { try Data(contentsOf: URL(filePath: lab.folder.path + "/" + $0)) }
         let again = try await lab.run("init")
-        #expect(again.status == 0 && !again.text.contains("(made)"))
+        #expect(again.status == 0 && !again.text.contains("(created)"))
         #expect(
             try ["key", "keyring.json"].map { try Data(contentsOf: URL(filePath: lab.folder.path + "/" + $0)) }
                 == before)
@@ -40,7 +40,7 @@ import Testing
         let status = try await lab.status()
         #expect(status.unlock == .init(method: "key-file", restsWithVault: true))
         #expect(status.service == nil && status.resources == 0 && status.bytesFetched == 0 && status.vault.count == 32)
-        #expect(try await lab.run("init").errors.contains { $0.contains("rests on the vault's own disk") })
+        #expect(try await lab.run("init").errors.contains { $0.contains("on the same disk as the vault") })
     }
 
     @Test("A passphrase in a file opens a vault of its own") func passphraseFile() async throws {
@@ -55,7 +55,7 @@ import Testing
 
     // MARK: fetch, list, info
 
-    @Test("fetch holds a title, tells how it comes, and asks nothing twice (C2)") func fetch() async throws {
+    @Test("fetch holds a title, tells how it comes, and asks nothing twice") func fetch() async throws {
         let result = try await lab.run("fetch", film, "--json")
         #expect(result.status == 0)
         #expect(result.errors.last == "mediavault: film.mp4: 100 %, 1.0 MB of 1.0 MB")
@@ -124,7 +124,7 @@ import Testing
         run.signal(SIGINT)
         let result = await run.result
         #expect(result.status == 130)
-        #expect(result.errors.last == "mediavault: interrupted; what was received is kept")
+        #expect(result.errors.last == "mediavault: interrupted; received data is kept")
         // How much of what the origin sent had come is the network's affair.
         let held = try await lab.info(self.film).bytes
         #expect(held <= 400_000)

@@ -10,7 +10,7 @@ import Testing
         #expect(Failure(UsageError("--range is one range")) == .message("--range is one range", .usage))
         #expect(Failure(OutputClosed()) == .silent(.failed))
         #expect(Failure(Reported(status: .origin)) == .silent(.origin))
-        #expect(Failure(Interrupted(signal: 2)) == .message("interrupted; what was received is kept", .signal(2)))
+        #expect(Failure(Interrupted(signal: 2)) == .message("interrupted; received data is kept", .signal(2)))
     }
 
     @Test(
@@ -25,12 +25,12 @@ import Testing
             (["http://u:p@a/b?token=1"], "there is no command http://a/b?…; see mediavault --help"),
             (
                 ["keys", "retire", "x"],
-                "the value 'x' is invalid for '<n>': the generation, as keys list numbers it; "
+                "the value 'x' is invalid for '<n>': number of the generation, as in keys list; "
                     + "see mediavault keys retire --help"
             ),
             (
                 ["fetch", "--limit-rate", "5X", "http://a/b"],
-                "the value '5X' is invalid for '--limit-rate <rate>': the most bytes in a second: 500k, 2M; powers of "
+                "the value '5X' is invalid for '--limit-rate <rate>': maximum bytes per second: 500k, 2M; powers of "
                     + "ten; see mediavault fetch --help"
             ),
             (

@@ -25,11 +25,11 @@ struct KeysSheetTests {
     func text() throws {
         #expect(
             try KeysText.text(document("null")) == """
-                GENERATION  STATE    MADE        TITLES  BYTES   BACKUPS
+                GENERATION  STATE    CREATED     TITLES  BYTES   BACKUPS
                 1           retired  2023-11-14  0       0 B     2
                 2           active   2024-03-09  12      3.2 MB  0
                 3           current  2024-07-03  1       5 B     0
-                generation 2 is still needed by 12 titles, 3.2 MB: run keys rewrap
+                generation 2 is still needed by 12 titles (3.2 MB): run keys rewrap
 
                 """)
     }
@@ -53,7 +53,7 @@ struct KeysSheetTests {
         let lines = try KeysText.text(sheet(2)).split(separator: "\n")
         #expect(lines[1].split(separator: " ").prefix(2) == ["1-9", "retired"])
         let crowd = KeyReport.most / 16
-        #expect(try KeysText.remarks(sheet(crowd - 1)).allSatisfy { !$0.contains("the most") })
+        #expect(try KeysText.remarks(sheet(crowd - 1)).allSatisfy { !$0.contains("can have at most") })
         #expect(try KeysText.remarks(sheet(crowd)).contains { $0.contains("\(crowd) generations") })
     }
 
@@ -61,7 +61,7 @@ struct KeysSheetTests {
     func remarks() throws {
         let remarks = try KeysText.remarks(document("\"keys reseal\"", isLocatorChanging: true))
         #expect(remarks.count == 3)
-        #expect(remarks[1].contains("keys rotate --locator") && remarks[2] == "keys reseal works on the keys now")
+        #expect(remarks[1].contains("keys rotate --locator") && remarks[2] == "keys reseal is running")
     }
 
     @Test("What a retired generation shuts out is said once no older one is left")
@@ -83,25 +83,25 @@ struct KeysSheetTests {
     @Test("What is left of a reseal and of shreds is said with what finishes it, unless it works now")
     func unfinished() throws {
         let reseal = #"{"resources":3,"bytes":1200000000,"due":true}"#
-        let goesOn = ": the next start of the service goes on with it at the latest; to go on now, run the same "
+        let goesOn = ": the service continues it at its next start at the latest; to continue now, run the same "
         #expect(
             try KeysText.remarks(document("null", reseal: reseal, shreds: 2)).dropFirst() == [
-                "a reseal of 3 titles, 1.2 GB, is not finished\(goesOn)keys reseal again",
+                "the reseal of 3 titles (1.2 GB) is not finished\(goesOn)keys reseal again",
                 "the shred of 2 titles is not finished\(goesOn)shred again",
             ])
         #expect(
             try KeysText.remarks(document("\"keys reseal\"", reseal: reseal)).dropFirst() == [
-                "a reseal of 3 titles, 1.2 GB, is not finished", "keys reseal works on the keys now",
+                "the reseal of 3 titles (1.2 GB) is not finished", "keys reseal is running",
             ])
         #expect(
             try KeysText.remarks(document("\"shred\"", shreds: 2)).dropFirst() == [
-                "the shred of 2 titles is not finished", "shred works on the keys now",
+                "the shred of 2 titles is not finished", "shred is running",
             ])
         #expect(
             try KeysText.remarks(
                 document("null", reseal: reseal.replacing("true", with: "false"))
             ).last
-                == "3 titles, 1.2 GB, keep an older key that a reseal could not let go: run verify, then keys reseal for "
+                == "3 titles (1.2 GB) keep an older key that a reseal could not free: run verify, then keys reseal for "
                 + "them")
     }
 
@@ -110,7 +110,7 @@ struct KeysSheetTests {
         arguments: [11, 12])
     func leaving(_ leaving: Int) throws {
         let remark = try KeysText.remarks(document("null", leaving: leaving))[0]
-        let end = leaving == 12 ? "until their reseal is finished" : "run keys rewrap"
-        #expect(remark == "generation 2 is still needed by 12 titles, 3.2 MB: \(end)")
+        let end = leaving == 12 ? "wait for their reseal to finish" : "run keys rewrap"
+        #expect(remark == "generation 2 is still needed by 12 titles (3.2 MB): \(end)")
     }
 }

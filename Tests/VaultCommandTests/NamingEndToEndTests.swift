@@ -27,7 +27,7 @@ import Testing
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: fields)
     }
 
-    @Test("A header file opens a title that is not for everybody; what is said names no field (H11)")
+    @Test("A header file opens a title that is not for everybody; what is said names no field")
     func headerFile() async throws {
         #expect(try await lab.run("fetch", film).status == 5)
         let fetched = try await lab.run("fetch", film, "--header-file", fields)
@@ -72,7 +72,7 @@ import Testing
         #expect(origin.exchanges.isEmpty)
     }
 
-    @Test("A content id finds a title whatever its URL has become (C18)")
+    @Test("A content id finds a title whatever its URL has become")
     func contentID() async throws {
         origin.answer { [resource] in resource.answer(to: $0) }
         #expect(try await lab.run("fetch", film + "?token=1", "--content-id", "film").status == 0)

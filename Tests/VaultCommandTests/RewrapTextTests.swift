@@ -12,7 +12,7 @@ struct RewrapVerdictTests {
     func verdict(_ unopened: Int, _ status: Int32) throws {
         let verdict = try verdict(keys: 12, unopened: unopened, older: [2])
         #expect(verdict.status.rawValue == status)
-        #expect(verdict.remarks.first == "12 keys are wrapped by generation 3")
+        #expect(verdict.remarks.first == "moved 12 keys to generation 3")
         #expect(verdict.remarks.contains { $0.hasPrefix("an older copy of the keyring") } == (unopened == 0))
         #expect(verdict.remarks.contains { $0.hasPrefix("\(unopened) keys do not open") } == (unopened > 0))
     }
@@ -26,7 +26,7 @@ struct RewrapVerdictTests {
         let said = try verdict(keys: keys, unopened: 0, older: older).remarks.joined(separator: "\n")
         #expect(said.contains("an older copy of the keyring does not open") == cutsOff)
         #expect(said.contains("the older generations are still in the keyring") == leaves)
-        #expect(said.contains("generation 3 wraps every key already") == (keys == 0))
+        #expect(said.contains("generation 3 already wraps every key") == (keys == 0))
     }
 
     private func verdict(keys: Int, unopened: Int, older: [Int]) throws -> RewrapText {

@@ -28,10 +28,11 @@ import Testing
 
     @Test("A new passphrase is asked for twice, unseen, and opens the vault when it is asked for again")
     func passphrase() async throws {
-        let differ = try await answering("init", [("New passphrase: ", "one\n"), ("The same again: ", "two\n")])
+        let differ = try await answering("init", [("New passphrase: ", "one\n"), ("Repeat passphrase: ", "two\n")])
         #expect(differ.status == 2 && differ.text.contains("the two passphrases differ"))
         #expect(!differ.text.contains("one") && lab.folder.files().isEmpty)
-        let made = try await answering("init", [("New passphrase: ", "örtchen\n"), ("The same again: ", "örtchen\n")])
+        let made = try await answering(
+            "init", [("New passphrase: ", "örtchen\n"), ("Repeat passphrase: ", "örtchen\n")])
         #expect(made.status == 0 && !made.text.contains("örtchen"))
         #expect(try await answering("status --json", [("Passphrase: ", "örtchen\n")]).status == 0)
         #expect(try await answering("status --json", [("Passphrase: ", "ortchen\n")]).status == 3)

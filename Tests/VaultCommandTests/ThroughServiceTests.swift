@@ -66,7 +66,7 @@ struct ThroughServiceTests {
         #expect(served.origin.exchanges.isEmpty)
     }
 
-    @Test("SIGINT of fetch ends its download, keeps what came, and leaves the service in peace (C11)")
+    @Test("SIGINT of fetch ends its download, keeps what came, and leaves the service in peace")
     func interrupted() async throws {
         let service = try await served.serve()
         let gate = Gate()
@@ -76,7 +76,7 @@ struct ThroughServiceTests {
         run.signal(SIGINT)
         let result = await run.result
         #expect(result.status == 130)
-        #expect(result.errors.last == "mediavault: interrupted; what was received is kept")
+        #expect(result.errors.last == "mediavault: interrupted; received data is kept")
         await served.origin.wait { $0.last?.phase == .abandoned }
         #expect(try await served.lab.status().service?.pid == service.processIdentifier)
         served.origin.answer { [film = served.film] in film.answer(to: $0) }
@@ -84,7 +84,7 @@ struct ThroughServiceTests {
         #expect(try await served.keyless("cat", served.url).output == served.media)
     }
 
-    @Test("Two fetches of one film make one transfer (C2, C7)")
+    @Test("Two fetches of one film make one transfer")
     func shared() async throws {
         let service = try await served.serve()
         let gate = Gate()
@@ -114,7 +114,7 @@ struct ThroughServiceTests {
         service.signal(signal)
         let result = await run.result
         #expect(result.status == 1)
-        #expect(result.errors.last?.contains("what was received is kept") == true)
+        #expect(result.errors.last?.contains("received data is kept") == true)
         #expect(await service.result.status == (signal == SIGTERM ? 0 : 137))
         // What is left of the socket misleads nobody.
         served.origin.answer { [film = served.film] in film.answer(to: $0) }

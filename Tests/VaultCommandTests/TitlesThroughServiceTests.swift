@@ -90,13 +90,13 @@ struct TitlesThroughServiceTests {
         let third = served.origin.url("/third.mp4").absoluteString
         let tight = try await served.lab.run("fetch", third, "--max-size", "2500kB")
         #expect(tight.status == 0, "\(tight.errors)")
-        let told = tight.errors.filter { $0.contains("evicted to make room") }
+        let told = tight.errors.filter { $0.contains("evicted to free space") }
         #expect(told.count == 1 && told.allSatisfy { $0.contains("1.0 MB") }, "\(tight.errors)")
         #expect(try await served.lab.run("info", served.url).status == 6)
         #expect(try await served.lab.info(other).bytes == ServedLab.length)
     }
 
-    @Test("Settings are set and read through the service or without it, and last (C16, X9)", arguments: [true, false])
+    @Test("Settings are set and read through the service or without it, and last", arguments: [true, false])
     func settings(isServed: Bool) async throws {
         let service = isServed ? try await served.serve() : nil
         #expect(try await served.act(isServed, "config", "set", "max-size", "300MiB").status == 0)

@@ -40,7 +40,7 @@ import Testing
         #expect(people.text == "opened  1.0 MB in 1 segments\ndamage  none\n")
     }
 
-    @Test("verify finds a flipped bit and exits 4; with --repair the block alone is fetched, and it exits 0 (C22)")
+    @Test("verify finds a flipped bit and exits 4; with --repair the block alone is fetched, and it exits 0")
     func repair() async throws {
         try flip()
         let found = try await lab.run("verify", "--json")

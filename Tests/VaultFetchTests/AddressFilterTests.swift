@@ -5,7 +5,7 @@ import VaultModel
 
 @testable import VaultFetch
 
-@Suite("Which addresses are asked (reliability 10, 12, threat 9)", .soon)
+@Suite("Which addresses are asked", .soon)
 struct AddressFilterTests {
     private let resource = ScriptedResource(length: 100)
 

@@ -15,7 +15,7 @@ struct BrokenAnswerTests {
         }
     }
 
-    @Test("A body cut short is interrupted after its bytes (C11)", arguments: [true, false])
+    @Test("A body cut short is interrupted after its bytes", arguments: [true, false])
     func truncated(isChunked: Bool) async throws {
         let resource = ScriptedResource(length: 100_000)
         let server = try ScriptedOrigin { request in
@@ -69,7 +69,7 @@ struct BrokenAnswerTests {
         let failure = try await #require(throws: OriginFailure.self) {
             try await CurlOrigin.make(stall: .seconds(1)).send(OriginRequest(url: server.url()))
         }
-        #expect(failure == OriginFailure(.unreachable, "no answer in time"))
+        #expect(failure == OriginFailure(.unreachable, "no response in time"))
     }
 
     @Test("A host that has no address is unreachable")

@@ -14,7 +14,7 @@ struct ContentInformationTests {
     }
 
     @Test(
-        "The type is the origin's, or guessed from the path where the origin says nothing (H4)",
+        "The type is the origin's, or guessed from the path where the origin says nothing",
         arguments: [
             ("video/webm", "/film.mp4", "video/webm"),
             (nil, "/film.mp4", "video/mp4"),
@@ -49,7 +49,7 @@ struct ContentInformationTests {
         #expect(try Self.information(fields, .whole(length: 1), method: method).supportsRanges == supports)
     }
 
-    @Test("A part proves ranges whatever Accept-Ranges says, and tells the length by its total (H2, H3)")
+    @Test("A part proves ranges whatever Accept-Ranges says, and tells the length by its total")
     func partProvesRanges() throws {
         let information = try Self.information(
             ["Accept-Ranges": "none", "ETag": "\"v1\"", "Content-Length": "2"], .partial(0..<2, total: 1000))

@@ -19,7 +19,7 @@ struct HeadParserTests {
         return heads
     }
 
-    @Test("A head is its status and its fields in order (H5)")
+    @Test("A head is its status and its fields in order")
     func plain() throws {
         let heads = try Self.heads("HTTP/1.1 206 Partial Content\r\nA: 1\r\nb:2\r\nA:  3 \r\n\r\n")
         #expect(heads.map(\.status) == [206])

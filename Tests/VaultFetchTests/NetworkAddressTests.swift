@@ -2,7 +2,7 @@ import Testing
 
 @testable import VaultFetch
 
-@Suite("Addresses of the Internet and others (reliability 10, threat 9)")
+@Suite("Addresses of the Internet and others")
 struct NetworkAddressTests {
     @Test(
         "Public addresses are public",

@@ -9,7 +9,7 @@ struct RequestFieldsTests {
         try RequestFields(request).lines(for: url.map { try MediaURL($0) } ?? request.url)
     }
 
-    @Test("Range is inclusive and made of integers; identity is always asked for (H7, X2)")
+    @Test("Range is inclusive and made of integers; identity is always asked for")
     func ranges() throws {
         let url = try MediaURL("http://origin.test/")
         #expect(try Self.lines(OriginRequest(url: url)) == ["Accept-Encoding: identity"])
@@ -20,7 +20,7 @@ struct RequestFieldsTests {
             try Self.lines(OriginRequest(url: url, first: 5)) == ["Accept-Encoding: identity", "Range: bytes=5-"])
     }
 
-    @Test("A conditional question carries tag and date as they were given, and no line more (reliability 11)")
+    @Test("A conditional question carries tag and date as they were given, and no line more")
     func conditions() throws {
         let url = try MediaURL("http://origin.test/")
         let validators = Validators(entityTag: EntityTag("W/\"v1\""), lastModified: "Sun, 06 Nov 1994 08:49:37 GMT")
@@ -38,7 +38,7 @@ struct RequestFieldsTests {
     }
 
     @Test(
-        "Fields of the caller's and credentials go to the registered origin alone (H11)",
+        "Fields of the caller's and credentials go to the registered origin alone",
         arguments: [
             ("http://origin.test/other?x", true), ("http://origin.test:80/", true), ("https://origin.test/", false),
             ("http://origin.test:8080/", false), ("http://cdn.origin.test/", false),

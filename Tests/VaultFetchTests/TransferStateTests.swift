@@ -113,7 +113,7 @@ struct TransferStateTests {
         #expect(state.park(1) == 1)
     }
 
-    @Test("What came before a failure is handed out before it is told (C11)")
+    @Test("What came before a failure is handed out before it is told")
     func failureKeepsBytes() {
         var state = Self.receiving()
         #expect(state.receive([1].span) == .taken)

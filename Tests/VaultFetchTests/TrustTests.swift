@@ -39,7 +39,7 @@ struct TrustTests {
         let failure = await #expect(throws: OriginFailure.self) {
             try await Self.origin(trusting: authority.path).send(OriginRequest(url: server.url))
         }
-        #expect(failure == OriginFailure(.unreachable, "its TLS certificate is not to be trusted"))
+        #expect(failure == OriginFailure(.unreachable, "its TLS certificate is not trusted"))
     }
 
     @Test("The system's authorities are asked where no others are named")

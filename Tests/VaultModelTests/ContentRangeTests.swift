@@ -4,7 +4,7 @@ import VaultModel
 @Suite("Content-Range")
 struct ContentRangeTests {
     @Test(
-        "A valid field is read, its inclusive end made half-open (X1)",
+        "A valid field is read, its inclusive end made half-open",
         arguments: [
             ("bytes 0-0/1", .bytes(0..<1, total: 1)), ("bytes 0-100/1000", .bytes(0..<101, total: 1000)),
             ("bytes 42-1233/1234", .bytes(42..<1234, total: 1234)), ("bytes 42-1233/*", .bytes(42..<1234, total: nil)),

@@ -2,7 +2,7 @@ import SeededRandom
 import Testing
 import VaultModel
 
-@Suite("Key policy: which URLs name one resource (C18)")
+@Suite("Key policy: which URLs name one resource")
 struct KeyPolicyTests {
     private static func policy() throws -> KeyPolicy {
         var policy = KeyPolicy()

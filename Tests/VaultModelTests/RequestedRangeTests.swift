@@ -4,7 +4,7 @@ import VaultModel
 @Suite("Requested range")
 struct RequestedRangeTests {
     @Test(
-        "A request resolves to the bytes that exist (X1, X2, X3)",
+        "A request resolves to the bytes that exist",
         arguments: [
             (.whole, 10, 0..<10), (.whole, 0, 0..<0),
             (.from(0), 10, 0..<10), (.from(1), 10, 1..<10), (.from(9), 10, 9..<10), (.from(10), 10, nil),

@@ -3,13 +3,13 @@ import VaultModel
 
 @Suite("Limits of the room")
 struct RoomLimitsTests {
-    @Test("Nothing said and 0 are no limit (C16)", arguments: [nil, 0, -1] as [Int64?])
+    @Test("Nothing said and 0 are no limit", arguments: [nil, 0, -1] as [Int64?])
     func none(value: Int64?) {
         let limits = StorageLimits(maxSize: value, maxAge: value, minFree: value ?? 0)
         #expect(limits.size == nil && limits.age == nil && limits.free == 0)
     }
 
-    @Test("Bytes are bytes and seconds are seconds: 300 MiB and 90 days (C16, X9)")
+    @Test("Bytes are bytes and seconds are seconds: 300 MiB and 90 days")
     func units() {
         let limits = StorageLimits(maxSize: 300 << 20, maxAge: 90 * 86_400)
         #expect(limits.size == 314_572_800)

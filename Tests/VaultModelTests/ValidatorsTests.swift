@@ -52,7 +52,7 @@ struct ValidatorsTests {
         #expect(validators.strongTag?.description == (field == date ? nil : field))
     }
 
-    @Test("An answer's validators are read from its fields, whatever their case (H5, X11)")
+    @Test("An answer's validators are read from its fields, whatever their case")
     func head() {
         let head = OriginHead(status: 200, fields: HeaderFields(["etag": "\"1\"", "LAST-MODIFIED": Self.monday]))
         #expect(head.validators == Self.validators("\"1\"", Self.monday))

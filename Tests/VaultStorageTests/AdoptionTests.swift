@@ -42,7 +42,7 @@ struct AdoptionTests {
         try store.close()
     }
 
-    @Test("At every point of an adoption a power loss leaves the orphan or the segment, and only right bytes (C19)")
+    @Test("At every point of an adoption a power loss leaves the orphan or the segment, and only right bytes")
     func powerLoss() throws {
         let orphaned = try Orphaned()
         let vault = try #require(orphaned.vault)

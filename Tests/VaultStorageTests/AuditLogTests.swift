@@ -200,7 +200,7 @@ struct AuditLogTests {
         try store.close()
     }
 
-    @Test("Whatever reached the disk: the log is sound, and holds every receipt that was given (C19)")
+    @Test("Whatever reached the disk: the log is sound, and holds every receipt that was given")
     func powerLoss() throws {
         let disk = vault.simulatedFileSystem()
         let store = try VaultStore.open(

@@ -111,7 +111,7 @@ struct DamagedIndexTests {
     }
 
     @Test(
-        "Every sealed column has its tag checked: a flipped bit is damage, not a crash and not an empty cache (X10)",
+        "Every sealed column has its tag checked: a flipped bit is damage, not a crash and not an empty cache",
         arguments: [
             ("resource", "metadata"), ("resourceKey", "wrapped"), ("representation", "info"), ("vault", "settings"),
         ])

@@ -136,7 +136,7 @@ struct ErasureTests {
         let store = try vault.open(fileSystem: disk)
         disk.fail(.create, of: "catalog.backup", lasting: true, with: FileFailure(.noSpace, "no space"))
         let error = #expect(throws: VaultError.self) { try store.remove(ids[3]) }
-        #expect(error?.code == .storage && error?.message.contains("may still stand in the index") == true)
+        #expect(error?.code == .storage && error?.message.contains("may remain in the index") == true)
         #expect(throws: VaultError.self) { try store.close() }
         #expect(try traces(of: [ids[3].bytes]) == 1, "nothing was left undone, else this proves nothing")
         #expect(!PosixFileSystem().exists(vault.folder + "/index.sqlite-wal"), "the owner was not killed")

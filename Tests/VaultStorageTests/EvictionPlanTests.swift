@@ -3,7 +3,7 @@ import Testing
 import VaultModel
 import VaultStorage
 
-@Suite("What goes, and in which order: a pure plan (C15, C16)")
+@Suite("What goes, and in which order: a pure plan")
 struct EvictionPlanTests {
     private typealias Candidate = EvictionPlan.Candidate
 
@@ -88,7 +88,7 @@ struct EvictionPlanTests {
         #expect(Self.shape(plan) == ["2:0."])
     }
 
-    @Test("90 days are 90 days: the day before nothing goes, then what was merely played does (C16, X9)")
+    @Test("90 days are 90 days: the day before nothing goes, then what was merely played does")
     func age() {
         let (day, read) = (Int64(86_400), Int64(1_700_000_000))
         let candidates = [

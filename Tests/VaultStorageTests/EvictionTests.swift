@@ -8,7 +8,7 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("Room is made by list, for what is about to be written (C15, C16)")
+@Suite("Room is made by list, for what is about to be written")
 struct EvictionTests {
     private static let bytes = SeededGenerator.bytes(400_000, seed: 51)
 
@@ -33,7 +33,7 @@ struct EvictionTests {
         try store.index.resource(resource.id).map { $0.serving?.held ?? ByteRanges() }
     }
 
-    @Test("What was read longest ago makes room, tail first, and its resource goes with its last byte (C15)")
+    @Test("What was read longest ago makes room, tail first, and its resource goes with its last byte")
     func oldest() throws {
         let vault = try TemporaryVault()
         let clock = TestClock()
@@ -119,7 +119,7 @@ struct EvictionTests {
         #expect(try Self.held(store, wanted)?.byteCount == 40_000)
     }
 
-    @Test("Pruning lets go of what is too old, held or not, and then of what is too much (C16)")
+    @Test("Pruning lets go of what is too old, held or not, and then of what is too much")
     func prune() throws {
         let vault = try TemporaryVault()
         let clock = TestClock(at: 1_700_000_000 / 3600 * 3600)

@@ -83,7 +83,7 @@ struct IndexConnectionTests {
         #expect(try vault.open().index.totals().resources == 1)
     }
 
-    @Test("Nothing in the vault's folder tells what it holds (E3)")
+    @Test("Nothing in the vault's folder tells what it holds")
     func nothingReadable() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()

@@ -7,7 +7,7 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("An index is made anew without ever standing half made in the old one's place (C19)")
+@Suite("An index is made anew without ever standing half made in the old one's place")
 struct IndexRebuildTests {
     private static let bytes = SeededGenerator.bytes(300_000, seed: 71)
 

@@ -106,7 +106,7 @@ struct JoiningTests {
         try store.close()
     }
 
-    @Test("Power lost at any point: all that was held is, and nothing is left over (C19)")
+    @Test("Power lost at any point: all that was held is, and nothing is left over")
     func powerLoss() throws {
         let disk = vault.simulatedFileSystem()
         let store = try vault.open(fileSystem: disk)

@@ -34,7 +34,7 @@ struct OpeningTests {
         #expect(nowhere.code == .noVault)
         disk.fail(.list, with: FileFailure(.notPermitted, "open: Permission denied"))
         let refused = VaultStore.absence(at: vault.folder, fileSystem: disk)
-        #expect(refused.code == .storage && refused.message.contains("may not be read"))
+        #expect(refused.code == .storage && refused.message.contains("cannot read the folder"))
     }
 
     /// A vault whose owner went away while it wrote: two blocks committed, more bytes in the file.
@@ -53,7 +53,7 @@ struct OpeningTests {
         return (vault, resource.id, writer.segment.id)
     }
 
-    @Test("An open segment is closed at its last whole block, those included that no commit names (C11, C12)")
+    @Test("An open segment is closed at its last whole block, those included that no commit names")
     func recovered() throws {
         let (vault, resource, id) = try Self.abandonedSegment()
         let store = try vault.open()

@@ -7,7 +7,7 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("Power loss costs what was not synced, and nothing else: a second file system behind the same protocol (C19)")
+@Suite("Power loss costs what was not synced, and nothing else: a second file system behind the same protocol")
 struct PowerLossTests {
     /// What the vault must still hold, as far as the store has said so.
     private final class Promises: Sendable {
@@ -42,7 +42,7 @@ struct PowerLossTests {
     }
 
     @Test(
-        "At every point of a fill, whatever reached the disk: only right bytes, and all that was promised (C8, C22, X5)"
+        "At every point of a fill, whatever reached the disk: only right bytes, and all that was promised"
     )
     func everyPoint() throws {
         let vault = try TemporaryVault()

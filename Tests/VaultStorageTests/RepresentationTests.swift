@@ -13,7 +13,7 @@ struct RepresentationTests {
     private static let bytes = SeededGenerator.bytes(100_000, seed: 61)
 
     @Test(
-        "Two segments never hold the same byte: the newer is dropped (C22)",
+        "Two segments never hold the same byte: the newer is dropped",
         arguments: [0..<100, 0..<1, 40..<60, 99..<200, 50..<150] as [ByteRange])
     func overlap(range: ByteRange) throws {
         let vault = try TemporaryVault()
@@ -29,7 +29,7 @@ struct RepresentationTests {
         #expect(try TemporaryFolder.files(below: vault.folder + "/segments").count == 1)
     }
 
-    @Test("Neighbours touch without overlapping, and read as one run (C5, C9)")
+    @Test("Neighbours touch without overlapping, and read as one run")
     func neighbours() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -42,7 +42,7 @@ struct RepresentationTests {
         #expect(serving.segments.map(\.start) == [0, 100, 200])
     }
 
-    @Test("A far range is kept, and the missing part can be named (C6)")
+    @Test("A far range is kept, and the missing part can be named")
     func farRange() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -53,7 +53,7 @@ struct RepresentationTests {
         #expect(held.gaps(in: 0..<201) == [101..<150])
     }
 
-    @Test("Representations of other titles do not meet (C21)")
+    @Test("Representations of other titles do not meet")
     func titles() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -69,7 +69,7 @@ struct RepresentationTests {
         #expect(rest.count == 1)
     }
 
-    @Test("Where the length is unknown segments are kept, and the length is learnt later (C20, H10)")
+    @Test("Where the length is unknown segments are kept, and the length is learnt later")
     func unknownLength() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -82,10 +82,10 @@ struct RepresentationTests {
         try store.update(information, of: &resource)
         let stored = try #require(try store.index.resource(resource.id)?.serving)
         #expect(stored.info.information.length == 5000)
-        #expect(stored.held == ByteRanges(0..<5000), "what is learnt costs no bytes (X6)")
+        #expect(stored.held == ByteRanges(0..<5000), "what is learnt costs no bytes")
     }
 
-    @Test("What is known of a title survives as it was, each member as its own type (C20, X8)")
+    @Test("What is known of a title survives as it was, each member as its own type")
     func information() throws {
         let vault = try TemporaryVault()
         let first = try vault.open()
@@ -118,7 +118,7 @@ struct RepresentationTests {
         }
     }
 
-    @Test("A new representation takes over when it is served: then the old one's segments go, files included (H13)")
+    @Test("A new representation takes over when it is served: then the old one's segments go, files included")
     func replaced() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -157,7 +157,7 @@ struct RepresentationTests {
         #expect(page.filter { $0.resource == nil }.map(\.id) == [ids[1]])
     }
 
-    @Test("A segment that was being written for the old representation cannot be committed any more (C22)")
+    @Test("A segment that was being written for the old representation cannot be committed any more")
     func lateCommit() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -172,7 +172,7 @@ struct RepresentationTests {
         #expect(try TemporaryFolder.files(below: vault.folder + "/segments").isEmpty)
     }
 
-    @Test("Bytes without a representation are refused by name, never dropped in silence (X7)")
+    @Test("Bytes without a representation are refused by name, never dropped in silence")
     func noRepresentation() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()

@@ -134,7 +134,7 @@ struct ResealTests {
         try store.close()
     }
 
-    @Test("Power lost at any point: all that was held is, and what was broken off goes on to its end (C19)")
+    @Test("Power lost at any point: all that was held is, and what was broken off goes on to its end")
     func powerLoss() throws {
         let disk = vault.simulatedFileSystem()
         let store = try vault.open(fileSystem: disk)

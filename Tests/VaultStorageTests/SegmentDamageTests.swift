@@ -51,7 +51,7 @@ struct SegmentDamageTests {
         if case .badBlock(block)? = failure { true } else { false }
     }
 
-    @Test("A changed block is a gap of its own, its neighbours stay readable (C22, X10)", arguments: [0, 1, 2, 3])
+    @Test("A changed block is a gap of its own, its neighbours stay readable", arguments: [0, 1, 2, 3])
     func badBlock(block: Int) throws {
         let stored = try Stored()
         let offset = stored.segment.fileOffset(ofBlock: block) + 100
@@ -94,7 +94,7 @@ struct SegmentDamageTests {
         #expect(output[edge...].allSatisfy { $0 == 0xEE || $0 == 0 }, "the bad block's plaintext never shows")
     }
 
-    @Test("Zeros in the place of a block are no media (C10, X5)")
+    @Test("Zeros in the place of a block are no media")
     func zeroed() throws {
         let stored = try Stored()
         try stored.change { file in
@@ -203,7 +203,7 @@ struct SegmentDamageTests {
         #expect(try stored.resource.serving?.held.isEmpty == true)
     }
 
-    @Test("A missing file is a gap, and its row goes (C10)")
+    @Test("A missing file is a gap, and its row goes")
     func missing() throws {
         let stored = try Stored()
         try PosixFileSystem().remove(stored.path)
@@ -225,7 +225,7 @@ struct SegmentDamageTests {
         #expect(PosixFileSystem().exists(stored.path))
     }
 
-    @Test("A gap is filled by a segment over it, and both are read (C4, C7)")
+    @Test("A gap is filled by a segment over it, and both are read")
     func refilled() throws {
         let stored = try Stored()
         try stored.change { try $0.write([1, 2, 3], at: stored.segment.fileOffset(ofBlock: 1)) }

@@ -11,7 +11,7 @@ struct SegmentRoundTripTests {
     static let block = 32 << 10
 
     @Test(
-        "A segment gives back its bytes and has the size that the format says (C14, E1, E2)",
+        "A segment gives back its bytes and has the size that the format says",
         arguments: [1, block - 1, block, block + 1, 3 * block + 7, 8 << 20])
     func roundTrip(size: Int) throws {
         let fixture = try SegmentFixture()
@@ -24,7 +24,7 @@ struct SegmentRoundTripTests {
         #expect(segment.fileSize == Int64(88 + size + 16 * blocks))
     }
 
-    @Test("The pieces in which bytes arrive make no difference (C13)", arguments: [1, 7, 4095, 4096, 4097, 10_000])
+    @Test("The pieces in which bytes arrive make no difference", arguments: [1, 7, 4095, 4096, 4097, 10_000])
     func pieces(piece: Int) throws {
         let fixture = try SegmentFixture()
         let bytes = SeededGenerator.bytes(20_000, seed: 3)
@@ -47,7 +47,7 @@ struct SegmentRoundTripTests {
         #expect(writer.segment.length == 8 << 20)
     }
 
-    @Test("Any part of a segment equals that part of the plaintext (C14, X5)")
+    @Test("Any part of a segment equals that part of the plaintext")
     func parts() throws {
         let fixture = try SegmentFixture()
         let size = 9 * 4096 + 100
@@ -68,7 +68,7 @@ struct SegmentRoundTripTests {
         }
     }
 
-    @Test("A segment is readable while it grows, in whole blocks (C3)")
+    @Test("A segment is readable while it grows, in whole blocks")
     func growing() throws {
         let fixture = try SegmentFixture()
         let bytes = SeededGenerator.bytes(5 * 4096 + 10, seed: 5)
@@ -102,7 +102,7 @@ struct SegmentRoundTripTests {
         #expect(Array(file[56..<88]) == KeyDerivation.value(from: key, .commitment))
     }
 
-    @Test("Nothing in the file is plaintext, and equal blocks are unequal in it (E2, E3)")
+    @Test("Nothing in the file is plaintext, and equal blocks are unequal in it")
     func sealed() throws {
         let fixture = try SegmentFixture()
         let block = SeededGenerator.bytes(4096, seed: 6)
@@ -126,7 +126,7 @@ struct SegmentRoundTripTests {
         #expect(throws: FileFailure.self) { try writer.append(bytes[...]) }
         #expect(throws: FileFailure.self, "nothing is appended after a failure") { try writer.append(bytes[...]) }
         let segment = try #require(try store.close(writer))
-        #expect(segment.length == 65536, "every whole block that was written is kept (C11)")
+        #expect(segment.length == 65536, "every whole block that was written is kept")
         let file = try PosixFileSystem().open(vault.path(of: segment.id), writable: false)
         #expect(try file.size() == segment.fileSize)
         let read = try store.reader(of: segment, resource: resource).bytes(segment.range, of: segment)

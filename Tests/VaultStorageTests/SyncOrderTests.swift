@@ -29,7 +29,7 @@ struct SyncOrderTests {
         }
     }
 
-    @Test("A range is claimed only after file and folder were synced (C8, C9)")
+    @Test("A range is claimed only after file and folder were synced")
     func order() throws {
         let stage = try Stage()
         var writer = try stage.store.beginSegment(at: 0, of: stage.resource)
@@ -95,7 +95,7 @@ struct SyncOrderTests {
         #expect(try stage.held.isEmpty)
     }
 
-    @Test("A full disk ends a segment at its last whole block; what was written is kept (C11)")
+    @Test("A full disk ends a segment at its last whole block; what was written is kept")
     func full() throws {
         let stage = try Stage()
         var writer = try stage.store.beginSegment(at: 0, of: stage.resource)

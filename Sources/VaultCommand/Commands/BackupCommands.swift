@@ -3,15 +3,15 @@ import MediaVault
 
 struct KeysBackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "backup", abstract: "Write a copy of the keyring that a passphrase of its own opens.",
+        commandName: "backup", abstract: "Write a copy of the keyring that has its own passphrase.",
         discussion: """
-            The copy is opened by that passphrase alone, which is typed twice, and by nothing that opens the keyring. \
-            Keep it apart from the vault. A file that is there is not replaced.
+            Only that passphrase, which is typed twice, opens the copy; the keys of the keyring do not. \
+            Store it apart from the vault. An existing file is not replaced.
             """)
 
     @OptionGroup var backup: BackupOptions
 
-    @Flag(help: "Make the passphrase cost 1 GiB of memory and some seconds, in place of 256 MiB.")
+    @Flag(help: "Derive the key of the passphrase with 1 GiB of memory and some seconds, instead of 256 MiB.")
     var sensitive = false
 
     @OptionGroup var access: VaultAccess
@@ -25,32 +25,32 @@ struct KeysBackupCommand: AsyncParsableCommand {
             try await backup.unlock(isNew: true, allowLoose: access.unlocking.allowLooseKeyFile),
             strength: PassphraseStrength(isSensitive: sensitive))
         try await changer.orders.backUp(to: file, for: way) { try await changer.carryOut($0) }
-        await Terminal.shared.say("the keyring is backed up in \(file); keep it apart from the vault")
+        await Terminal.shared.say("backed up the keyring to \(file); store it apart from the vault")
     }
 }
 
 struct KeysRestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "restore", abstract: "Put a backup in the keyring's place, once it is proved to open this vault.",
+        commandName: "restore", abstract: "Replace the keyring with a backup, after checking that it opens this vault.",
         discussion: """
-            Nothing may own the vault meanwhile: end the service first. The keyring is opened by the backup's passphrase \
-            then, by the way that an option names that begins with --new, and by what opened the keyring that is replaced, \
-            if that is whole and has the same root key. The keyring that is replaced is kept beside it. A \
-            backup that is older than a retire, or opens some of the titles only, needs --force.
+            No process may own the vault meanwhile: stop the service first. Afterwards the keyring is unlocked by the \
+            backup's passphrase, by the new unlock method that an option starting with --new names, and by the unlock \
+            methods of the replaced keyring, if that is intact and has the same root key. The replaced keyring is kept \
+            beside the new one. A backup that is older than a retire, or opens only some of the titles, needs --force.
             """)
 
     @OptionGroup var backup: BackupOptions
 
-    @Flag(help: "Restore though the backup is older than a retire, or opens some of the titles only.")
+    @Flag(help: "Restore even if the backup is older than a retire, or opens only some of the titles.")
     var force = false
 
-    @Flag(help: "Drop the slots of the keyring that is replaced.")
+    @Flag(help: "Drop the slots of the replaced keyring.")
     var dropSlots = false
 
-    @Flag(help: "Take a key or passphrase file that others can read, too.")
+    @Flag(help: "Accept key and passphrase files that other users can read.")
     var allowLooseKeyFile = false
 
-    @OptionGroup(title: "New way") var new: NewWayOptions
+    @OptionGroup(title: "New unlock method") var new: NewWayOptions
 
     @OptionGroup(title: "Vault") var place: PlaceOptions
 
@@ -63,11 +63,11 @@ struct KeysRestoreCommand: AsyncParsableCommand {
         let report = try await restore(vault, from: file, unlock: unlock, adding: way)
         for warning in report.warnings { await Terminal.shared.say(warning) }
         if let kept = report.kept {
-            await Terminal.shared.say("the keyring that was replaced is kept as \(kept); delete it when all is well")
+            await Terminal.shared.say("kept the replaced keyring as \(kept); delete it once the vault works")
         }
-        for slot in report.slots { await Terminal.shared.say("slot \(Self.name(slot)) opens it") }
-        for slot in report.lostSlots { await Terminal.shared.say("what was slot \(Self.name(slot)) opens it no more") }
-        await Terminal.shared.say("the keyring is restored and opens this vault; back it up again")
+        for slot in report.slots { await Terminal.shared.say("slot \(Self.name(slot)) unlocks the keyring") }
+        for slot in report.lostSlots { await Terminal.shared.say("slot \(Self.name(slot)) of the old keyring is gone") }
+        await Terminal.shared.say("restored the keyring, which opens this vault; back it up again")
     }
 
     private func restore(
@@ -77,7 +77,7 @@ struct KeysRestoreCommand: AsyncParsableCommand {
             return try await Vault.restoreKeyring(
                 vault, from: file, unlock: unlock, adding: way, keepingSlots: !dropSlots, force: force)
         } catch let error as VaultError where error.code == .inUse && !dropSlots {
-            throw VaultError(.inUse, "\(error.message), and --drop-slots takes away those of the keyring that is there")
+            throw VaultError(.inUse, "\(error.message), or use --drop-slots to drop the slots of the current keyring")
         }
     }
 
@@ -86,19 +86,19 @@ struct KeysRestoreCommand: AsyncParsableCommand {
 
 /// A backup of the keyring, and the passphrase that opens it.
 struct BackupOptions: ParsableArguments {
-    @Argument(help: ArgumentHelp("The backup's file.", valueName: "file"))
+    @Argument(help: ArgumentHelp("Backup file.", valueName: "file"))
     var file: String
 
-    @Option(help: ArgumentHelp("A file with the backup's passphrase, in place of typing it.", valueName: "file"))
+    @Option(help: ArgumentHelp("File that contains the backup's passphrase, instead of typing it.", valueName: "file"))
     var backupPassphraseFile: String?
 
-    /// The backup's absolute path.
+    /// Returns the backup's absolute path.
     func path(in surroundings: ProcessEnvironment = .current) throws -> String {
-        guard !file.isEmpty else { throw UsageError("the backup's file is empty; name a path") }
+        guard !file.isEmpty else { throw UsageError("the path of the backup is empty; give it a path") }
         return AbsolutePath.of(file, from: surroundings.workingDirectory)
     }
 
-    /// What opens the backup.
+    /// Returns what opens the backup; prompts if no option names it.
     func unlock(isNew: Bool, allowLoose: Bool) async throws -> Unlock {
         let named = try UnlockOptions.ways(
             [("--key-file", nil), ("--backup-passphrase-file", backupPassphraseFile)], .current)

@@ -7,12 +7,12 @@ struct CatCommand: AsyncParsableCommand {
         commandName: "cat",
         abstract: "Write a title's plaintext to standard output.",
         discussion: """
-            What is not held is fetched and kept, unless --offline. A range is written as in HTTP: A-B names the \
-            first and the last byte, A- goes to the end, -N is the last N bytes. A service that owns the vault reads \
-            and fetches for this command.
+            Missing bytes are fetched and stored, unless --offline is given. A range is written as in HTTP: A-B is \
+            the first and the last byte, A- goes to the end, -N is the last N bytes. If a service owns the vault, it \
+            reads and fetches for this command.
             """)
 
-    @Argument(help: "The title: http or https.")
+    @Argument(help: "URL of the title: http or https.")
     var url: String
 
     @Option(
@@ -20,7 +20,7 @@ struct CatCommand: AsyncParsableCommand {
         help: ArgumentHelp("Only these bytes: A-B, A- or -N.", valueName: "a-b"))
     var rangeText: String?
 
-    @Flag(help: "Write what is held; never ask the origin.")
+    @Flag(help: "Write only held bytes; never contact the origin.")
     var offline = false
 
     @OptionGroup var naming: ReferenceOptions
@@ -44,7 +44,7 @@ struct CatCommand: AsyncParsableCommand {
             do {
                 try await finder.act { try await Self.write(reference, range, from: $0) }
             } catch let error as VaultError where error.code == .owned {
-                // What is held already can be read beside the owner.
+                // Held bytes can be read beside the owner.
                 try await finder.reading { vault in
                     guard try await vault.summary(of: reference)?.holds(range) == true else { throw error }
                     try await Self.write(reference, range, from: LocalVault(vault))
@@ -63,34 +63,34 @@ struct CatCommand: AsyncParsableCommand {
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Write a title's plaintext into a file: all of it, or no file.",
-        discussion: "Only what is held is written; the origin is never asked. Exit code 6 where bytes are missing.")
+        abstract: "Write a title's plaintext to a file, if the title is complete.",
+        discussion: "The origin is never contacted. If bytes are missing, no file is created and the exit code is 6.")
 
-    @Argument(help: "The title: http or https.")
+    @Argument(help: "URL of the title: http or https.")
     var url: String
 
-    @Argument(help: "The file to make. It is readable to its owner alone.")
+    @Argument(help: "File to create, readable by its owner only.")
     var file: String
 
-    @Flag(help: "Replace the file if it is there.")
+    @Flag(help: "Replace an existing file.")
     var force = false
 
     @OptionGroup var access: VaultAccess
 
     func run() async throws {
-        guard file != "-" else { throw UsageError("export makes a file; for standard output there is cat") }
-        guard !file.isEmpty else { throw UsageError("the file has no name; name one") }
+        guard file != "-" else { throw UsageError("export writes a file; use cat for standard output") }
+        guard !file.isEmpty else { throw UsageError("the path of the file is empty; give it a path") }
         let url = try MediaURL(url)
         let path = AbsolutePath.of(file, from: ProcessEnvironment.current.workingDirectory)
         let (opener, isForced) = (try await access.opener(), force)
-        try await Interruption.cancelling("no file was made") {
+        try await Interruption.cancelling("no file was created") {
             try await opener.reading {
                 try await Self.export(MediaReference(url), to: path, replacing: isForced, from: $0)
             }
         }
     }
 
-    /// Exports a title, and shows how far it is.
+    /// Exports a title, and shows the progress.
     static func export(
         _ reference: MediaReference, to path: String, replacing: Bool, from vault: Vault
     ) async throws {

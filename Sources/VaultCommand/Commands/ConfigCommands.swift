@@ -4,14 +4,14 @@ import VaultService
 
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "config", abstract: "Settings of the vault, kept sealed in it: for every command and the service.",
+        commandName: "config", abstract: "Manage the vault's settings, which apply to every command and the service.",
         subcommands: [ConfigGetCommand.self, ConfigSetCommand.self, ConfigUnsetCommand.self])
 }
 
 struct ConfigGetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "get", abstract: "Print a setting, or all of them.")
 
-    @Argument(help: ArgumentHelp("The setting.", valueName: "key"))
+    @Argument(help: ArgumentHelp("Setting.", valueName: "key"))
     var key: ConfigKey?
 
     @OptionGroup var access: VaultAccess
@@ -32,7 +32,7 @@ struct ConfigGetCommand: AsyncParsableCommand {
         try await StandardOutput.shared.write(text)
     }
 
-    /// The service needs no key; without one the index is read.
+    /// Asks the service, which needs no key; without a service reads the index.
     private func settings() async throws -> SettingsDocument {
         do {
             return try await RemoteVault(ControlClient(folder: try access.place.vault())).settings()
@@ -44,13 +44,13 @@ struct ConfigGetCommand: AsyncParsableCommand {
 
 struct ConfigSetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "set", abstract: "Change a setting, for the running service too.",
+        commandName: "set", abstract: "Change a setting, including in the running service.",
         discussion: ConfigKey.manual)
 
-    @Argument(help: ArgumentHelp("The setting.", valueName: "key"))
+    @Argument(help: ArgumentHelp("Setting.", valueName: "key"))
     var key: ConfigKey
 
-    @Argument(help: ArgumentHelp("What it is to be.", valueName: "value"))
+    @Argument(help: ArgumentHelp("New value.", valueName: "value"))
     var values: [String] = []
 
     @OptionGroup var edit: SettingEdit
@@ -60,12 +60,12 @@ struct ConfigSetCommand: AsyncParsableCommand {
 
 struct ConfigUnsetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unset", abstract: "Take a setting back: then it is as in a new vault.")
+        commandName: "unset", abstract: "Reset a setting to its default.")
 
-    @Argument(help: ArgumentHelp("The setting.", valueName: "key"))
+    @Argument(help: ArgumentHelp("Setting.", valueName: "key"))
     var key: ConfigKey
 
-    @Argument(help: ArgumentHelp("Of settings that are hosts: the hosts meant.", valueName: "value"))
+    @Argument(help: ArgumentHelp("For settings that are lists of hosts: the hosts to remove.", valueName: "value"))
     var values: [String] = []
 
     @OptionGroup var edit: SettingEdit
@@ -73,21 +73,22 @@ struct ConfigUnsetCommand: AsyncParsableCommand {
     func run() async throws { try await edit.carryOut(key.absence(values, host: edit.host)) }
 }
 
-/// What every change of a setting is given beside the setting, and how it is carried out.
+/// The options of a command that changes a setting.
 struct SettingEdit: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The host that ignore-query is for (default: every host), or one for a list of hosts.", valueName: "host"))
+            "Host that ignore-query applies to (default: every host), or one host for a list of hosts.",
+            valueName: "host"))
     var host: String?
 
     @OptionGroup var access: VaultAccess
 
     @OptionGroup var waiting: WaitOption
 
-    /// Changes the settings, through a running service where there is one.
+    /// Changes the settings, through the running service if there is one.
     func carryOut(_ change: SettingsChange) async throws {
         let finder = try await access.finder(waiting)
-        _ = try await Interruption.cancelling("the setting may be as it was") {
+        _ = try await Interruption.cancelling("the setting may have changed") {
             try await finder.act { try await $0.change(change) }
         }
     }
@@ -107,19 +108,19 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     case mode
 
     static let manual = """
-        max-size SIZE: the most bytes of sealed media: 200MiB, 2G; 0 is no limit. A size has a unit: 5B is five bytes.
-        max-age AGE: how long what was merely played is kept after it was last read: 90d, 12h; 0 is for ever.
-        min-free SIZE: the bytes that the vault leaves free on its disk (default: 5 % of it, 10GiB at most); 0 is none.
-        evict-downloads yes|no: whether max-size may cost titles that were fetched by name (default: no).
-        ignore-query NAME,… [--host HOST]: query items that name nothing: a token, an expiry.
-        map-host HOST OTHER: what lies at HOST is named as what lies at OTHER: mirrors of one site.
-        allow-host HOST…: private hosts that redirects and playlists may lead to.
-        ignore-etag HOST… or --host HOST: hosts whose entity tags say nothing: nodes give the same bytes different ones.
-        immutable HOST… or --host HOST: hosts whose content never changes, though they send neither entity tag nor date.
-        mode MODE: what is asked of origins, and what is kept: online, prefer-vault, offline, no-store; see mode --help.
+        max-size SIZE: maximum size of stored media: 200MiB, 2G; 0 means no limit. A size has a unit: 5B is five bytes.
+        max-age AGE: how long to keep media that was only played, after it was last read: 90d, 12h; 0 means forever.
+        min-free SIZE: disk space to leave free (default: 5 % of the disk, at most 10GiB); 0 means none.
+        evict-downloads yes|no: whether max-size may evict downloaded titles (default: no).
+        ignore-query NAME,… [--host HOST]: query items that do not identify a title, such as a token or an expiry time.
+        map-host HOST OTHER: identify titles at HOST as if they were at OTHER: for mirrors of one site.
+        allow-host HOST…: private hosts that redirects and playlists may point to.
+        ignore-etag HOST… or --host HOST: hosts whose nodes send different entity tags for the same bytes.
+        immutable HOST… or --host HOST: hosts whose content never changes, although they send no entity tag or date.
+        mode MODE: offline mode: online, prefer-vault, offline or no-store; see mediavault mode --help.
         """
 
-    /// What the setting is, a line for each of its values, as it is typed.
+    /// Returns the values of the setting, one per line, as the user would type them.
     func lines(_ settings: SettingsDocument) -> [String] {
         switch self {
         case .maxSize: [SizeText.text(settings.maxSize)]
@@ -138,7 +139,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         }
     }
 
-    /// The change that makes the setting what was typed.
+    /// Returns the change that gives the setting the typed values.
     func change(_ values: [String], host: String?) throws -> SettingsChange {
         try check(host)
         var change = SettingsChange()
@@ -148,15 +149,15 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .minFree: change.minFree = SizeText(bytes: try SizeArgument.parse(single(values), rawValue))
         case .evictDownloads:
             let answer = try single(values)
-            guard ["yes", "no"].contains(answer) else { throw UsageError("\(rawValue) is yes or no") }
+            guard ["yes", "no"].contains(answer) else { throw UsageError("\(rawValue) must be yes or no") }
             change.evictDownloads = answer == "yes"
         case .ignoreQuery:
-            guard !values.isEmpty else { throw UsageError("name the query items that ignore-query is about") }
+            guard !values.isEmpty else { throw UsageError("ignore-query needs the names of query items") }
             change.ignoreQuery = [
                 host ?? SettingsDocument.everyHost: values.flatMap { $0.split(separator: ",").map(String.init) }
             ]
         case .mapHost:
-            guard values.count == 2 else { throw UsageError("map-host is two hosts: the one, and what it is named as") }
+            guard values.count == 2 else { throw UsageError("map-host needs two hosts: HOST and OTHER") }
             change.mapHost = [values[0]: values[1]]
         case .allowHost: change.allowHost = try hosts(values, host, are: true)
         case .ignoreEtag: change.ignoreEtag = try hosts(values, host, are: true)
@@ -166,7 +167,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         return change
     }
 
-    /// The change that takes the setting back, or those of its values that are named.
+    /// Returns the change that resets the setting, or removes the given values.
     func absence(_ values: [String], host: String?) throws -> SettingsChange {
         try check(host)
         var change = SettingsChange()
@@ -183,32 +184,34 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .mode: change.mode = NamedMode(nil).description
         }
         guard hasValues || values.isEmpty else {
-            throw UsageError("\(rawValue) is taken back as a whole; name no value")
+            throw UsageError("\(rawValue) can only be reset as a whole; give no value")
         }
         return change
     }
 
-    /// Whether single values of it are taken back.
+    /// Whether single values of the setting can be removed.
     private var hasValues: Bool { [.mapHost, .allowHost, .ignoreEtag, .immutable].contains(self) }
 
     private func check(_ host: String?) throws {
         guard host == nil || [.ignoreQuery, .allowHost, .ignoreEtag, .immutable].contains(self) else {
-            throw UsageError("--host goes with ignore-query, allow-host, ignore-etag and immutable alone")
+            throw UsageError("--host applies only to ignore-query, allow-host, ignore-etag and immutable")
         }
     }
 
-    /// The hosts that are named, as values or by `--host`, each with what is to be so of it.
+    /// Returns the hosts given as values or by `--host`, each with whether to list it.
     private func hosts(_ values: [String], _ host: String?, are isListed: Bool) throws -> [String: Bool] {
         Dictionary(try some(values + (host.map { [$0] } ?? [])).map { ($0, isListed) }) { $1 }
     }
 
     private func single(_ values: [String]) throws -> String {
-        guard values.count == 1 else { throw UsageError("\(rawValue) is one value; see mediavault config set --help") }
+        guard values.count == 1 else {
+            throw UsageError("\(rawValue) needs exactly one value; see mediavault config set --help")
+        }
         return values[0]
     }
 
     private func some(_ values: [String]) throws -> [String] {
-        guard !values.isEmpty else { throw UsageError("name the host that \(rawValue) is about") }
+        guard !values.isEmpty else { throw UsageError("\(rawValue) needs a host") }
         return values
     }
 }

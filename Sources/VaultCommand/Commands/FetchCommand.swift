@@ -7,19 +7,19 @@ struct FetchCommand: AsyncParsableCommand {
         commandName: "fetch",
         abstract: "Download titles into the vault.",
         discussion: """
-            Goes on where an earlier fetch or a player left off. - takes URLs from standard input, one a line; empty \
-            lines and those that begin with # are passed over. With several URLs all are tried, and the first \
-            failure's exit code counts. A service that owns the vault fetches for this command, and its fetches are \
-            shared.
+            Continues where an earlier fetch or a player stopped. - reads URLs from standard input, one per line; \
+            empty lines and lines that start with # are skipped. With several URLs all are tried, and the exit code \
+            is that of the first failure. If a service owns the vault, it fetches for this command and shares its \
+            fetches.
             """)
 
-    @Argument(help: ArgumentHelp("What to fetch: http or https; - is a list on standard input.", valueName: "url"))
+    @Argument(help: ArgumentHelp("URLs to fetch: http or https; - is a list on standard input.", valueName: "url"))
     var urls: [String]
 
-    @OptionGroup(title: "Pace")
+    @OptionGroup(title: "Speed")
     var pace: PaceOptions
 
-    @OptionGroup(title: "Room")
+    @OptionGroup(title: "Limits")
     var room: RoomOptions
 
     @OptionGroup var naming: ReferenceOptions
@@ -28,15 +28,15 @@ struct FetchCommand: AsyncParsableCommand {
 
     @OptionGroup var waiting: WaitOption
 
-    @Flag(help: "Leave the downloads to the service, and end at once.")
+    @Flag(help: "Start the downloads in the service, and return at once.")
     var detach = false
 
-    @Flag(help: "Print one JSON object for each title at the end.")
+    @Flag(help: "Print one JSON object per title at the end.")
     var json = false
 
     func validate() throws {
         if urls.contains(URLList.fromInput), naming.headerFile == "-" {
-            throw ValidationError("the list and the header file cannot both come from standard input; name a file")
+            throw ValidationError("the list and the header file cannot both come from standard input; use a file")
         }
     }
 
@@ -66,19 +66,19 @@ struct FetchCommand: AsyncParsableCommand {
     }
 }
 
-/// The download of one title, as the person at the terminal sees it.
+/// The download of one title, as the user sees it.
 struct Fetching: Sendable {
     let url: String
-    /// Which of how many titles it is.
+    /// The position of the title among ``count``, from 1.
     let number: Int
     let count: Int
     let options: DownloadOptions
-    /// Whether it is left to the service.
+    /// Whether the service continues it on its own.
     let isDetached: Bool
-    /// What a URL names.
+    /// Returns the reference of a URL.
     let reference: @Sendable (MediaURL) -> MediaReference
 
-    /// Fetches it; what fails is said and recorded, so that the next has its turn.
+    /// Fetches the title; reports and records a failure, so that the next title has its turn.
     func run(in vault: any VaultClient) async throws -> FetchedRecord {
         do {
             let reference = reference(try MediaURL(url))
@@ -90,14 +90,14 @@ struct Fetching: Sendable {
             return FetchedRecord(url, try await vault.resource(reference))
         } catch let error as VaultError {
             try Task.checkCancellation()
-            // What is held now counts, not what was told last; of a malformed URL nothing is.
+            // Report what is held now, not the last progress; a malformed URL has neither.
             let document = try? await vault.resource(reference(MediaURL(url)))
             await Terminal.shared.say(error.message(ofURL: number, of: count) + Self.missing(document, after: error))
             return FetchedRecord(url, document, failed: error)
         }
     }
 
-    /// Fetches what is missing, shows how it comes, and says where it turned out to be a list of media.
+    /// Fetches missing bytes, shows the progress, and reports if the title is a list of media.
     private func download(_ reference: MediaReference, into vault: any VaultClient) async throws {
         var display = ProgressDisplay(name(of: reference.url))
         var manifest: String?
@@ -112,7 +112,7 @@ struct Fetching: Sendable {
         }
     }
 
-    /// How much an origin left open; what the store could not take is in its message already.
+    /// Returns how much the origin did not send; errors of the store already state this.
     private static func missing(_ document: ResourceDocument?, after error: VaultError) -> String {
         guard ExitStatus(error.code) == .origin, let document, let size = document.size.value, size > document.bytes
         else { return "" }
@@ -126,7 +126,7 @@ struct Fetching: Sendable {
         }
     }
 
-    /// What a title is called while it comes: the last part of its path, and where it stands among several.
+    /// Returns the display name of a title: the last part of its path, and its position among several.
     private func name(of url: MediaURL) -> String {
         let name = url.path.split(separator: "/").last.map(String.init) ?? url.host
         return count > 1 ? "\(number)/\(count) \(name)" : name

@@ -5,18 +5,18 @@ import VaultService
 struct ResealCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reseal",
-        abstract: "Give titles new keys, and seal every segment of them anew.",
+        abstract: "Give titles new keys, and reseal all their segments.",
         discussion: """
-            For when a title's own key may have leaked; all titles where none is named. Films play on. Those go first whose \
-            risk is newest: what was begun, then what the oldest generation wraps, of those what was played last. Room for \
-            one segment is enough. What is broken off goes on when the vault is opened again, or the command is run again. \
-            Exit code 4 where damage was met, which becomes a gap, or a title does not open and keeps its key.
+            Use this if a title's own key may have leaked. Without URLs it reseals all titles. Playback continues. The \
+            titles at highest risk go first: those already begun, then those under the oldest generation, most \
+            recently played first. Free space for one segment is enough. An interrupted reseal continues when the \
+            vault is opened again, or the command is run again. The exit code is 4 if damage was found, which becomes \
+            a gap, or a title does not open and keeps its key.
             """)
-
-    @Argument(help: ArgumentHelp("The titles: http or https; none is all.", valueName: "url"))
+    @Argument(help: ArgumentHelp("URLs of titles: http or https (default: all titles).", valueName: "url"))
     var urls: [String] = []
 
-    @Option(help: ArgumentHelp("Seal at most so many bytes in a second: 500k, 20M, 1G.", valueName: "rate"))
+    @Option(help: ArgumentHelp("Maximum bytes to seal per second: 500k, 20M, 1G.", valueName: "rate"))
     var limitRate: ByteRate?
 
     @OptionGroup var naming: ReferenceOptions
@@ -32,7 +32,7 @@ struct ResealCommand: AsyncParsableCommand {
         let references = try await naming.references(urls, access.unlocking)
         let finder = try await access.finder(waiting)
         let rate = limitRate?.bytesPerSecond
-        let report = try await Interruption.cancelling("what is sealed anew stays so; run it again to go on") {
+        let report = try await Interruption.cancelling("finished segments are kept; run it again to continue") {
             try await finder.act { vault in
                 var display = ProgressDisplay("reseal")
                 let report = try await vault.reseal(references, bytesPerSecond: rate) { step in
@@ -58,19 +58,19 @@ struct ResealCommand: AsyncParsableCommand {
 struct ShredCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "shred",
-        abstract: "Forget titles for good: their keys, and what wrapped them.",
+        abstract: "Delete titles and their keys so that they can never be opened again.",
         discussion: """
-            What plays ends. The titles' keys are deleted; then a new generation is made, every other key moves to it, and \
-            the generations that had wrapped the deleted keys are destroyed: nothing in the vault or on its drive opens \
-            them again. With --quick that is left to the next rotation, and the receipt says removed, not destroyed. \
-            Copies of vault and keyring that were made before stay what they are. Each leaves a receipt: see keys audit URL. \
-            Exit code 4 where a generation had to stay, because it wraps another title's key that does not open.
+            Playback of the titles ends. Their keys are deleted, a new generation is created, all other keys are moved \
+            to it, and the generations that wrapped the deleted keys are destroyed: nothing in the vault or on its \
+            drive opens the titles again. With --quick that is left to the next rotation, and the receipt says \
+            removed, not destroyed. Earlier copies of vault and keyring still open the titles. Each title leaves a \
+            receipt: see keys audit URL. The exit code is 4 if a generation had to stay because it wraps another \
+            title's key that does not open.
             """)
-
-    @Argument(help: ArgumentHelp("The titles: http or https.", valueName: "url"))
+    @Argument(help: ArgumentHelp("URLs of titles: http or https.", valueName: "url"))
     var urls: [String]
 
-    @Flag(help: "Leave the generation as it is.")
+    @Flag(help: "Do not change the generation.")
     var quick = false
 
     @OptionGroup var naming: ReferenceOptions
@@ -86,7 +86,7 @@ struct ShredCommand: AsyncParsableCommand {
         let references = try await naming.references(urls, access.unlocking)
         let finder = try await access.finder(waiting)
         let isQuick = quick
-        let document = try await Interruption.cancelling("what was begun is finished when the vault is opened again") {
+        let document = try await Interruption.cancelling("it continues when the vault is opened again") {
             try await finder.act { try await $0.shred(references, quick: isQuick) }
         }
         for title in document.resources {
@@ -110,14 +110,15 @@ struct ShredCommand: AsyncParsableCommand {
 struct DestroyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "destroy",
-        abstract: "Make the whole vault unreadable, for ever.",
+        abstract: "Make the whole vault unreadable forever.",
         discussion: """
-            Every title's key is deleted, the keyring's file is overwritten and removed, and the segments go. What plays \
-            ends, and so should the service. The vault's id, which status prints, must be typed, or given by --confirm. \
-            Copies of the keyring and its backups open what they opened: destroy them, too. The audit log stays.
+            Deletes every title's key, overwrites and removes the keyring file, and removes the segments. Playback \
+            ends; then stop the service. The vault's id, which status prints, must be typed, or given by --confirm. \
+            Copies and backups of the keyring still open older copies of the vault: destroy them, too. The audit log \
+            stays.
             """)
 
-    @Option(help: ArgumentHelp("The id of the vault that is to be destroyed.", valueName: "id"))
+    @Option(help: ArgumentHelp("Id of the vault to destroy.", valueName: "id"))
     var confirm: String?
 
     @OptionGroup var access: VaultAccess
@@ -130,7 +131,7 @@ struct DestroyCommand: AsyncParsableCommand {
     func run() async throws {
         let finder = try await access.finder(waiting)
         let given = confirm
-        let document = try await Interruption.cancelling("run it again to be sure that it is done") {
+        let document = try await Interruption.cancelling("run it again to make sure that it is done") {
             try await finder.act { vault in
                 let id = try await vault.status().vault
                 let confirmed = try await Self.confirmation(given, of: id)
@@ -138,20 +139,20 @@ struct DestroyCommand: AsyncParsableCommand {
             }
         }
         if json { try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
-        await Terminal.shared.say("vault \(document.vault) is destroyed, with the keys of \(document.resources) titles")
+        await Terminal.shared.say("destroyed vault \(document.vault) and the keys of \(document.resources) titles")
         if document.backups > 0 {
             await Terminal.shared.say(
-                "\(document.backups) backups of its keyring were made: each opens a copy of the vault's folder still")
+                "\(document.backups) backups of its keyring exist: each still opens a copy of the vault's folder")
         }
     }
 
-    /// The id as it was given, or is typed now.
+    /// Returns the id from the option, or as the user types it.
     private static func confirmation(_ given: String?, of id: String) async throws -> String {
         if let given { return given }
         guard Terminal.shared.canAsk else {
-            throw UsageError("there is no terminal to confirm at; give the vault's id by --confirm")
+            throw UsageError("not a terminal; use --confirm with the vault's id")
         }
-        await Terminal.shared.say("vault \(id) will be unreadable for ever; type its id to go on")
+        await Terminal.shared.say("vault \(id) will be unreadable forever; type its id to continue")
         guard let typed = readLine(strippingNewline: true) else { throw UsageError("nothing was typed") }
         return typed
     }
@@ -160,19 +161,19 @@ struct DestroyCommand: AsyncParsableCommand {
 struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
-        abstract: "Print the receipts of what was done to the keys, and check them.",
+        abstract: "Print and check the receipts of key operations.",
         discussion: """
-            Needs neither the index nor a running service. Where there is no keyring any more, or with --without-keys, \
-            every signature is checked by the public key that the log names, and that each line follows the one before; \
-            only a log that was cut at its end cannot be told then. Exit code 4 where something is wrong. With URLs only \
-            the receipts about these titles are printed, whether they are still held or not; that needs the index and the \
-            keyring, and receipts from before keys rotate --locator are not among them.
+            Needs neither the index nor a running service. If there is no keyring any more, or with --without-keys, it \
+            checks every signature against the public key that the log names, and that each line follows the one \
+            before; only a log that was cut at its end goes unnoticed then. The exit code is 4 if something is wrong. \
+            With URLs it prints only the receipts of these titles, whether they are still held or not; that needs the \
+            index and the keyring, and leaves out receipts from before keys rotate --locator.
             """)
 
-    @Argument(help: ArgumentHelp("The titles: http or https; none is every receipt.", valueName: "url"))
+    @Argument(help: ArgumentHelp("URLs of titles: http or https (default: every receipt).", valueName: "url"))
     var urls: [String] = []
 
-    @Flag(help: "Check the log by itself, without unlocking the keyring.")
+    @Flag(help: "Check the log alone, without unlocking the keyring.")
     var withoutKeys = false
 
     @OptionGroup var naming: ReferenceOptions
@@ -186,7 +187,7 @@ struct AuditCommand: AsyncParsableCommand {
         let document = AuditDocument(try await urls.isEmpty ? wholeLog() : aboutTitles())
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : AuditText.text(document))
         if !document.anchored {
-            await Terminal.shared.say("checked without the keyring: whether the log was cut at its end cannot be told")
+            await Terminal.shared.say("checked without the keyring: a log that was cut at its end goes unnoticed")
         }
         guard document.sound else { throw Reported(status: .integrity) }
     }
@@ -200,7 +201,7 @@ struct AuditCommand: AsyncParsableCommand {
 
     private func aboutTitles() async throws -> AuditReport {
         guard !withoutKeys else {
-            throw UsageError("the receipts about a title are found with the keyring alone; leave out --without-keys")
+            throw UsageError("the receipts of a title can be found only with the keyring; leave out --without-keys")
         }
         let references = try await naming.references(urls, access.unlocking)
         return try await access.opener().reading { try await $0.audit(about: references) }

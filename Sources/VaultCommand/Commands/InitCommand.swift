@@ -5,12 +5,12 @@ import MediaVault
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
-        abstract: "Make a vault, its keyring, and the key file if it is not there.",
-        discussion: "Touches nothing that exists. With no unlock named it asks for a new passphrase, twice.")
+        abstract: "Create a vault, its keyring, and the key file unless it exists.",
+        discussion: "Changes no existing file. If no key is given, prompts for a new passphrase, twice.")
 
     @OptionGroup var access: VaultAccess
 
-    @Flag(help: "Make a new passphrase cost 1 GiB of memory and some seconds, in place of 256 MiB.")
+    @Flag(help: "Derive the key of a new passphrase with 1 GiB of memory and some seconds, instead of 256 MiB.")
     var sensitive = false
 
     func run() async throws {
@@ -27,10 +27,10 @@ struct InitCommand: AsyncParsableCommand {
         try await StandardOutput.shared.write(FactText.text(facts))
         if report.unlockRestsWithVault {
             await Terminal.shared.say(
-                "what opens the keyring rests on the vault's own disk: it protects copies of the vault, not a stolen disk; "
-                    + "keep the key on another medium, or use a passphrase")
+                "warning: the key file is on the same disk as the vault, so it does not protect against theft of "
+                    + "the disk; keep it on another disk, or use a passphrase")
         }
     }
 
-    private func made(_ isMade: Bool) -> String { isMade ? " (made)" : " (was there)" }
+    private func made(_ isMade: Bool) -> String { isMade ? " (created)" : " (already exists)" }
 }

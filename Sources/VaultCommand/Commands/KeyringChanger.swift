@@ -2,17 +2,18 @@ import ArgumentParser
 import MediaVault
 import VaultService
 
-/// Changes a keyring from the command: unlocks its file here, and hands what is to be done to whoever owns the vault. So
-/// no secret is sent to the service.
+/// Changes a keyring: unlocks its file in this process, and has the vault's owner apply the order.
+///
+/// So no secret is sent to the service.
 struct KeyringChanger: Sendable {
     private let finder: VaultConnector
     let orders: KeyringOrders
-    /// What opens the keyring now.
+    /// The key that unlocks the keyring now.
     let unlock: Unlock
     /// Whether a service owns the vault.
     private let isServed: Bool
 
-    /// Unlocks the keyring, asking at the terminal where nothing is named.
+    /// Unlocks the keyring; prompts if no key is named.
     init(_ access: VaultAccess, _ waiting: WaitOption) async throws {
         let opener = try await access.opener()
         let client = ControlClient(folder: opener.place.folder)
@@ -24,20 +25,20 @@ struct KeyringChanger: Sendable {
             isPatient: waiting.isPatient)
     }
 
-    /// The new root key of a revocation, for the order before it to be tried with; nil where there is none.
+    /// Returns the new root key of a revocation, to try the preceding order with; nil if there is none.
     ///
     /// - Throws: as ``RootRevocation/newRoot(isServed:)``.
     func newRoot(of revocation: RootRevocation?) throws -> RootRotation? { try revocation?.newRoot(isServed: isServed) }
 
-    /// Has the owner carry out an order, and what is to follow it.
+    /// Has the owner apply an order, and then the revocation.
     ///
-    /// - Parameter done: what is said once the order is carried out, whatever becomes of what follows.
-    /// - Returns: as ``RootRevocation/run(on:)``; nil where nothing follows.
+    /// - Parameter done: printed once the order is applied, even if the revocation fails.
+    /// - Returns: as ``RootRevocation/run(on:)``; nil if there is no revocation.
     @discardableResult
     func carryOut(
         _ order: KeyringOrder, saying done: String? = nil, then revocation: RootRevocation? = nil
     ) async throws -> [VaultError]? {
-        try await Interruption.cancelling("the keyring is as it was, or changed; keys slot list shows which") {
+        try await Interruption.cancelling("the keyring may have changed; see keys slot list") {
             try await finder.act { vault in
                 try await vault.carryOut(order)
                 if let done { await Terminal.shared.say(done) }
@@ -46,65 +47,65 @@ struct KeyringChanger: Sendable {
         }
     }
 
-    /// Says what a way that is gone still opens.
+    /// Prints what a removed unlock method still opens.
     ///
-    /// - Parameter stayed: what ``carryOut(_:then:)`` gave.
-    /// - Throws: ``Reported`` where a generation had to stay, with the exit code that `keys retire` has for it.
+    /// - Parameter stayed: the result of ``carryOut(_:then:)``.
+    /// - Throws: ``Reported`` if a generation had to stay, with the exit code that `keys retire` has for it.
     static func tell(of way: String, _ stayed: [VaultError]?) async throws {
         guard let stayed else {
             await Terminal.shared.say(
-                "whoever knew \(way) and copied the keyring opens that copy still, and has the root key out of it; "
-                    + "where that may be so, run keys rotate --root, keys rewrap, and keys retire, which is what "
+                "anyone who knew \(way) and copied the keyring can still open that copy, and has the root key from it; "
+                    + "if that may have happened, run keys rotate --root, keys rewrap, and keys retire, which is what "
                     + "--revoke does")
             return
         }
         guard let first = stayed.first else {
             await Terminal.shared.say(
-                "a new root key is made, every key is wrapped anew, and the older generations are destroyed: "
-                    + "whoever knew \(way) and copied the keyring opens nothing of this vault's folder with that copy")
+                "created a new root key, moved every key to a new generation, and destroyed the older ones: "
+                    + "with \(way), a copied keyring no longer opens anything in this vault's folder")
             return
         }
         for error in stayed { await Terminal.shared.say(error.message) }
         await Terminal.shared.say(
-            "a new root key is made, but \(stayed.count) of the older generations had to stay: whoever knew \(way) and "
-                + "copied the keyring has their keys; remove what needs them, then run keys retire for each")
+            "created a new root key, but \(stayed.count) of the older generations had to stay: anyone who knew \(way) "
+                + "and copied the keyring has their keys; remove what needs them, then run keys retire for each")
         throw Reported(status: ExitStatus(first.code))
     }
 }
 
-/// Makes what somebody has out of a copied keyring worth nothing: a new root key, every key wrapped anew, and the older
-/// generations destroyed.
+/// Makes a copied keyring worthless: creates a new root key, rewraps every key, and destroys the older generations.
 struct RootRevocation: Sendable {
-    /// What opens the slot that the order before it brings; nil where that brings none.
+    /// The key of the slot that the preceding order adds; nil if it adds none.
     let new: Unlock?
-    /// What opens the other slots that stay.
+    /// The keys of the other slots to keep.
     let kept: [SlotKey]
-    /// Whether the slots that none of them opens go.
+    /// Whether to drop the slots that none of these keys opens.
     let dropsOtherSlots: Bool
 
     private var keys: [SlotKey] { [new].compactMap { $0.map { .unlock($0) } } + kept }
 
-    /// What the new root key comes to, to be tried before anything changes.
+    /// Returns the root rotation, to try before anything changes.
     ///
-    /// - Parameter isServed: whether a service does the work, which finds secrets in files and in its unit alone.
-    /// - Throws: ``UsageError``; ``VaultError`` with code `invalidArgument` where this process was lent no credentials.
+    /// - Parameter isServed: whether a service does the work, which finds secrets only in files and in its unit.
+    /// - Throws: ``UsageError``; ``VaultError`` with code `invalidArgument` if this process was given no credentials.
     func newRoot(isServed: Bool) throws -> RootRotation {
         guard !isServed || keys.allSatisfy(\.isFoundByOthers) else {
             throw UsageError(
-                "--revoke needs what opens the slots that stay, and a running service takes that from a key or passphrase "
-                    + "file or a credential of its unit; name one, or end the service and run this again")
+                "--revoke needs the keys of the slots to keep, and a running service reads them only from a key or "
+                    + "passphrase file or a credential of its unit; use one, or stop the service and run this again")
         }
-        // A credential that is named to a service is one of that unit's.
+        // For a service, a credential name means a credential of the service's unit.
         let own = isServed ? kept.filter { !$0.isCredentialName } : kept
         return RootRotation(
             openedBy: try own.map { try $0.unlock }, besideOtherKeys: own.count < kept.count,
             droppingOtherSlots: dropsOtherSlots)
     }
 
-    /// Does it. Every older generation is tried, whatever another one is needed for. Where it fails it says what goes on
-    /// with it.
+    /// Runs the revocation; tries every older generation, even if others are still needed.
     ///
-    /// - Returns: of each that had to stay, why.
+    /// If it fails, prints how to continue.
+    ///
+    /// - Returns: the errors of the generations that had to stay.
     func run(on vault: any VaultClient) async throws -> [VaultError] {
         var step = RevocationStep.rotateRoot
         do {
@@ -134,61 +135,61 @@ struct RootRevocation: Sendable {
     }
 }
 
-/// How far a revocation has come: the step that is not known to be done.
+/// The progress of a revocation: the first step that is not known to be done.
 enum RevocationStep: CaseIterable {
     case rotateRoot, rewrap, retire
 
-    /// What is said where it was broken off: how things stand, and which commands go on.
+    /// The message after an interruption: the state, and the commands to continue with.
     var remainder: String {
         switch self {
         case .rotateRoot:
-            "the root key is not known to be another: copies of the keyring may open what they did; go on with "
-                + "keys rotate --root and what opens the slots that stay, keys rewrap, and keys retire for each older "
+            "the root key may not have changed, so copies of the keyring may still open everything; continue with "
+                + "keys rotate --root and the keys of the slots to keep, keys rewrap, and keys retire for each older "
                 + "generation"
         case .rewrap:
-            "a new root key is made, and copies of the keyring open the older generations still; go on with keys rewrap, "
-                + "and keys retire for each older generation"
+            "created a new root key, but copies of the keyring still open the older generations; continue with "
+                + "keys rewrap, and keys retire for each older generation"
         case .retire:
-            "a new root key is made, and every key is wrapped anew that opens; go on with keys retire for each older "
+            "created a new root key and moved every key that opens; continue with keys retire for each older "
                 + "generation that keys list shows"
         }
     }
 }
 
-/// The slots that stay when the root key is made anew: what opens them is needed to seal it for them.
+/// The slots to keep when the root key is replaced: their keys are needed to seal the new one for them.
 struct KeptSlots: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "For a new root key: a key file that opens another slot, which stays. May be given often.",
+            "For a new root key: key file of another slot to keep. May be repeated.",
             valueName: "file"))
     var slotKeyFile: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "For a new root key: a passphrase file that opens another slot, which stays. May be given often.",
+            "For a new root key: passphrase file of another slot to keep. May be repeated.",
             valueName: "file"))
     var slotPassphraseFile: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "For a new root key: a credential that opens another slot, which stays; a running service takes its own. May be given often.",
+            "For a new root key: credential of another slot to keep; a running service reads its own. May be repeated.",
             valueName: "name"))
     var slotCredential: [String] = []
 
-    @Flag(help: "For a new root key: drop the slots that nothing given here opens.")
+    @Flag(help: "For a new root key: drop the slots that no given key opens.")
     var dropSlots = false
 
-    /// The options, as messages name them.
+    /// The names of the options, for messages.
     static let names = "--slot-key-file, --slot-passphrase-file, --slot-credential and --drop-slots"
 
-    /// Whether none of it was given.
+    /// Whether none of the options was given.
     var isEmpty: Bool {
         slotKeyFile.isEmpty && slotPassphraseFile.isEmpty && slotCredential.isEmpty && !dropSlots
     }
 
-    /// What opens the slots that are named.
+    /// Returns the keys of the slots to keep.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` where one is no credential's name.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if one is not a valid name of a credential.
     func keys(allowLoose: Bool) throws -> [SlotKey] {
         let folder = ProcessEnvironment.current.workingDirectory
         let files: [Unlock] =
@@ -200,12 +201,12 @@ struct KeptSlots: ParsableArguments {
     }
 }
 
-/// Whether a way that goes is to be worth nothing, in a copied keyring too.
+/// Whether to make a removed unlock method worthless even with a copied keyring.
 struct RevokeOptions: ParsableArguments {
     @Flag(
         help: """
-            Then make a new root key, wrap every key anew and destroy the older generations, so that a copied keyring \
-            opens nothing of this vault's folder any more. One that something needs stays, with exit code 1.
+            Then create a new root key, rewrap every key and destroy the older generations, so that a copied keyring \
+            opens nothing in this vault's folder any more. If something still needs a generation, it stays: exit code 1.
             """)
     var revoke = false
 
@@ -213,15 +214,15 @@ struct RevokeOptions: ParsableArguments {
 
     func validate() throws {
         guard revoke || kept.isEmpty else {
-            throw ValidationError("\(KeptSlots.names) belong to --revoke")
+            throw ValidationError("\(KeptSlots.names) require --revoke")
         }
     }
 
-    /// The revocation that is wanted; nil where none is.
+    /// Returns the requested revocation; nil if there is none.
     ///
     /// - Parameters:
-    ///   - new: what opens the slot that the order brings.
-    ///   - unlocks: what opens slots that stay, beside those that are named.
+    ///   - new: the key of the slot that the order adds.
+    ///   - unlocks: keys of slots to keep, in addition to those given by options.
     func revocation(new: Unlock? = nil, unlocks: [Unlock], allowLoose: Bool) throws -> RootRevocation? {
         guard revoke else { return nil }
         return RootRevocation(

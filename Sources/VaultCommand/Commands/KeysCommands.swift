@@ -4,7 +4,7 @@ import VaultService
 
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keys", abstract: "The life of the vault's keys.",
+        commandName: "keys", abstract: "Manage the vault's keys.",
         subcommands: [
             KeysListCommand.self, RotateCommand.self, RewrapCommand.self, RetireCommand.self, ResealCommand.self,
             SlotCommand.self, ChangePassphraseCommand.self, KeysBackupCommand.self, KeysRestoreCommand.self,
@@ -15,7 +15,7 @@ struct KeysCommand: AsyncParsableCommand {
 struct KeysListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Tell how the keys stand: each generation, what needs it, and what is left to do.",
+        abstract: "Show each generation of keys, what needs it, and what is left to do.",
         discussion: "Works beside a running service, and changes nothing.")
 
     @OptionGroup var access: VaultAccess
@@ -28,7 +28,7 @@ struct KeysListCommand: AsyncParsableCommand {
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : KeysText.text(document))
     }
 
-    /// The service knows which act works, and needs no key; without one keyring and index are read.
+    /// Asks the service, which needs no key and knows what is running; without one reads keyring and index.
     private func document() async throws -> KeysDocument {
         do {
             return try await RemoteVault(ControlClient(folder: try access.place.vault())).keys()
@@ -41,23 +41,23 @@ struct KeysListCommand: AsyncParsableCommand {
 struct RotateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
-        abstract: "Make a new generation of keys, which new titles use from now on.",
+        abstract: "Create a new generation of keys for titles stored from now on.",
         discussion: """
-            What is held already stays under the older generations: rewrap moves it, retire destroys them. The keyring's \
-            file is written anew: back it up again, an older copy opens this vault no more.
+            Titles that are already held stay under the older generations: rewrap moves them, retire destroys those \
+            generations. The keyring file changes: back it up again, because an older copy no longer opens this vault.
 
-            With --root a new root key and token key are made, too: for the slot that opens the keyring here, and for those \
-            whose key or passphrase files or credentials are named. A running service reads those itself, credentials of \
-            its own unit. All playback addresses and the admin token are void. With --locator \
-            the ids of all titles are computed anew instead, and what plays ends.
+            With --root it also creates a new root key and token key, sealed for the slot that opens the keyring here \
+            and for those whose key files, passphrase files or credentials are given. A running service reads these \
+            itself, credentials from its own unit. All playback links and the admin token become invalid. With \
+            --locator it recomputes the ids of all titles instead, and playback ends.
             """)
 
-    @Flag(help: "Make a new root key and token key, too.")
+    @Flag(help: "Create a new root key and token key, too.")
     var root = false
 
     @OptionGroup var kept: KeptSlots
 
-    @Flag(help: "Compute the ids of all titles anew, under a new key.")
+    @Flag(help: "Recompute the ids of all titles under a new key.")
     var locator = false
 
     @OptionGroup var access: VaultAccess
@@ -69,10 +69,10 @@ struct RotateCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard !root || !locator else {
-            throw ValidationError("--root and --locator are two acts; run one after the other")
+            throw ValidationError("--root and --locator cannot be combined; run one after the other")
         }
         guard root || kept.isEmpty else {
-            throw ValidationError("\(KeptSlots.names) belong to --root")
+            throw ValidationError("\(KeptSlots.names) require --root")
         }
     }
 
@@ -81,7 +81,7 @@ struct RotateCommand: AsyncParsableCommand {
         let act: Receipt.Act = root ? .rotateRoot : locator ? .changeLocator : .rotate
         let keys = root ? try await keys(finder.opener) : []
         let dropSlots = kept.dropSlots
-        let document = try await Interruption.cancelling("keys list tells whether it was done") {
+        let document = try await Interruption.cancelling("keys list shows whether it was done") {
             try await finder.act { vault in
                 switch act {
                 case .rotateRoot: try await vault.rotateRoot(unlockedBy: keys, droppingOtherSlots: dropSlots)
@@ -90,13 +90,13 @@ struct RotateCommand: AsyncParsableCommand {
                 }
             }
         }
-        let done = locator ? "every title has another id" : "generation \(document.current) is made"
+        let done = locator ? "every title has a new id" : "created generation \(document.current)"
         await Terminal.shared.say([done, act.cutsOff].compactMap(\.self).joined(separator: "; "))
         await KeysText.tellRest(act, document)
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : KeysText.text(document))
     }
 
-    /// What opens the slots that stay.
+    /// Returns the keys of the slots to keep.
     private func keys(_ opener: VaultOpener?) async throws -> [SlotKey] {
         [try await own(opener)] + (try kept.keys(allowLoose: access.unlocking.allowLooseKeyFile))
     }
@@ -104,9 +104,9 @@ struct RotateCommand: AsyncParsableCommand {
     private func own(_ opener: VaultOpener?) async throws -> SlotKey {
         if let opener { return .unlock(opener.unlock) }
         switch try access.unlocking.way() {
-        // Beside a service nobody is asked: what is typed here cannot be handed over.
+        // Do not prompt beside a service: a typed passphrase cannot be passed on to it.
         case .prompt: throw SlotKey.unfound
-        // The service's unit has it, and this process need not.
+        // The service's unit has the credential; this process may not have it.
         case .credential(let name): return .credential(name)
         default: return .unlock(try await access.unlocking.unlock())
         }
@@ -116,10 +116,10 @@ struct RotateCommand: AsyncParsableCommand {
 struct RewrapCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rewrap",
-        abstract: "Wrap the key of every title anew under the current generation.",
+        abstract: "Move the key of every title to the current generation.",
         discussion: """
-            No media is read or written, and films play on. What is done stays done: run it again to go on. Exit code 4 \
-            where a key does not open, and so keeps its generation.
+            Reads and writes no media, and playback continues. After an interruption, run it again to continue. The \
+            exit code is 4 if a key does not open, which therefore keeps its generation.
             """)
 
     @OptionGroup var access: VaultAccess
@@ -131,7 +131,7 @@ struct RewrapCommand: AsyncParsableCommand {
 
     func run() async throws {
         let finder = try await access.finder(waiting)
-        let document = try await Interruption.cancelling("what is wrapped anew stays so") {
+        let document = try await Interruption.cancelling("keys moved so far stay moved") {
             try await finder.act { vault in
                 let document = try await vault.rewrap { step in
                     guard Terminal.shared.canRedraw else { return }
@@ -153,11 +153,11 @@ struct RetireCommand: AsyncParsableCommand {
         commandName: "retire",
         abstract: "Destroy a generation of keys that nothing needs any more.",
         discussion: """
-            Refuses while anything needs it, and says what. What it prints is the proof: what needs each generation. Run \
-            again, it finishes what was broken off.
+            Refuses while anything needs the generation, and reports what does. The output shows what needs each \
+            generation, as proof. Run it again to finish an interrupted retire.
             """)
 
-    @Argument(help: ArgumentHelp("The generation, as keys list numbers it.", valueName: "n"))
+    @Argument(help: ArgumentHelp("Number of the generation, as in keys list.", valueName: "n"))
     var generation: Int
 
     @OptionGroup var access: VaultAccess
@@ -169,13 +169,13 @@ struct RetireCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (finder, generation) = (try await access.finder(waiting), generation)
-        let document = try await Interruption.cancelling("keys list tells whether the generation is there still") {
+        let document = try await Interruption.cancelling("keys list shows whether the generation still exists") {
             try await finder.act { try await $0.retire(generation) }
         }
-        let done = "generation \(generation) is destroyed"
+        let done = "destroyed generation \(generation)"
         await Terminal.shared.say([done, KeysText.cutOff(by: document)].compactMap(\.self).joined(separator: "; "))
         if let backups = document.generations.first(where: { $0.number == generation })?.backups, backups > 0 {
-            await Terminal.shared.say("\(backups) backup files of the keyring hold it still: destroy them, too")
+            await Terminal.shared.say("\(backups) backups of the keyring still contain it: destroy them, too")
         }
         await KeysText.tellRest(.retire, document)
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : KeysText.text(document))
@@ -185,10 +185,10 @@ struct RetireCommand: AsyncParsableCommand {
 struct LockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lock",
-        abstract: "Have the running service wipe every key from its memory.",
+        abstract: "Wipe all keys from the memory of the running service.",
         discussion: """
-            All playback ends, what was received is kept, and from then on the service opens nothing, until it is started \
-            anew: no key can be given to one that runs. Needs no key.
+            All playback ends, received data is kept, and the service opens nothing until it is restarted: a running \
+            service cannot be given a key. Needs no key.
             """)
 
     @OptionGroup(title: "Vault")
@@ -197,7 +197,7 @@ struct LockCommand: AsyncParsableCommand {
     func run() async throws {
         do {
             try await RemoteVault(ControlClient(folder: try place.vault())).lock()
-            await Terminal.shared.say("locked: the service has no key any more; start it anew to play")
+            await Terminal.shared.say("locked: the service has no key any more; restart it to play")
         } catch is ServiceGone {
             await Terminal.shared.say("no service has the vault open: there is nothing to lock")
         }

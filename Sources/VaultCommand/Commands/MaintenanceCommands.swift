@@ -5,21 +5,22 @@ import VaultService
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Open every block of the vault, and tell what does not open.",
+        abstract: "Check every block of the vault, and report damage.",
         discussion: """
-            Works beside a running service, and changes nothing. With --repair, which a running service does, damaged ranges alone are fetched anew, \
-            whole segments that the index has lost are taken in again, and what is no segment is moved to quarantine. \
-            Exit code 4 where damage is left, 1 where something could not be read.
+            Works beside a running service, and changes nothing. With --repair, which a running service carries out, \
+            it fetches only damaged ranges again, returns intact segments that the index has lost to the index, and \
+            moves files that are not segments to quarantine. The exit code is 4 if damage remains, or 1 if something \
+            could not be read.
             """)
 
-    @Flag(help: "Fetch what is damaged anew.")
+    @Flag(help: "Fetch damaged ranges again.")
     var `repair` = false
 
-    @Option(help: ArgumentHelp("Open only this share of the segments, chosen by chance, in percent.", valueName: "p"))
+    @Option(help: ArgumentHelp("Check only a random sample of the segments, in percent.", valueName: "p"))
     var sample: SamplePercent?
 
     @Option(
-        help: ArgumentHelp("Open at most so many bytes in a second: 500k, 20M, 1G.", valueName: "rate"))
+        help: ArgumentHelp("Maximum bytes to check per second: 500k, 20M, 1G.", valueName: "rate"))
     var limitRate: ByteRate?
 
     @OptionGroup var access: VaultAccess
@@ -33,12 +34,12 @@ struct VerifyCommand: AsyncParsableCommand {
         let options = VerifyOptions(
             repairs: `repair`, sample: sample?.percent, bytesPerSecond: limitRate?.bytesPerSecond)
         let act = try await act(options)
-        let document = try await Interruption.cancelling("what was repaired stays so", act)
+        let document = try await Interruption.cancelling("completed repairs are kept", act)
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : VerifyText.text(document))
         guard document.sound else { throw Reported(status: document.remaining > 0 ? .integrity : .failed) }
     }
 
-    /// Repairing is the owner's; looking needs no ownership.
+    /// Returns the work: a repair needs the owner, a check does not.
     private func act(_ options: VerifyOptions) async throws -> @Sendable () async throws -> VerifyDocument {
         if options.repairs {
             let finder = try await access.finder(waiting)
@@ -49,13 +50,13 @@ struct VerifyCommand: AsyncParsableCommand {
             do {
                 return try await opener.reading { try await Self.verify(LocalVault($0), options) }
             } catch let error as VaultError where error.code == .olderKeyring {
-                // The owner changed the keys meanwhile: from the beginning, with the new ones.
+                // The owner changed the keys meanwhile: start again with the new ones.
                 return try await opener.reading { try await Self.verify(LocalVault($0), options) }
             }
         }
     }
 
-    /// Checks a vault, and shows how far it is.
+    /// Checks a vault, and shows the progress.
     private static func verify(_ vault: any VaultClient, _ options: VerifyOptions) async throws -> VerifyDocument {
         var display = ProgressDisplay("verify")
         let document = try await vault.verify(options) { step in
@@ -68,19 +69,19 @@ struct VerifyCommand: AsyncParsableCommand {
 
 struct IndexCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "index", abstract: "Mend the vault's index.", subcommands: [IndexRebuildCommand.self])
+        commandName: "index", abstract: "Repair the vault's index.", subcommands: [IndexRebuildCommand.self])
 }
 
 struct IndexRebuildCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rebuild",
-        abstract: "Make a lost or damaged index.sqlite anew from catalog.backup and the segments.",
+        abstract: "Rebuild a lost or damaged index.sqlite from catalog.backup and the segments.",
         discussion: """
-            Opens every segment, and puts the new index in place when it is whole. The old one is kept as \
-            index.sqlite.damaged: delete it when the vault is found good.
+            Opens every segment, and replaces the index once the new one is complete. The old one is kept as \
+            index.sqlite.damaged: delete it once the vault works.
             """)
 
-    @Flag(help: "Do it though nothing is wrong with the index.")
+    @Flag(help: "Rebuild the index even if it is not damaged.")
     var force = false
 
     @OptionGroup var access: VaultAccess
@@ -90,7 +91,7 @@ struct IndexRebuildCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (opener, isForced) = (try await access.opener(), force)
-        let report = try await Interruption.cancelling("the index is as it was") {
+        let report = try await Interruption.cancelling("the index was not changed") {
             let terminal = Terminal.shared
             let report = try await Vault.rebuildIndex(
                 opener.place, unlock: opener.unlock, evenIfSound: isForced
@@ -106,13 +107,13 @@ struct IndexRebuildCommand: AsyncParsableCommand {
     private static func text(_ report: RebuildReport) -> String {
         var facts: [(name: String, value: String)] = [
             ("holds", "\(ByteCount.text(report.bytes)) of \(report.resources) titles, in \(report.segments) segments"),
-            ("bad blocks", String(report.badBlocks)), ("cut", String(report.cut)),
+            ("bad blocks", String(report.badBlocks)), ("truncated", String(report.cut)),
             ("quarantined", String(report.quarantined)), ("unknown", String(report.unknown)),
         ]
         if report.unknownToBackup > 0 {
             facts.append(("not in backup", "\(report.unknownToBackup) segments that the old index had"))
         }
-        if report.areSettingsLost { facts.append(("settings", "lost, and those of a new vault: set them again")) }
+        if report.areSettingsLost { facts.append(("settings", "lost and reset to defaults: set them again")) }
         return FactText.text(facts)
     }
 }
@@ -120,24 +121,26 @@ struct IndexRebuildCommand: AsyncParsableCommand {
 struct PruneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "prune",
-        abstract: "Let go of what lies beyond limits, once.",
+        abstract: "Evict media that exceeds the limits, once.",
         discussion: """
-            What was merely played and read least lately goes first; what is pinned, in use or was fetched by name stays. \
-            With --evict-downloads the size may cost downloads, too. With no limit named the vault's own count.
+            Media that was only played goes first, least recently read first; pinned and downloaded titles, and those \
+            in use, stay. With --evict-downloads the size limit may evict downloaded titles, too. If no limit is \
+            given, the vault's limits apply.
             """)
 
     @Option(
-        help: ArgumentHelp("The most bytes that sealed media may take: 200MiB, 2G.", valueName: "size"))
+        help: ArgumentHelp("Maximum size of stored media: 200MiB, 2G.", valueName: "size"))
     var maxSize: String?
 
     @Option(
-        help: ArgumentHelp("How long what was merely played stays after it was last read: 90d, 12h.", valueName: "age"))
+        help: ArgumentHelp(
+            "How long to keep media that was only played, after it was last read: 90d, 12h.", valueName: "age"))
     var maxAge: String?
 
-    @Flag(help: "Let the size cost titles that were fetched by name, too.")
+    @Flag(help: "Let the size limit evict downloaded titles, too.")
     var evictDownloads = false
 
-    @Flag(help: "Only tell what would go.")
+    @Flag(help: "Only show what would be evicted.")
     var dryRun = false
 
     @OptionGroup var access: VaultAccess
@@ -153,7 +156,7 @@ struct PruneCommand: AsyncParsableCommand {
             maxAge: try maxAge.map { try AgeArgument.parse($0, "--max-age") },
             evictDownloads: evictDownloads ? true : nil, dryRun: dryRun ? true : nil)
         let finder = try await access.finder(waiting)
-        let document = try await Interruption.cancelling("what went stays gone") {
+        let document = try await Interruption.cancelling("media evicted so far is gone") {
             try await finder.act { try await $0.prune(limits) }
         }
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : text(document))
@@ -162,10 +165,11 @@ struct PruneCommand: AsyncParsableCommand {
     private func text(_ document: PruneDocument) -> String {
         FactText.text([
             (
-                dryRun ? "would go" : "let go",
-                "\(ByteCount.text(document.bytes)), \(document.segments) segments, \(document.resources) titles whole"
+                dryRun ? "would free" : "freed",
+                "\(ByteCount.text(document.bytes)) (\(document.segments) segments, "
+                    + "\(document.resources) titles removed)"
             ),
-            (dryRun ? "would be left" : "left", ByteCount.text(document.used)),
+            (dryRun ? "would remain" : "remaining", ByteCount.text(document.used)),
         ])
     }
 }

@@ -8,45 +8,45 @@ struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Serve the vault to players over HTTP, in the foreground.",
-        discussion: "Ends on SIGTERM or SIGINT. The command url prints what to give a player.")
+        discussion: "Ends on SIGTERM or SIGINT. The command url prints the playback link for a player.")
 
     @Option(
         help: ArgumentHelp(
-            "Where to listen (MEDIAVAULT_LISTEN; default: 127.0.0.1:8300).", valueName: "host:port"))
+            "Address to listen on (MEDIAVAULT_LISTEN; default: 127.0.0.1:8300).", valueName: "host:port"))
     var listen: String?
 
     @Option(
         help: ArgumentHelp(
-            "What is asked of origins, and what is kept (default: the setting, else online).", valueName: "mode"))
+            "Offline mode of the vault (default: the setting, else online).", valueName: "mode"))
     var mode: ModeArgument?
 
-    @Flag(help: "The same as --mode offline.")
+    @Flag(help: "Same as --mode offline.")
     var offline = false
 
     @Option(
         name: .customLong("host"), parsing: .singleValue,
-        help: ArgumentHelp("Another name that clients may call this service by; may be repeated.", valueName: "name"))
+        help: ArgumentHelp("Another host name of this service for clients. May be repeated.", valueName: "name"))
     var hosts: [String] = []
 
     @Option(
         name: .customLong("allow-origin"), parsing: .singleValue,
         help: ArgumentHelp(
-            "A web page that may play, by its origin: https://kiosk.example; may be repeated.", valueName: "origin"))
+            "Origin of web pages that may play: https://kiosk.example. May be repeated.", valueName: "origin"))
     var origins: [String] = []
 
-    @Option(help: ArgumentHelp("Speak TLS with this certificate, and its chain (PEM).", valueName: "file"))
+    @Option(help: ArgumentHelp("TLS certificate and its chain (PEM).", valueName: "file"))
     var tlsCertificate: String?
 
-    @Option(help: ArgumentHelp("The certificate's key (PEM, without a passphrase).", valueName: "file"))
+    @Option(help: ArgumentHelp("Private key of the certificate (PEM, without a passphrase).", valueName: "file"))
     var tlsKey: String?
 
-    @Option(help: ArgumentHelp("Serve at a socket file, too: for players that can.", valueName: "path"))
+    @Option(help: ArgumentHelp("Also serve on a socket file, for players that support it.", valueName: "path"))
     var mediaSocket: String?
 
-    @Flag(help: "Listen beyond this machine though nothing is encrypted on the way.")
+    @Flag(help: "Listen beyond this machine even without encryption.")
     var insecure = false
 
-    @OptionGroup(title: "Room")
+    @OptionGroup(title: "Limits")
     var room: RoomOptions
 
     @OptionGroup(title: "Log")
@@ -59,7 +59,7 @@ struct ServeCommand: AsyncParsableCommand {
             throw ValidationError("--offline and --mode \(mode.name) contradict each other")
         }
         guard (tlsCertificate == nil) == (tlsKey == nil) else {
-            throw ValidationError("--tls-certificate and --tls-key go together")
+            throw ValidationError("--tls-certificate and --tls-key must be given together")
         }
     }
 
@@ -86,7 +86,7 @@ struct ServeCommand: AsyncParsableCommand {
         let isOpen = Locked(false)
         let serve = { @Sendable (vault: Vault) in
             isOpen.withLock { $0 = true }
-            // It is not needed again, and keys lock is to leave nothing.
+            // The key is not needed again, and keys lock must leave none.
             opener.unlock.forget()
             let server = try VaultServer(vault: vault, configuration: service, logger: logger) { address in
                 await Self.announce(ServiceRecord(address.reachable, pid: getpid(), isSecure: isSecure), of: folder)
@@ -98,18 +98,18 @@ struct ServeCommand: AsyncParsableCommand {
             try await opener.owning(offline ? .offline : mode?.mode, limits: limits, serve)
         } catch let error as VaultError where error.code == .diskFull && !isOpen.withLock({ $0 }) {
             await Terminal.shared.say(
-                "\(error); what is held is served and nothing is changed until this service is ended and started "
-                    + "again, even if there is room before")
+                "\(error); only held media is served and nothing is changed until this service is stopped and "
+                    + "started again, even if space becomes free earlier")
             try await opener.reading(serve)
         }
     }
 
-    /// Tells people and other commands where the service listens.
+    /// Announces the address of the service to the user and to other commands.
     private static func announce(_ record: ServiceRecord, of folder: String) async {
         do {
             try await BlockingQueue("mediavault.record").run { try record.write(in: folder) }
         } catch {
-            // It serves all the same; other commands only do not find it by themselves.
+            // The service runs anyway; other commands just do not find it by themselves.
             await Terminal.shared.say("\(error)")
         }
         await Terminal.shared.say("serving \(record.address) (vault \(folder))")

@@ -3,7 +3,7 @@ import MediaVault
 import VaultService
 
 struct ListCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "List what the vault holds.")
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the held titles.")
 
     @OptionGroup var access: VaultAccess
 
@@ -30,7 +30,7 @@ struct ListCommand: AsyncParsableCommand {
                     }
                 }
             } catch let error as VaultError where error.code == .integrity {
-                // Told at the end of the list, which is as good as it can be.
+                // Reported after the list, which is as complete as possible.
                 damage = error
             }
             try await StandardOutput.shared.write(page + (json ? "]\n" : ""))
@@ -41,10 +41,10 @@ struct ListCommand: AsyncParsableCommand {
 
 struct InfoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "info", abstract: "Tell what the vault holds of a title.",
-        discussion: "Exit code 6 where the vault knows nothing of it. The origin is never asked.")
+        commandName: "info", abstract: "Show what the vault holds of a title.",
+        discussion: "The origin is never contacted. The exit code is 6 if the vault does not know the title.")
 
-    @Argument(help: "The title: http or https.")
+    @Argument(help: "URL of the title: http or https.")
     var url: String
 
     @OptionGroup var naming: ReferenceOptions
@@ -58,7 +58,7 @@ struct InfoCommand: AsyncParsableCommand {
         let reference = try await naming.reference(try MediaURL(url), access.unlocking)
         let opener = try await access.opener()
         guard let summary = try await opener.reading({ try await $0.summary(of: reference) }) else {
-            throw VaultError(.notHeld, "the vault knows nothing of \(reference); fetch it first")
+            throw VaultError(.notHeld, "the vault does not know \(reference); fetch it first")
         }
         let document = ResourceDocument(summary)
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : Self.text(document))
@@ -78,7 +78,7 @@ struct InfoCommand: AsyncParsableCommand {
 
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Tell how the vault stands, and where its service runs.")
+        commandName: "status", abstract: "Show status: what the vault holds, its keys, and the running service.")
 
     @OptionGroup var access: VaultAccess
 
@@ -92,7 +92,7 @@ struct StatusCommand: AsyncParsableCommand {
             json ? try JSONText.of(record) + "\n" : Self.text(record, folder))
     }
 
-    /// The service knows what the index does not have yet, and needs no key; without one the index is read.
+    /// Asks the service, which needs no key and knows what the index does not have yet; without one reads the index.
     private func status(in folder: String) async throws -> StatusDocument {
         do {
             return try await RemoteVault(ControlClient(folder: folder)).status()
@@ -101,13 +101,13 @@ struct StatusCommand: AsyncParsableCommand {
         }
     }
 
-    /// What of the process that has the vault open may reach a disk unsealed, and what to do about it.
+    /// Returns whether keys or media could be written to swap unencrypted, and how to prevent it.
     static func memory(_ status: StatusDocument) -> String {
         let keys =
             status.keysLocked
-            ? "keys are locked" : "keys are not locked: raise the limit (LimitMEMLOCK= of a unit, ulimit -l)"
-        guard status.swapInReach else { return keys + (status.keysLocked ? "" : "; there is no swap they could reach") }
-        return "\(keys); swap is on, so that "
+            ? "protected from swap" : "not protected from swap: raise the limit (LimitMEMLOCK= of a unit, ulimit -l)"
+        guard status.swapInReach else { return keys + (status.keysLocked ? "" : "; no swap is reachable") }
+        return "\(keys); swap is on, so "
             + (status.keysLocked ? "" : "keys and ") + "media may be written to it: set MemorySwapMax=0, or turn it off"
     }
 
@@ -118,8 +118,8 @@ struct StatusCommand: AsyncParsableCommand {
             ("holds", "\(ByteCount.text(status.bytes)) of \(status.resources) titles, in \(status.segments) segments"),
             ("fetched", ByteCount.text(status.bytesFetched)),
             ("keys", "generation \(status.generation)"),
-            ("memory", memory(status)),
-            ("unlock", status.unlock.method + (status.unlock.restsWithVault ? ", on the vault's own disk" : "")),
+            ("key memory", memory(status)),
+            ("unlock", status.unlock.method + (status.unlock.restsWithVault ? ", on the same disk as the vault" : "")),
             ("service", record.service.value.map { "\($0.address) (process \($0.pid))" } ?? "not running"),
         ])
     }
@@ -127,14 +127,14 @@ struct StatusCommand: AsyncParsableCommand {
 
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: "Tell where each byte of a title's last answers came from.",
+        commandName: "explain", abstract: "Show where the bytes of a title's last answers came from.",
         discussion: """
-            The service remembers its last answers as long as it runs: which bytes were opened from the vault, and \
-            which came from the origin. Without a service only what is held is told. Exit code 6 where the vault \
-            knows nothing of the title. The origin is never asked.
+            While it runs, the service remembers its last answers: which bytes came from the vault, and which from the \
+            origin. Without a service, only held ranges are shown. The origin is never contacted. The exit code is 6 \
+            if the vault does not know the title.
             """)
 
-    @Argument(help: "The title: http or https.")
+    @Argument(help: "URL of the title: http or https.")
     var url: String
 
     @OptionGroup var naming: ReferenceOptions
@@ -151,14 +151,14 @@ struct ExplainCommand: AsyncParsableCommand {
             json ? try JSONText.of(document) + "\n" : ExplanationText.text(document))
     }
 
-    /// The service knows what it answered; without one the index is read.
+    /// Asks the service, which knows its answers; without one reads the index.
     private func explanation(of reference: MediaReference) async throws -> ExplanationDocument {
         let client = ControlClient(folder: try access.place.vault())
         do {
             return try await RemoteVault(client).explanation(reference)
         } catch is ServiceGone {
             guard let summary = try await access.opener().reading({ try await $0.summary(of: reference) }) else {
-                throw VaultError(.notHeld, "the vault knows nothing of \(reference); fetch it first")
+                throw VaultError(.notHeld, "the vault does not know \(reference); fetch it first")
             }
             return ExplanationDocument(summary, url: reference.url.absoluteString, answers: [])
         }

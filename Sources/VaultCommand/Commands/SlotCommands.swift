@@ -4,22 +4,23 @@ import VaultService
 
 struct SlotCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "slot", abstract: "The ways to unlock the keyring: each slot is one.",
+        commandName: "slot", abstract: "Manage the keyring's slots: each is one unlock method.",
         subcommands: [SlotListCommand.self, SlotAddCommand.self, SlotRemoveCommand.self])
 }
 
 struct SlotAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Add a way to unlock the keyring, beside those it has.",
+        commandName: "add", abstract: "Add an unlock method to the keyring.",
         discussion: """
-            What opens the keyring now is named as always, the new way by an option that begins with --new; with none \
-            it asks for a new passphrase, twice. A keyring has 16 slots at most. Back it up again afterwards.
+            Give the current key as usual, and the new unlock method by an option that starts with --new; without one, \
+            the command prompts for a new passphrase, twice. A keyring has at most 16 slots. Back up the keyring again \
+            afterwards.
             """)
 
-    @Option(help: ArgumentHelp("What people call it: whose it is, or where it lies.", valueName: "text"))
+    @Option(help: ArgumentHelp("Label of the slot, such as its owner or place.", valueName: "text"))
     var label: String?
 
-    @OptionGroup(title: "New way") var new: NewWayOptions
+    @OptionGroup(title: "New unlock method") var new: NewWayOptions
 
     @OptionGroup var access: VaultAccess
 
@@ -29,16 +30,16 @@ struct SlotAddCommand: AsyncParsableCommand {
         let changer = try await KeyringChanger(access, waiting)
         let way = try await new.way(label: label, allowLoose: access.unlocking.allowLooseKeyFile)
         let order = try await changer.orders.adding(way)
-        try await changer.carryOut(order, saying: "the keyring has another slot; back it up again")
+        try await changer.carryOut(order, saying: "slot added; back up the keyring again")
     }
 }
 
 struct SlotListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the ways to unlock the keyring.",
+        commandName: "list", abstract: "List the keyring's unlock methods.",
         discussion: """
-            Reads the keyring's file as it stands, and needs nothing to unlock it: whether somebody changed it who has \
-            not its keys shows when it is unlocked.
+            Reads the keyring file without unlocking it. Tampering by someone without the keys is therefore detected \
+            only when the keyring is unlocked.
             """)
 
     @OptionGroup(title: "Vault") var place: PlaceOptions
@@ -54,20 +55,19 @@ struct SlotListCommand: AsyncParsableCommand {
 
 struct SlotRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Remove a way to unlock the keyring.",
+        commandName: "remove", abstract: "Remove an unlock method from the keyring.",
         discussion: """
-            The last one cannot be removed, and the one that opens the keyring here only with --force: unlock it with \
-            what opens a slot that stays, which proves that it does. Whoever knew the one that goes and copied the keyring \
-            opens that copy still: they have the root key.
+            The last slot cannot be removed, and the one that opens the keyring here only with --force: unlock the \
+            keyring with a slot that stays, which proves that it works. Anyone who knew the removed key or passphrase \
+            and copied the keyring can still open that copy, and has the root key; --revoke prevents that.
             """)
-
-    @Argument(help: ArgumentHelp("The slot's number, as keys slot list shows it.", valueName: "number"))
+    @Argument(help: ArgumentHelp("Number of the slot, as in keys slot list.", valueName: "number"))
     var number: Int
 
-    @Flag(help: "Remove it though nothing shows that a slot which stays opens.")
+    @Flag(help: "Remove the slot even if no remaining slot is known to open.")
     var force = false
 
-    @OptionGroup(title: "Old way") var revoking: RevokeOptions
+    @OptionGroup(title: "Old unlock method") var revoking: RevokeOptions
 
     @OptionGroup var access: VaultAccess
 
@@ -79,13 +79,13 @@ struct SlotRemoveCommand: AsyncParsableCommand {
             unlocks: [changer.unlock], allowLoose: access.unlocking.allowLooseKeyFile)
         guard revocation == nil || number != changer.orders.unlockedSlot else {
             throw UsageError(
-                "slot \(number) is what opens the keyring here, and a new root key is sealed for one that stays; "
-                    + "unlock it with that one")
+                "slot \(number) opens the keyring here, and a new root key has to be sealed for a slot that stays; "
+                    + "unlock the keyring with that one")
         }
         let order = try await order(changer, then: changer.newRoot(of: revocation))
         let stayed = try await changer.carryOut(
-            order, saying: "slot \(number) is gone; back the keyring up again", then: revocation)
-        try await KeyringChanger.tell(of: "what opened it", stayed)
+            order, saying: "slot \(number) removed; back up the keyring again", then: revocation)
+        try await KeyringChanger.tell(of: "the removed key or passphrase", stayed)
     }
 
     private func order(_ changer: KeyringChanger, then root: RootRotation?) async throws -> KeyringOrder {
@@ -99,22 +99,22 @@ struct SlotRemoveCommand: AsyncParsableCommand {
 
 struct ChangePassphraseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "change-passphrase", abstract: "Put a new passphrase, or another way, in the place of one.",
+        commandName: "change-passphrase", abstract: "Replace a passphrase or other unlock method.",
         discussion: """
-            What opens the keyring now is named as always; the slot that it opens is the one that changes, or another by \
-            --slot. The new way is a passphrase that is typed twice, or what an option names that begins with --new. \
-            Whatever interrupts this, either the old way opens the keyring or the new one does.
+            Give the current key as usual; this replaces the slot that it opens, or the one that --slot names. The new \
+            unlock method is a passphrase that is typed twice, or the one named by an option that starts with --new. \
+            After any interruption, either the old or the new unlock method opens the keyring.
             """)
 
-    @Option(help: ArgumentHelp("The slot that changes (default: the one that opens).", valueName: "number"))
+    @Option(help: ArgumentHelp("Slot to change (default: the one that opens).", valueName: "number"))
     var slot: Int?
 
-    @Option(help: ArgumentHelp("What people call it from now on.", valueName: "text"))
+    @Option(help: ArgumentHelp("New label of the slot.", valueName: "text"))
     var label: String?
 
-    @OptionGroup(title: "New way") var new: NewWayOptions
+    @OptionGroup(title: "New unlock method") var new: NewWayOptions
 
-    @OptionGroup(title: "Old way") var revoking: RevokeOptions
+    @OptionGroup(title: "Old unlock method") var revoking: RevokeOptions
 
     @OptionGroup var access: VaultAccess
 
@@ -130,9 +130,9 @@ struct ChangePassphraseCommand: AsyncParsableCommand {
         let order = try await changer.orders.replacing(slot, with: way, then: changer.newRoot(of: revocation))
         let stayed = try await changer.carryOut(
             order,
-            saying: "slot \(slot ?? changer.orders.unlockedSlot) opens with what is new, and with nothing else; "
-                + "back the keyring up again",
+            saying: "slot \(slot ?? changer.orders.unlockedSlot) changed: only the new unlock method opens it; "
+                + "back up the keyring again",
             then: revocation)
-        try await KeyringChanger.tell(of: "what opened it before", stayed)
+        try await KeyringChanger.tell(of: "the old key or passphrase", stayed)
     }
 }

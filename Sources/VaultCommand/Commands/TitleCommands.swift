@@ -5,8 +5,8 @@ import VaultService
 struct PinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin",
-        abstract: "Keep titles whatever the limits say.",
-        discussion: "Nothing is fetched: fetch does that. With several URLs all are tried.")
+        abstract: "Pin titles: exempt them from eviction.",
+        discussion: "Fetches nothing; use fetch for that. With several URLs all are tried.")
 
     @OptionGroup var titles: TitleArguments
 
@@ -20,7 +20,7 @@ struct PinCommand: AsyncParsableCommand {
 
 struct UnpinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unpin", abstract: "Let limits touch titles again.",
+        commandName: "unpin", abstract: "Unpin titles.",
         discussion: "With several URLs all are tried.")
 
     @OptionGroup var titles: TitleArguments
@@ -36,15 +36,15 @@ struct UnpinCommand: AsyncParsableCommand {
 struct RemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Remove titles from the vault: their bytes, and all that is known of them.",
-        discussion: "What plays ends. With several URLs all are tried, and the first failure's exit code counts.")
+        abstract: "Remove titles from the vault, with their bytes and all metadata.",
+        discussion: "Ends playback. With several URLs all are tried; the exit code is that of the first failure.")
 
     @OptionGroup var titles: TitleArguments
 
     func run() async throws {
         try await titles.act { vault, reference in
             let removal = try await vault.remove(reference)
-            let rest = removal.isErased == false ? "; its key is erased within a minute" : ""
+            let rest = removal.isErased == false ? "; its key will be erased within a minute" : ""
             return TitleRecord.Outcome(
                 bytes: removal.bytes, sentence: "removed, \(ByteCount.text(removal.bytes)) freed" + rest)
         }
@@ -54,14 +54,14 @@ struct RemoveCommand: AsyncParsableCommand {
 struct ModeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mode",
-        abstract: "Say of titles what is asked of their origins, and what is kept.",
+        abstract: "Set the offline mode of titles.",
         discussion: """
-            online: what is missing is fetched; what is held is confirmed with its origin once it is no longer fresh.
-            prefer-vault: what is held plays as it is; what is missing is fetched.
-            offline: nothing is fetched.
-            no-store: what is missing is fetched and handed on; nothing is written.
-            default: as the vault (config set mode, serve --mode).
-            A vault that is offline or no-store is so for every title. info shows the mode of a title.
+            online: fetch missing bytes; revalidate held bytes with the origin once they are no longer fresh.
+            prefer-vault: play held bytes as they are; fetch missing bytes.
+            offline: fetch nothing.
+            no-store: fetch missing bytes and pass them on; store nothing.
+            default: use the vault's mode (config set mode, serve --mode).
+            If the vault's mode is offline or no-store, it applies to every title. info shows the mode of a title.
             """)
 
     @Argument(help: ArgumentHelp("One of \(NamedMode.names).", valueName: "mode"))
@@ -78,9 +78,9 @@ struct ModeCommand: AsyncParsableCommand {
     }
 }
 
-/// The arguments of a command that does one thing to each of some titles.
+/// The arguments of a command that acts on each of several titles.
 struct TitleArguments: ParsableArguments {
-    @Argument(help: ArgumentHelp("The titles: http or https.", valueName: "url"))
+    @Argument(help: ArgumentHelp("URLs of titles: http or https.", valueName: "url"))
     var urls: [String]
 
     @OptionGroup var naming: ReferenceOptions
@@ -89,18 +89,18 @@ struct TitleArguments: ParsableArguments {
 
     @OptionGroup var waiting: WaitOption
 
-    @Flag(help: "Print one JSON object for each title.")
+    @Flag(help: "Print one JSON object per title.")
     var json = false
 
     typealias Act = @Sendable (any VaultClient, MediaReference) async throws -> TitleRecord.Outcome
 
-    /// Does it to every title: what fails is said, and the first failure's exit code counts.
+    /// Runs `act` on every title; reports failures, and exits with the code of the first one.
     func act(_ act: @escaping Act) async throws {
         try naming.check(urls.compactMap { try? MediaURL($0) })
         let fields = try await naming.fields(access.unlocking)
         let finder = try await access.finder(waiting)
         let (urls, contentID, json) = (urls, naming.contentID, json)
-        let failed = try await Interruption.cancelling("what was done stays so") {
+        let failed = try await Interruption.cancelling("finished titles stay changed") {
             try await finder.act { vault in
                 var failed: ExitStatus?
                 for (index, url) in urls.enumerated() {

@@ -6,26 +6,26 @@ import VaultService
 struct URLCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "url",
-        abstract: "Print the address that plays a title through the service.",
+        abstract: "Print a link that plays a title through the service.",
         discussion: """
-            Needs the keyring only: neither the vault, nor the origin, nor a running service. With --content-id or \
-            --header-file the address plays that one title as it was stored; it holds none of the fields, so fetch \
-            some of the title with them first.
+            Needs only the keyring: neither the vault, nor the origin, nor a running service. With --content-id or \
+            --header-file the link plays exactly that title as it was stored; it contains none of the header fields, \
+            so fetch some of the title with them first.
             """)
 
-    @Argument(help: "The title: http or https.")
+    @Argument(help: "URL of the title: http or https.")
     var url: String
 
-    @Option(help: ArgumentHelp("How long the address stays valid: 90s, 30m, 24h, 7d.", valueName: "time"))
+    @Option(help: ArgumentHelp("How long the link stays valid: 90s, 30m, 24h, 7d.", valueName: "time"))
     var expires = "24h"
 
     @Option(
         help: ArgumentHelp(
-            "Where the service listens (MEDIAVAULT_LISTEN; default: where it runs, else 127.0.0.1:8300).",
+            "Address of the service (MEDIAVAULT_LISTEN; default: that of the running service, else 127.0.0.1:8300).",
             valueName: "host:port"))
     var listen: String?
 
-    @Flag(help: "The service speaks TLS: where it runs here, that is known.")
+    @Flag(help: "The service uses TLS; detected for a service that runs here.")
     var tls = false
 
     @OptionGroup var naming: ReferenceOptions
@@ -35,7 +35,7 @@ struct URLCommand: AsyncParsableCommand {
     func run() async throws {
         let url = try MediaURL(url)
         guard !url.hasCredentials else {
-            throw UsageError("an address for players cannot carry a user name and password; leave them out of the URL")
+            throw UsageError("a playback link cannot contain a user name and password; leave them out of the URL")
         }
         let reference = try await naming.reference(url, access.unlocking)
         let lifetime = try LinkLifetime(expires)
@@ -47,12 +47,12 @@ struct URLCommand: AsyncParsableCommand {
         try await StandardOutput.shared.write("\(service)\(path)\n")
     }
 
-    /// Scheme and authority of the service.
+    /// Returns the scheme and authority of the service.
     private func service() async throws -> String {
-        // A vault that is not there, or nowhere to look for one, is no obstacle.
+        // The link needs no vault: a missing vault or folder is no error.
         let folder = try? access.place.vault()
         let running: ServiceRecord? = if let folder { try await ServiceProbe.running(in: folder) } else { nil }
-        // Port 0 names no port: the system chose one when the service began.
+        // Port 0 is not a port: the system chose one when the service started.
         guard let named = try ListenAddress.named(listen)?.reachable, named.port != 0 else {
             return running?.address ?? "http\(tls ? "s" : "")://\(ListenAddress.standard)"
         }
@@ -64,10 +64,10 @@ struct URLCommand: AsyncParsableCommand {
 struct TokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
-        abstract: "Print the admin token, which opens the service's API.",
+        abstract: "Print the admin token, which grants access to the service's API.",
         discussion: """
-            Send it as "Authorization: Bearer TOKEN". Needs the keyring only: neither the vault nor a running service. \
-            Whoever has it can do whatever the service can.
+            Send it as "Authorization: Bearer TOKEN". Needs only the keyring: neither the vault nor a running service. \
+            Anyone who has the token can do whatever the service can.
             """)
 
     @OptionGroup var access: VaultAccess
@@ -82,10 +82,10 @@ struct TokenCommand: AsyncParsableCommand {
 struct RevokeLinksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke-links",
-        abstract: "Revoke every playback address made so far, and the admin token.",
+        abstract: "Revoke all playback links created so far, and the admin token.",
         discussion: """
-            From then on they open nothing, at the running service too. The commands url and token make new ones. The \
-            keyring's file is written anew: back it up again, an older copy opens this vault no more.
+            They stop working immediately, also at the running service. The commands url and token create new ones. \
+            The keyring file changes: back it up again, because an older copy no longer opens this vault.
             """)
 
     @OptionGroup var access: VaultAccess
@@ -94,9 +94,9 @@ struct RevokeLinksCommand: AsyncParsableCommand {
 
     func run() async throws {
         let finder = try await access.finder(waiting)
-        _ = try await Interruption.cancelling("the addresses may be good still") {
+        _ = try await Interruption.cancelling("the links may still be valid") {
             try await finder.act { try await $0.revokeLinks() }
         }
-        await Terminal.shared.say("all playback addresses and the admin token are revoked; back the keyring up again")
+        await Terminal.shared.say("all playback links and the admin token are revoked; back up the keyring again")
     }
 }

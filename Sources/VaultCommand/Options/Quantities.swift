@@ -2,19 +2,21 @@ import ArgumentParser
 import MediaVault
 import VaultService
 
-/// A time as people write it, in seconds: `90d`, `12h`, `30m`, `45s`; a bare 0 is none.
+/// A duration in seconds with a unit: `90d`, `12h`, `30m`, `45s`; a bare 0 is none.
 enum AgeArgument {
     private static let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
 
-    /// - Parameter option: what the error names.
+    /// Returns the number of seconds.
+    ///
+    /// - Parameter option: the option or setting that the error names.
     static func parse(_ text: String, _ option: String) throws -> Int64 {
         if text == "0" { return 0 }
         guard let unit = text.last.flatMap({ units[$0] }), let age = Quantity.parse(text.dropLast(), times: unit)
-        else { throw UsageError("\(option) is a number and a unit: 90d, 12h, 30m or 45s") }
+        else { throw UsageError("\(option) must be a number and a unit: 90d, 12h, 30m or 45s") }
         return age
     }
 
-    /// The time as ``parse(_:_:)`` takes it, in the largest unit that it is a whole number of.
+    /// Returns the duration as ``parse(_:_:)`` accepts it, in the largest unit that divides it.
     static func text(_ seconds: Int64) -> String {
         guard seconds != 0 else { return "0" }
         let unit = units.filter { seconds % $0.value == 0 }.max { $0.value < $1.value }
@@ -22,7 +24,7 @@ enum AgeArgument {
     }
 }
 
-/// Bytes in a second, as people write them: `500k`, `2M`, `1G`; powers of ten.
+/// Bytes per second: `500k`, `2M`, `1G`; powers of ten.
 struct ByteRate: Hashable, Sendable, ExpressibleByArgument {
     let bytesPerSecond: Int64
 
@@ -39,10 +41,13 @@ struct ByteRate: Hashable, Sendable, ExpressibleByArgument {
     }
 }
 
-/// A number of bytes as people write it, with its unit: `5B`, `200MiB` (powers of 1024), `2GB` or `2G` (powers of 1000). A
-/// bare number is refused, for it may be meant in any unit; 0 alone is none.
+/// A number of bytes with its unit: `5B`, `200MiB` (powers of 1024), `2GB` or `2G` (powers of 1000).
+///
+/// Refuses a bare number, because its unit is ambiguous. A bare 0 is none.
 enum SizeArgument {
-    /// - Parameter option: what the error names.
+    /// Returns the number of bytes.
+    ///
+    /// - Parameter option: the option or setting that the error names.
     static func parse(_ text: String, _ option: String) throws -> Int64 {
         guard let bytes = SizeText.bytes(of: text) else { throw UsageError(SizeText.advice(for: option)) }
         return bytes
@@ -51,7 +56,7 @@ enum SizeArgument {
 
 /// A whole number with a unit.
 enum Quantity {
-    /// The number times its unit; nil where it is none, or more than a vault counts.
+    /// Returns the number times its unit; nil if `digits` is invalid, or the result is more than a vault counts.
     static func parse(_ digits: Substring, times factor: Int64) -> Int64? {
         guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int64(digits)
         else { return nil }
@@ -60,7 +65,7 @@ enum Quantity {
     }
 }
 
-/// A share of a hundred: `5`, `0.5`, `5%`.
+/// A percentage above 0 and up to 100: `5`, `0.5`, `5%`.
 struct SamplePercent: Hashable, Sendable, ExpressibleByArgument {
     let percent: Double
 
@@ -73,12 +78,12 @@ struct SamplePercent: Hashable, Sendable, ExpressibleByArgument {
     }
 }
 
-/// The value of `--range`: `A-B` (first and last byte), `A-`, or `-N` (the last bytes), as HTTP writes one range.
+/// The value of `--range`: `A-B` (first and last byte), `A-`, or `-N` (the last N bytes), as in HTTP.
 enum RangeArgument {
     static func parse(_ text: String) throws -> RequestedRange {
         guard case .ranges(let ranges) = RangeHeader("bytes=" + text), ranges.count == 1 else {
             throw UsageError(
-                "--range is one range: the first and the last byte as A-B, or A-, or -N for the last N bytes")
+                "--range must be one range: A-B (first and last byte), A-, or -N (the last N bytes)")
         }
         return ranges[0]
     }
@@ -93,15 +98,15 @@ struct ModeArgument: Hashable, Sendable, ExpressibleByArgument {
         mode = named.mode
     }
 
-    /// The name.
+    /// The name of the mode.
     var name: String { NamedMode(mode).description }
 }
 
-/// How long a playable address stays valid: `90s`, `30m`, `24h`, `7d`.
+/// The lifetime of a playback link: `90s`, `30m`, `24h`, `7d`.
 struct LinkLifetime: Hashable, Sendable {
     let seconds: Int64
 
-    /// The longest: a year. A link is not a key.
+    /// The maximum in seconds: a year, because a link is not a key.
     static let most: Int64 = 365 * 86_400
 
     init(_ text: String) throws {
@@ -109,10 +114,10 @@ struct LinkLifetime: Hashable, Sendable {
         guard let unit = text.last.flatMap({ units[$0] }),
             text.dropLast().utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             let count = Int64(text.dropLast())
-        else { throw UsageError("--expires is a number and a unit: 90s, 30m, 24h or 7d") }
+        else { throw UsageError("--expires must be a number and a unit: 90s, 30m, 24h or 7d") }
         let (seconds, overflow) = count.multipliedReportingOverflow(by: unit)
         guard !overflow, (1...Self.most).contains(seconds) else {
-            throw UsageError("--expires lies between 1s and 365d")
+            throw UsageError("--expires must be between 1s and 365d")
         }
         self.seconds = seconds
     }

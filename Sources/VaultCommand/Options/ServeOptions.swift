@@ -3,30 +3,30 @@ import Logging
 import MediaVault
 import VaultService
 
-/// Limits of the vault's room, for this run over those of its settings.
+/// Storage limits for this run, which override the vault's settings.
 struct RoomOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The most bytes of sealed media the vault may hold: 200MiB, 2G; 0 is no limit.",
+            "Maximum size of stored media: 200MiB, 2G; 0 means no limit.",
             valueName: "size"))
     var maxSize: String?
 
     @Option(
         help: ArgumentHelp(
-            "How long what was merely played is kept after it was last read: 90d, 12h; 0 is for ever.",
+            "How long to keep media that was only played, after it was last read: 90d, 12h; 0 means forever.",
             valueName: "age"))
     var maxAge: String?
 
     @Option(
         help: ArgumentHelp(
-            "The bytes the vault leaves free on its disk: 10GiB (default: 5 % of it, 10GiB at most); 0 is none.",
+            "Disk space to leave free: 10GiB (default: 5 % of the disk, at most 10GiB); 0 means none.",
             valueName: "size"))
     var minFree: String?
 
-    @Flag(help: "Let the size limit cost titles that were fetched by name, too.")
+    @Flag(help: "Let the size limit evict downloaded titles, too.")
     var evictDownloads = false
 
-    /// The limits named; nil where none is.
+    /// Returns the limits given as options; nil if there are none.
     func limits() throws -> StorageLimits? {
         guard maxSize != nil || maxAge != nil || minFree != nil || evictDownloads else { return nil }
         return StorageLimits(
@@ -37,34 +37,34 @@ struct RoomOptions: ParsableArguments {
     }
 }
 
-/// How fast a title is fetched.
+/// The speed of a download.
 struct PaceOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("How many connections fetch one title at a time: 1 to 16.", valueName: "n"))
+    @Option(help: ArgumentHelp("Number of connections per title: 1 to 16.", valueName: "n"))
     var connections = 1
 
-    @Option(help: ArgumentHelp("The most bytes in a second: 500k, 2M; powers of ten.", valueName: "rate"))
+    @Option(help: ArgumentHelp("Maximum bytes per second: 500k, 2M; powers of ten.", valueName: "rate"))
     var limitRate: ByteRate?
 
     func validate() throws {
         guard (1...DownloadOptions.mostConnections).contains(connections) else {
-            throw ValidationError("--connections lies between 1 and \(DownloadOptions.mostConnections)")
+            throw ValidationError("--connections must be between 1 and \(DownloadOptions.mostConnections)")
         }
     }
 
-    /// What the library takes.
+    /// The download options of the library.
     var options: DownloadOptions {
         DownloadOptions(connections: connections, bytesPerSecond: limitRate?.bytesPerSecond)
     }
 }
 
-/// How much the service logs, and how.
+/// What the service logs, and in which format.
 struct LogOptions: ParsableArguments {
-    /// How a line is written.
+    /// The format of a log line.
     enum Format: String, ExpressibleByArgument, CaseIterable, Sendable {
         case text, json
     }
 
-    /// Which lines are written; `info` tells every answer.
+    /// The least severe level that is logged; `info` includes every response.
     enum Level: String, ExpressibleByArgument, CaseIterable, Sendable {
         case debug, info, notice, warning, error
 
@@ -79,13 +79,13 @@ struct LogOptions: ParsableArguments {
         }
     }
 
-    @Option(help: ArgumentHelp("What to log; info tells every answer.", valueName: "level"))
+    @Option(help: ArgumentHelp("Log level; info logs every response.", valueName: "level"))
     var logLevel = Level.notice
 
-    @Option(help: ArgumentHelp("How to log: for people, or an object a line.", valueName: "format"))
+    @Option(help: ArgumentHelp("Log format: text, or one JSON object per line.", valueName: "format"))
     var logFormat = Format.text
 
-    /// Standard output is for results: the log goes beside it.
+    /// The logger, which writes to standard error because standard output is for results.
     var logger: Logger {
         var logger = Logger(label: "mediavault") { label in
             switch logFormat {
@@ -99,15 +99,15 @@ struct LogOptions: ParsableArguments {
 }
 
 extension ListenAddress {
-    /// Where the service listens unless it is told otherwise.
+    /// The default address of the service.
     static let standard = ListenAddress(host: "127.0.0.1", port: 8300)
 
-    /// The address meant: option, else environment; nil where neither names one.
+    /// Returns the address from the option, else from the environment; nil if neither is given.
     static func named(_ option: String?, in surroundings: ProcessEnvironment = .current) throws -> ListenAddress? {
         try (option ?? surroundings["MEDIAVAULT_LISTEN"]).map { try ListenAddress($0) }
     }
 
-    /// What a player on this machine connects to: a wildcard stands for every address, and is none itself.
+    /// The address that a player on this machine connects to: loopback for a wildcard address.
     var reachable: ListenAddress {
         switch host {
         case "0.0.0.0": ListenAddress(host: "127.0.0.1", port: port)

@@ -2,34 +2,36 @@ import ArgumentParser
 import MediaVault
 import VaultService
 
-/// What opens the keyring. A secret itself is never an argument: other processes can read those.
+/// The options that unlock the keyring.
+///
+/// A secret itself is never an argument, because other processes can read arguments.
 struct UnlockOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "A file of exactly 32 bytes that opens the keyring (MEDIAVAULT_KEY_FILE).", valueName: "file"))
+            "Key file of exactly 32 bytes (MEDIAVAULT_KEY_FILE).", valueName: "file"))
     var keyFile: String?
 
     @Option(
         help: ArgumentHelp(
-            "A file whose passphrase opens the keyring (MEDIAVAULT_PASSPHRASE_FILE).", valueName: "file"))
+            "File that contains the passphrase (MEDIAVAULT_PASSPHRASE_FILE).", valueName: "file"))
     var passphraseFile: String?
 
     @Option(
         help: ArgumentHelp(
-            "A shell command that prints the key that opens the keyring (MEDIAVAULT_KEY_COMMAND).",
+            "Shell command that prints the key (MEDIAVAULT_KEY_COMMAND).",
             valueName: "command"))
     var keyCommand: String?
 
     @Option(
         help: ArgumentHelp(
-            "A credential of the service's unit that opens the keyring (MEDIAVAULT_CREDENTIAL; in a unit with credentials: mediavault.key).",
+            "Credential of the systemd unit (MEDIAVAULT_CREDENTIAL; in a unit with credentials: mediavault.key).",
             valueName: "name"))
     var credential: String?
 
-    @Flag(help: "Take a key or passphrase file that others can read, too.")
+    @Flag(help: "Accept key and passphrase files that other users can read.")
     var allowLooseKeyFile = false
 
-    /// The way meant: what the options name, else what the environment names, else a prompt.
+    /// Returns where the key comes from: options, else environment variables, else a credential or a prompt.
     func way(in surroundings: ProcessEnvironment = .current) throws -> UnlockSource {
         let options = try Self.ways(
             [
@@ -45,15 +47,19 @@ struct UnlockOptions: ParsableArguments {
             ? .prompt : .credential(.standard)
     }
 
-    /// The one way that is named among key file, passphrase file, key command and credential, in this order; nil where
-    /// none is.
-    static func ways(_ named: [(name: String, value: String?)], _ surroundings: ProcessEnvironment) throws -> UnlockSource? {
+    /// Returns the only source that is given; nil if none is.
+    ///
+    /// - Parameter named: key file, passphrase file, key command and credential, in this order.
+    /// - Throws: ``UsageError`` if several are given, or one is empty.
+    static func ways(
+        _ named: [(name: String, value: String?)], _ surroundings: ProcessEnvironment
+    ) throws -> UnlockSource? {
         let given = named.enumerated().compactMap { index, way in way.value.map { (index, way.name, $0) } }
         guard let (index, name, value) = given.first else { return nil }
         guard given.count == 1 else {
-            throw UsageError("\(given.map(\.1).joined(separator: " and ")) are both given; give one")
+            throw UsageError("\(given.map(\.1).joined(separator: " and ")) cannot be combined; use one of them")
         }
-        guard !value.isEmpty else { throw UsageError("\(name) is empty; name something that opens the keyring") }
+        guard !value.isEmpty else { throw UsageError("\(name) is empty; give it a value") }
         switch index {
         case 0: return .keyFile(AbsolutePath.of(value, from: surroundings.workingDirectory))
         case 1: return .passphraseFile(AbsolutePath.of(value, from: surroundings.workingDirectory))
@@ -62,29 +68,29 @@ struct UnlockOptions: ParsableArguments {
         }
     }
 
-    /// What the library takes, asked for at the terminal where nothing is named.
+    /// Returns the key for the library; prompts if neither options nor environment name one.
     ///
-    /// - Parameter isNew: whether the passphrase is being chosen, and so is asked for twice.
+    /// - Parameter isNew: whether the user chooses a new passphrase, which is asked for twice.
     func unlock(isNew: Bool = false) async throws -> Unlock {
         try await way().unlock(allowLoose: allowLooseKeyFile, asking: isNew ? .first : .old)
     }
 }
 
-/// A way to open the keyring, as options and environment name it.
+/// Where the key that unlocks the keyring comes from.
 enum UnlockSource: Hashable, Sendable {
     case keyFile(String)
     case passphraseFile(String)
     case keyCommand(String)
     case credential(CredentialName)
-    /// Nothing was named: ask, where there is somebody to ask.
+    /// Nothing is named: prompt at the terminal, if there is one.
     case prompt
 
-    /// What the library takes, asked for at the terminal where nothing is named.
+    /// Returns the key for the library; prompts if this is ``prompt``.
     ///
     /// - Parameters:
-    ///   - allowLoose: whether others may read a key or passphrase file.
-    ///   - question: which passphrase is asked for.
-    /// - Throws: ``VaultError`` with code `invalidArgument` for a credential where this process was lent none.
+    ///   - allowLoose: whether other users may read a key or passphrase file.
+    ///   - question: which passphrase to prompt for.
+    /// - Throws: ``VaultError`` with code `invalidArgument` for a credential if this process was given none.
     func unlock(
         allowLoose: Bool, asking question: PassphrasePrompt.Question, in surroundings: ProcessEnvironment = .current
     ) async throws -> Unlock {
@@ -99,26 +105,26 @@ enum UnlockSource: Hashable, Sendable {
     }
 }
 
-/// A new way to open the keyring: named by an option, or a passphrase that is typed twice.
+/// A new unlock method: named by an option, or a passphrase that is typed twice.
 struct NewWayOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "A file of exactly 32 bytes that will open it; made where it is not there.", valueName: "file"))
+            "New key file of exactly 32 bytes; created if it does not exist.", valueName: "file"))
     var newKeyFile: String?
 
-    @Option(help: ArgumentHelp("A file whose passphrase will open it.", valueName: "file"))
+    @Option(help: ArgumentHelp("File that contains the new passphrase.", valueName: "file"))
     var newPassphraseFile: String?
 
-    @Option(help: ArgumentHelp("A shell command that prints the key that will open it.", valueName: "command"))
+    @Option(help: ArgumentHelp("Shell command that prints the new key.", valueName: "command"))
     var newKeyCommand: String?
 
-    @Option(help: ArgumentHelp("A credential of this unit's that will open it.", valueName: "name"))
+    @Option(help: ArgumentHelp("Credential of the systemd unit that contains the new key.", valueName: "name"))
     var newCredential: String?
 
-    @Flag(help: "Make a new passphrase cost 1 GiB of memory and some seconds, in place of 256 MiB.")
+    @Flag(help: "Derive the key of a new passphrase with 1 GiB of memory and some seconds, instead of 256 MiB.")
     var sensitive = false
 
-    /// The way that the options name; nil where they name none.
+    /// Returns the source that the options name; nil if they name none.
     func named(in surroundings: ProcessEnvironment = .current) throws -> UnlockSource? {
         try UnlockOptions.ways(
             [
@@ -127,7 +133,7 @@ struct NewWayOptions: ParsableArguments {
             ], surroundings)
     }
 
-    /// What the library takes, asked for at the terminal where no option names it.
+    /// Returns the new slot; prompts for a passphrase if no option names a key.
     func way(label: String? = nil, allowLoose: Bool) async throws -> NewSlot {
         NewSlot(
             try await (named() ?? .prompt).unlock(allowLoose: allowLoose, asking: .new), label: label,

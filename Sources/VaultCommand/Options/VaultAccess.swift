@@ -11,39 +11,39 @@ struct VaultAccess: ParsableArguments {
     @OptionGroup(title: "Unlock")
     var unlocking: UnlockOptions
 
-    /// Settles what the options leave open, at the terminal where nothing is named.
+    /// Returns what opens the vault; prompts if no key is named.
     func opener() async throws -> VaultOpener {
         let place = try place.place()
         return VaultOpener(place: place, unlock: try await unlocking.unlock())
     }
 
-    /// Looks for a service that owns the vault; only where there is none is settled what opens the vault here.
+    /// Returns a connector to the service that owns the vault; needs a key only if there is none.
     ///
-    /// - Parameter limits: for this run, where this process becomes the owner; a service keeps to its own.
+    /// - Parameter limits: for this run, if this process becomes the owner; a service keeps its own limits.
     func finder(_ wait: WaitOption = WaitOption(), limits: StorageLimits? = nil) async throws -> VaultConnector {
         let client = ControlClient(folder: try place.vault())
         return VaultConnector(
             client: client, opener: await client.isAnswered() ? nil : try await opener(),
             laterOpener: { [self] in
                 guard try unlocking.way() != .prompt else {
-                    throw VaultError(.closed, "the service has ended before it answered; run the command again")
+                    throw VaultError(.closed, "the service ended before it answered; run the command again")
                 }
                 return try await opener()
             }, limits: limits, isPatient: wait.isPatient)
     }
 }
 
-/// A vault's place and what opens it, at hand: nothing is asked for any more.
+/// A vault's paths and its key; never prompts.
 struct VaultOpener: Sendable {
     let place: VaultPlace
     let unlock: Unlock
 
-    /// Opens the vault to change it, for `body`, and closes it whatever `body` does.
+    /// Opens the vault as its owner, runs `body`, and closes the vault whether or not `body` throws.
     ///
     /// - Parameters:
-    ///   - mode: for this run; nil leaves it to the vault's settings.
-    ///   - limits: for this run, over those of the vault's settings.
-    ///   - whenOwned: asked where another process owns it: whether to try again.
+    ///   - mode: for this run; nil uses the vault's setting.
+    ///   - limits: for this run; they override the vault's settings.
+    ///   - whenOwned: returns whether to try again if another process owns the vault.
     func owning<Value>(
         _ mode: VaultMode? = nil, limits: StorageLimits? = nil,
         whenOwned: (@Sendable (VaultError, Int) async throws -> Bool)? = nil, _ body: (Vault) async throws -> Value
@@ -53,7 +53,7 @@ struct VaultOpener: Sendable {
         return try await open(options, body)
     }
 
-    /// Opens the vault to read what it holds: beside its owner, and without the network.
+    /// Opens the vault to read held media, beside its owner and without the network.
     func reading<Value>(_ body: (Vault) async throws -> Value) async throws -> Value {
         try await open(VaultOptions(access: .reader, mode: .offline), body)
     }
@@ -71,38 +71,38 @@ struct VaultOpener: Sendable {
     }
 }
 
-/// Where the vault and its keyring are.
+/// The paths of the vault and its keyring.
 struct PlaceOptions: ParsableArguments {
     @Option(
         name: .customLong("vault"),
         help: ArgumentHelp(
-            "The vault's folder (MEDIAVAULT_DIR; default: $XDG_DATA_HOME/mediavault).", valueName: "dir"))
+            "Vault folder (MEDIAVAULT_DIR; default: $XDG_DATA_HOME/mediavault).", valueName: "dir"))
     var folder: String?
 
     @Option(
         help: ArgumentHelp(
-            "The keyring's file (MEDIAVAULT_KEYRING; default: $XDG_CONFIG_HOME/mediavault/keyring.json).",
+            "Keyring file (MEDIAVAULT_KEYRING; default: $XDG_CONFIG_HOME/mediavault/keyring.json).",
             valueName: "file"))
     var keyring: String?
 
-    /// The places meant: option, else environment, else default.
+    /// Returns both paths: from options, else from the environment, else the defaults.
     func place(in surroundings: ProcessEnvironment = .current) throws -> VaultPlace {
         VaultPlace(folder: try vault(in: surroundings), keyring: try keyringFile(in: surroundings))
     }
 
-    /// The vault's folder alone.
+    /// Returns the vault folder.
     func vault(in surroundings: ProcessEnvironment = .current) throws -> String {
         try PathChoice(option: folder, name: "--vault", variable: "MEDIAVAULT_DIR").path(in: surroundings)
             ?? Self.home("XDG_DATA_HOME", ".local/share", "--vault", in: surroundings) + "/mediavault"
     }
 
-    /// The keyring's file alone.
+    /// Returns the keyring file.
     func keyringFile(in surroundings: ProcessEnvironment = .current) throws -> String {
         try PathChoice(option: keyring, name: "--keyring", variable: "MEDIAVAULT_KEYRING").path(in: surroundings)
             ?? Self.home("XDG_CONFIG_HOME", ".config", "--keyring", in: surroundings) + "/mediavault/keyring.json"
     }
 
-    /// A base folder of the XDG specification, which has relative values ignored.
+    /// Returns a base folder of the XDG specification, which says to ignore relative values.
     private static func home(
         _ variable: String, _ fallback: String, _ option: String, in surroundings: ProcessEnvironment
     ) throws -> String {
@@ -110,37 +110,37 @@ struct PlaceOptions: ParsableArguments {
         if let home = surroundings["HOME"], home.hasPrefix("/") {
             return AbsolutePath.of(fallback, from: home)
         }
-        throw UsageError("there is no home folder to put the default in; name \(option)")
+        throw UsageError("HOME is not set to an absolute path, so there is no default path; use \(option)")
     }
 }
 
-/// A path that an option or an environment variable may name.
+/// A path that an option or an environment variable may give.
 struct PathChoice: Hashable, Sendable {
-    /// What the option says, where it is there.
+    /// The value of the option; nil if it is not given.
     let option: String?
-    /// The option, as messages name it.
+    /// The name of the option, for messages.
     let name: String
     let variable: String
 
-    /// The path named, absolute; nil where neither names one.
+    /// Returns the absolute path; nil if neither gives one.
     func path(in surroundings: ProcessEnvironment) throws -> String? {
-        guard option?.isEmpty != true else { throw UsageError("\(name) is empty; name a path") }
+        guard option?.isEmpty != true else { throw UsageError("\(name) is empty; give it a path") }
         return (option ?? surroundings[variable]).map { AbsolutePath.of($0, from: surroundings.workingDirectory) }
     }
 }
 
-/// Paths as the library wants them: from the root.
+/// Absolute paths, as the library requires them.
 enum AbsolutePath {
-    /// The absolute form of `path`, which starts in `folder` where it is relative.
+    /// Returns the absolute form of `path`, which starts in `folder` if it is relative.
     ///
-    /// Empty and `.` components go. `..` stays: what it leads to is the file system's to say, where links are.
+    /// Removes empty and `.` components. Keeps `..`, because only the file system can resolve it across symbolic links.
     static func of(_ path: String, from folder: String) -> String {
         let whole = path.hasPrefix("/") ? path : folder + "/" + path
         return "/" + whole.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
     }
 }
 
-/// What a run finds around it: environment variables and the folder it was started in.
+/// Environment variables, and the folder that the process was started in.
 struct ProcessEnvironment: Sendable {
     private let variables: [String: String]
     /// The folder that relative paths start from.
@@ -151,21 +151,21 @@ struct ProcessEnvironment: Sendable {
         self.workingDirectory = workingDirectory
     }
 
-    /// Those of this process.
+    /// The environment of this process.
     static var current: ProcessEnvironment {
         ProcessEnvironment(
             variables: ProcessInfo.processInfo.environment,
             workingDirectory: FileManager.default.currentDirectoryPath)
     }
 
-    /// The variable's value; nil where it is not set, or empty.
+    /// The variable's value; nil if it is unset or empty.
     subscript(name: String) -> String? {
         variables[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 }
 
-/// Whether a command waits for another that owns the vault.
+/// Whether to wait while another command owns the vault.
 struct WaitOption: ParsableArguments {
-    @Flag(name: .customLong("wait"), help: "Wait until another command that owns the vault is done.")
+    @Flag(name: .customLong("wait"), help: "Wait while another command owns the vault.")
     var isPatient = false
 }

@@ -14,7 +14,7 @@ struct FetchedRecord: Encodable, Sendable {
     let type: OrNull<String>
     let complete: Bool
     let error: OrNull<Problem>
-    /// What the title means for the exit code; not printed.
+    /// The exit code for the title; not printed.
     let status: ExitStatus
 
     private enum CodingKeys: CodingKey { case url, size, bytes, type, complete, error }
@@ -30,13 +30,13 @@ struct FetchedRecord: Encodable, Sendable {
     }
 }
 
-/// What became of one title, as `remove`, `pin` and `unpin --json` print it.
+/// The result for one title, as `remove`, `pin` and `unpin --json` print it.
 struct TitleRecord: Encodable, Sendable {
-    /// What a success comes to.
+    /// The result of a success.
     struct Outcome: Sendable {
-        /// The bytes that were freed, where that was the point.
+        /// The number of bytes freed; nil if the command frees none.
         var bytes: Int64?
-        /// For people.
+        /// The result in words.
         let sentence: String
     }
 
@@ -48,7 +48,7 @@ struct TitleRecord: Encodable, Sendable {
     let url: String
     let bytes: Int64?
     let error: OrNull<Problem>
-    /// What the title means for the exit code; not printed.
+    /// The exit code for the title; not printed.
     let status: ExitStatus
 
     private enum CodingKeys: CodingKey { case url, bytes, error }
@@ -68,7 +68,7 @@ struct TitleRecord: Encodable, Sendable {
     }
 }
 
-/// A vault as `status --json` prints it: what the service tells of it, and where that runs.
+/// A vault as `status --json` prints it: the status, and the address of the service.
 struct StatusRecord: Encodable, Sendable {
     let status: StatusDocument
     let service: OrNull<ServiceRecord>
@@ -80,7 +80,7 @@ struct StatusRecord: Encodable, Sendable {
 
     private enum CodingKeys: CodingKey { case service }
 
-    // The members of the document stand among the others.
+    // The members of the status are encoded beside `service`.
     func encode(to encoder: any Encoder) throws {
         try status.encode(to: encoder)
         var members = encoder.container(keyedBy: CodingKeys.self)
@@ -89,7 +89,7 @@ struct StatusRecord: Encodable, Sendable {
 }
 
 extension ResourceSummary {
-    /// Whether every byte asked for is held; false where the length is not known.
+    /// Returns whether every requested byte is held; false if the length is unknown.
     func holds(_ range: RequestedRange) -> Bool {
         guard let size, let wanted = range.resolved(length: size) else { return false }
         return ByteRanges(held).gaps(in: wanted).isEmpty

@@ -3,7 +3,7 @@ import MediaVault
 import VaultModel
 import VaultService
 
-/// How the keys stand, for a person to read.
+/// The state of the keys as text for people.
 enum KeysText {
     static func text(_ document: KeysDocument) -> String {
         let rows = document.generations.map { generation in
@@ -15,28 +15,28 @@ enum KeysText {
         let folded = document.folded.map { range in
             ["\(range.first)-\(range.last)", GenerationState.retired.rawValue, "-", "-", "-", "-"]
         }
-        return table([["GENERATION", "STATE", "MADE", "TITLES", "BYTES", "BACKUPS"]] + folded + rows)
+        return table([["GENERATION", "STATE", "CREATED", "TITLES", "BYTES", "BACKUPS"]] + folded + rows)
             + remarks(document).map { Terminal.printable($0) + "\n" }.joined()
     }
 
-    /// What is left to do, a sentence each.
+    /// Returns what is left to do, one sentence each.
     static func remarks(_ document: KeysDocument) -> [String] {
         var remarks = document.older.map(remark)
         if let crowd = crowd(document) { remarks.append(crowd) }
         if document.locatorChanging {
-            remarks.append("resource ids are being computed anew: run keys rotate --locator to finish that")
+            remarks.append("resource ids are being recomputed: run keys rotate --locator to finish that")
         }
         remarks += unfinished(document)
-        if let act = document.act.value { remarks.append("\(act) works on the keys now") }
+        if let act = document.act.value { remarks.append("\(act) is running") }
         return remarks
     }
 
-    /// Said long before a keyring is full; nil where there is room.
+    /// Returns a warning long before the keyring is full; nil if there is no need yet.
     static func crowd(_ document: KeysDocument) -> String? {
         let count = document.older.count + 1
         guard count >= KeyReport.most / 16 else { return nil }
-        return "the keyring holds \(count) generations that are not retired, and \(KeyReport.most) are the most "
-            + "that it can: run keys rewrap, then keys retire for the older ones"
+        return "the keyring has \(count) generations that are not retired, and can have at most \(KeyReport.most): "
+            + "run keys rewrap, then keys retire for the older ones"
     }
 
     private static func remark(_ generation: KeysDocument.Generation) -> String {
@@ -44,20 +44,20 @@ enum KeysText {
         guard generation.resources > 0 else {
             return "nothing needs generation \(number) any more: run keys retire \(number)"
         }
-        // Where the reseal lets go of every key that it wraps, wrapping those anew is no use.
-        let what = generation.leaving < generation.resources ? "run keys rewrap" : "until their reseal is finished"
+        // If the reseal frees every key that the generation wraps, rewrapping those is no use.
+        let what = generation.leaving < generation.resources ? "run keys rewrap" : "wait for their reseal to finish"
         return "generation \(number) is still needed by \(need(generation)): \(what)"
     }
 
-    /// What is left of a reseal and of shreds, and what finishes it.
+    /// Returns what is left of a reseal and of shreds, and how to finish it.
     private static func unfinished(_ document: KeysDocument) -> [String] {
         var remarks: [String] = []
         if let rest = document.reseal.value {
-            let titles = "\(rest.resources) titles, \(ByteCount.text(rest.bytes))"
+            let titles = "\(rest.resources) titles (\(ByteCount.text(rest.bytes)))"
             remarks.append(
                 rest.due
-                    ? "a reseal of \(titles), is not finished" + remedy(.reseal, document)
-                    : "\(titles), keep an older key that a reseal could not let go: run verify, then keys reseal for them"
+                    ? "the reseal of \(titles) is not finished" + remedy(.reseal, document)
+                    : "\(titles) keep an older key that a reseal could not free: run verify, then keys reseal for them"
             )
         }
         if document.shreds > 0 {
@@ -66,35 +66,35 @@ enum KeysText {
         return remarks
     }
 
-    /// What finishes an act; nothing where it works now.
+    /// Returns how to finish a key operation; empty if it is running.
     private static func remedy(_ act: Receipt.Act, _ document: KeysDocument) -> String {
         guard document.act.value != act.command else { return "" }
-        return ": the next start of the service goes on with it at the latest; to go on now, run the same "
+        return ": the service continues it at its next start at the latest; to continue now, run the same "
             + "\(act.command) again"
     }
 
-    /// Says what an act has not done.
+    /// Prints what a key operation left undone.
     static func tellRest(_ act: Receipt.Act, _ document: KeysDocument) async {
-        if let leaves = act.leaves { await Terminal.shared.say("not done: \(leaves)") }
+        if let leaves = act.leaves { await Terminal.shared.say("note: \(leaves)") }
         for generation in document.older where generation.resources > 0 {
             await Terminal.shared.say("generation \(generation.number) is still needed by \(need(generation))")
         }
         if let crowd = crowd(document) { await Terminal.shared.say(crowd) }
     }
 
-    /// Who is shut out now that a generation was retired: all of it holds only once no older one is left.
+    /// Returns who has lost access by the retirement of a generation; all of them only if no older one is left.
     static func cutOff(by document: KeysDocument) -> String? {
         guard !document.older.isEmpty else { return Receipt.Act.retire.cutsOff }
         let left = document.older.map { String($0.number) }.joined(separator: ", ")
         return "an older copy of the keyring still opens what generation \(left) wraps"
     }
 
-    /// What needs a generation: `12 titles, 3.2 GB`.
+    /// Returns what needs a generation: `12 titles (3.2 GB)`.
     static func need(_ generation: KeysDocument.Generation) -> String {
-        "\(generation.resources) titles, \(ByteCount.text(generation.bytes))"
+        "\(generation.resources) titles (\(ByteCount.text(generation.bytes)))"
     }
 
-    /// A day in UTC, as ISO 8601 writes it.
+    /// Returns the day in UTC in ISO 8601 format.
     static func day(_ seconds: Int64) -> String {
         Date(timeIntervalSince1970: TimeInterval(seconds)).formatted(.iso8601.year().month().day())
     }
@@ -108,7 +108,7 @@ enum KeysText {
     }
 }
 
-/// The slots of a keyring for a person to read: a line each.
+/// The slots of a keyring as text for people, one line each.
 enum SlotTable {
     static func text(_ slots: [KeyringListing.Slot]) -> String {
         let width = slots.map(\.method.count).max() ?? 0
@@ -124,9 +124,9 @@ enum SlotTable {
     }
 }
 
-/// What the command says of wrapping every key anew, and its exit code.
+/// The messages about a rewrap, and its exit code.
 struct RewrapText: Hashable, Sendable {
-    /// A sentence each.
+    /// One sentence each.
     let remarks: [String]
     let status: ExitStatus
 
@@ -134,13 +134,13 @@ struct RewrapText: Hashable, Sendable {
         let isNothing = document.keys == 0 && document.unopened == 0
         let done =
             isNothing
-            ? "generation \(document.generation) wraps every key already"
-            : "\(document.keys) keys are wrapped by generation \(document.generation)"
-        // Nobody is shut out while a row is left that an older generation opens.
+            ? "generation \(document.generation) already wraps every key"
+            : "moved \(document.keys) keys to generation \(document.generation)"
+        // As long as an older generation opens a row, older copies of the keyring still work.
         guard document.unopened == 0 else {
             remarks = [
                 done,
-                "\(document.unopened) keys do not open and stay as they are: remove the titles that list cannot name",
+                "\(document.unopened) keys do not open and were not changed: remove the titles that list cannot name",
             ]
             status = .integrity
             return
@@ -154,20 +154,20 @@ struct RewrapText: Hashable, Sendable {
     }
 }
 
-/// What the command says of a reseal as a whole, and its exit code.
+/// The messages about a reseal, and its exit code.
 struct ResealText: Hashable, Sendable {
-    /// A sentence each.
+    /// One sentence each.
     let remarks: [String]
     let status: ExitStatus
 
     init(_ report: ResealReport) {
         var remarks = [
-            "\(report.resources) titles have new keys, \(ByteCount.text(report.bytes)) were sealed anew"
+            "resealed \(report.resources) titles (\(ByteCount.text(report.bytes))) under new keys"
         ]
         if report.damage > 0 {
             remarks.append(
-                "\(report.damage) pieces of damage were met, and are gaps now: run verify, and fetch the titles that list "
-                    + "does not show as whole")
+                "\(report.damage) damaged pieces were found and are gaps now: run verify, and fetch the titles that "
+                    + "list does not show as complete")
         }
         if report.problems > 0 {
             remarks.append(
@@ -178,29 +178,29 @@ struct ResealText: Hashable, Sendable {
     }
 }
 
-/// What the command says of a shred as a whole, and its exit code.
+/// The messages about a shred, and its exit code.
 struct ShredText: Hashable, Sendable {
-    /// Nil where nothing was shredded: what failed has been said.
+    /// Nil if nothing was shredded, because the failures were reported already.
     let remark: String?
     let status: ExitStatus
 
-    /// - Parameter isQuick: whether older generations were to stay.
+    /// - Parameter isQuick: whether the user asked to keep older generations.
     init(_ document: ShredDocument, isQuick: Bool) {
         let problems = document.resources.compactMap(\.problem.value)
         let failure = problems.first.map { $0.error.map { ExitStatus($0.code) } ?? .failed }
         if problems.count == document.resources.count {
             (remark, status) = (nil, failure ?? .done)
         } else if document.outcome == Receipt.Outcome.destroyed.rawValue {
-            remark = "generation \(document.generation) is current, and wraps every key; back the keyring up"
+            remark = "generation \(document.generation) is current and wraps every key; back up the keyring"
             status = failure ?? .done
         } else if isQuick {
             remark =
-                "an older generation is still there: keys rotate, keys rewrap and keys retire destroy what wrapped the keys"
+                "the generation that wrapped the keys still exists: keys rotate, keys rewrap and keys retire destroy it"
             status = failure ?? .done
         } else {
             remark =
-                "not destroyed: a generation that wrapped the keys had to stay, because it wraps a key that does not open; "
-                + "keys list shows it as retiring: remove the titles that list cannot name, then run keys retire for it"
+                "not destroyed: a generation that wrapped the keys also wraps a key that does not open, so it stays; "
+                + "remove the titles that list cannot name, then run keys retire for the generation that is retiring"
             status = .integrity
         }
     }

@@ -1,4 +1,4 @@
-/// Shows how one title comes along.
+/// Displays the progress of one operation, such as the download of a title.
 struct ProgressDisplay {
     private let name: String
     private let terminal: Terminal
@@ -6,9 +6,9 @@ struct ProgressDisplay {
     private var pace: ProgressPace
     private var latest: TransferProgress?
     private var isShown = false
-    /// The line that was told last, where lines stay.
+    /// The line printed last, if lines are kept.
     private var sentence: String?
-    /// What was held at the beginning: speed is of what came since.
+    /// The bytes held at the start: the speed counts only what arrived since.
     private var heldBefore: Int64?
 
     init(_ name: String, on terminal: Terminal = .shared) {
@@ -28,7 +28,7 @@ struct ProgressDisplay {
         if isShown { await tell(progress) }
     }
 
-    /// Shows the last state, where it was not shown, and lets it stand.
+    /// Shows the last state unless it is shown already, and keeps it.
     mutating func end() async {
         if let latest, !isShown { await tell(latest) }
         await terminal.keepLine()
@@ -45,15 +45,15 @@ struct ProgressDisplay {
     }
 }
 
-/// How progress reads.
+/// The text of a progress display.
 enum ProgressLine {
-    /// A sentence for where lines are kept: logs, pipes.
+    /// Returns a line for output that keeps its lines: logs, pipes.
     static func sentence(_ name: String, _ progress: TransferProgress) -> String {
         ([name + ":"] + [progress.percent.map { "\($0) %," }, amount(progress)].compactMap(\.self)).joined(
             separator: " ")
     }
 
-    /// One line that stays below `width` columns: the name, a bar where there is room, and as many figures as fit.
+    /// Returns a line shorter than `width` columns: the name, a bar if it fits, and as many figures as fit.
     static func bar(_ name: String, _ progress: TransferProgress, width: Int) -> String {
         // A line that fills the last column makes some terminals wrap.
         let room = max(0, width - 1)
@@ -74,7 +74,7 @@ enum ProgressLine {
         ByteCount.text(progress.held) + (progress.total.map { " of \(ByteCount.text($0))" } ?? "")
     }
 
-    /// As wide from beginning to end, so that the line does not jump.
+    /// Returns the amount at a constant width, so that the line does not jump.
     private static func steadyAmount(_ progress: TransferProgress) -> String {
         padded(amount(progress), to: progress.total.map { ByteCount.text($0).count * 2 + 4 } ?? 0)
     }
@@ -90,18 +90,18 @@ enum ProgressLine {
         return "[" + String(repeating: "=", count: filled) + String(repeating: " ", count: columns - 2 - filled) + "]"
     }
 
-    /// The end of a name tells more than its beginning.
+    /// Shortens a name at its start, because its end is more specific.
     private static func shortened(_ name: String, to count: Int) -> String {
         name.count <= count ? name : count < 2 ? "" : "…" + name.suffix(count - 1)
     }
 }
 
-/// When progress is worth telling, between its beginning and its end.
+/// Decides when to show progress, between its start and its end.
 struct ProgressPace: Hashable, Sendable {
     enum Style: Hashable, Sendable {
-        /// One line drawn over itself, at most ten times a second.
+        /// One line that is redrawn at most ten times a second.
         case redrawn
-        /// Lines that stay: every tenth of the whole, and every five seconds.
+        /// Lines that are kept: one for every tenth of the whole, and every five seconds.
         case lines
     }
 
@@ -111,7 +111,7 @@ struct ProgressPace: Hashable, Sendable {
 
     init(_ style: Style) { self.style = style }
 
-    /// Whether to tell it now, `time` after the beginning; telling is then taken as done.
+    /// Returns whether to show progress now, `time` after the start; if so, records it as shown.
     mutating func isDue(_ progress: TransferProgress, at time: Duration) -> Bool {
         let tenth = (progress.percent ?? 0) / 10
         guard let lastTime else {
@@ -133,20 +133,20 @@ struct ProgressPace: Hashable, Sendable {
     }
 }
 
-/// How far one title has come.
+/// The progress of one operation in bytes.
 struct TransferProgress: Hashable, Sendable {
     var held: Int64
-    /// The length of the whole, where the origin has said.
+    /// The length of the whole; nil if it is unknown.
     var total: Int64?
     var bytesPerSecond: Int64 = 0
 
-    /// Bytes a second; 0 while too little has come to tell.
+    /// Returns bytes per second; 0 if the time is too short to measure it.
     static func rate(of bytes: Int64, in time: Duration) -> Int64 {
         guard bytes > 0, time >= .milliseconds(200) else { return 0 }
         return Int64(Double(bytes) / (time / .seconds(1)))
     }
 
-    /// Whole percent, and 100 only where nothing is missing.
+    /// The percentage rounded down; 100 only if nothing is missing.
     var percent: Int? {
         guard let total else { return nil }
         return held >= total ? 100 : min(99, Int(Double(max(held, 0)) / Double(total) * 100))

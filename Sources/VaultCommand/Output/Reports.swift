@@ -2,7 +2,7 @@ import Foundation
 import MediaVault
 import VaultService
 
-/// What `keys audit` prints for people.
+/// The output of `keys audit` for people.
 enum AuditText {
     static func text(_ document: AuditDocument) -> String {
         var text = document.receipts.map(line).joined()
@@ -24,12 +24,12 @@ enum AuditText {
     private static func line(_ fault: AuditFault) -> String {
         let what =
             switch fault.kind {
-            case .unreadable: "is no receipt"
-            case .signature: "was changed: its signature is not of its content"
-            case .stranger: "is another vault's, or was signed with another key"
-            case .sequence: "stands in the wrong place: lines before it are missing or were exchanged"
+            case .unreadable: "is not a receipt"
+            case .signature: "was changed: its signature does not match its content"
+            case .stranger: "belongs to another vault, or was signed with another key"
+            case .sequence: "is in the wrong place: lines before it are missing or were swapped"
             case .chain: "does not follow the line before it"
-            case .cut: "is missing, and all behind it: the keyring knows of more"
+            case .cut: "and all later lines are missing: the keyring records more of them"
             }
         return "line \(fault.line) \(what)\n"
     }
@@ -39,7 +39,7 @@ enum AuditText {
     }
 }
 
-/// Where bytes came from, for a person to read: an answer a paragraph, a run a line.
+/// The sources of bytes as text for people: a paragraph for each answer, a line for each run.
 enum ExplanationText {
     static func text(_ document: ExplanationDocument) -> String {
         let held = document.held.map { "\($0[0])-\($0[1] - 1)" }.joined(separator: ", ")
@@ -47,7 +47,9 @@ enum ExplanationText {
             ("url", document.url), ("size", document.size.value.map(String.init) ?? "unknown"),
             ("held", held.isEmpty ? "nothing" : held),
         ])
-        if document.answers.isEmpty { text += "no answers: none was given since the service began, or none runs\n" }
+        if document.answers.isEmpty {
+            text += "no answers: the service has given none since it started, or is not running\n"
+        }
         for answer in document.answers { text += paragraph(answer) }
         return text
     }
@@ -58,32 +60,32 @@ enum ExplanationText {
         for run in answer.runs {
             text += "  \(run.first)-\(run.end - 1)  \(words(run))\n"
         }
-        if answer.omitted > 0 { text += "  and \(ByteCount.text(answer.omitted)) in runs beyond these\n" }
+        if answer.omitted > 0 { text += "  and \(ByteCount.text(answer.omitted)) in further runs\n" }
         return text
     }
 
     private static func words(_ run: ExplanationDocument.Run) -> String {
         switch run.source {
         case .vault: "from the vault"
-        case .origin: "from the origin, sealed on the way"
+        case .origin: "from the origin, and stored"
         case .unstored: "from the origin, not stored"
         }
     }
 }
 
-/// What `verify` prints for people.
+/// The output of `verify` for people.
 enum VerifyText {
     static func text(_ report: VerifyDocument) -> String {
         var facts = [("opened", "\(ByteCount.text(report.bytesOpened)) in \(report.segments) segments")]
         facts.append(("damage", damage(report.damage)))
-        if report.found > 0 { facts.append(("left", String(report.remaining))) }
-        if report.bytesRefetched > 0 { facts.append(("fetched anew", ByteCount.text(report.bytesRefetched))) }
-        if report.unreadable > 0 { facts.append(("not readable", "\(report.unreadable) files: check the disk")) }
+        if report.found > 0 { facts.append(("remaining", String(report.remaining))) }
+        if report.bytesRefetched > 0 { facts.append(("fetched again", ByteCount.text(report.bytesRefetched))) }
+        if report.unreadable > 0 { facts.append(("unreadable", "\(report.unreadable) files: check the disk")) }
         let orphans = report.orphans
         if orphans.good + orphans.strange > 0 {
             facts.append(
                 (
-                    "without a row",
+                    "not in index",
                     "\(orphans.good) segments (\(orphans.adopted) adopted), \(orphans.strange) other files "
                         + "(\(orphans.quarantined) moved to quarantine)"
                 ))
@@ -102,12 +104,12 @@ enum VerifyText {
     private static func name(_ kind: DamageClass) -> String {
         switch kind {
         case .missing: "files missing"
-        case .size: "files of a wrong size"
+        case .size: "files of the wrong size"
         case .header: "damaged headers"
         case .key: "wrong keys"
         case .block: "bad blocks"
-        case .row: "impossible rows"
-        case .resource: "titles whose rows do not open"
+        case .row: "impossible index rows"
+        case .resource: "titles whose index rows do not open"
         case .settings: "settings that do not open"
         }
     }
@@ -121,7 +123,7 @@ enum VerifyText {
     }
 }
 
-/// Facts for a person to read: a name and a value on each line.
+/// Facts as text for people: a name and a value on each line.
 enum FactText {
     static func text(_ facts: [(name: String, value: String)]) -> String {
         let width = facts.map(\.name.count).max() ?? 0
@@ -132,7 +134,7 @@ enum FactText {
     }
 }
 
-/// The table that `list` prints: figures first, because their width is known; the URL, which may be long, last.
+/// The table that `list` prints: numbers first, because their width is known; the URL, which may be long, last.
 enum ListTable {
     static let heading = line("HELD", "BYTES", "SIZE", "TYPE", "URL")
 
@@ -171,7 +173,7 @@ enum ByteCount {
     }
 }
 
-/// What came of several titles in all.
+/// The total of several titles.
 struct FetchTotal: Hashable, Sendable {
     private let titles: Int
     private let complete: Int
@@ -183,5 +185,5 @@ struct FetchTotal: Hashable, Sendable {
         bytes = records.reduce(0) { $0 + $1.bytes }
     }
 
-    var sentence: String { "\(complete) of \(titles) titles are held whole, \(ByteCount.text(bytes)) in all" }
+    var sentence: String { "\(complete) of \(titles) titles complete, \(ByteCount.text(bytes)) in total" }
 }

@@ -6,7 +6,9 @@ import Glibc
 import Darwin
 #endif
 
-/// Where results go, and nothing else. A slow reader holds the writer up, on a thread of its own.
+/// Standard output, which carries results only.
+///
+/// A slow reader blocks the writer, on a thread of its own.
 final class StandardOutput: Sendable {
     static let shared = StandardOutput(descriptor: STDOUT_FILENO)
 
@@ -17,7 +19,7 @@ final class StandardOutput: Sendable {
 
     /// Writes all of `bytes`.
     ///
-    /// - Throws: ``OutputClosed`` where nobody reads any more; ``VaultError`` where the file system refuses.
+    /// - Throws: ``OutputClosed`` if the reader has gone; ``VaultError`` if the file system refuses.
     func write(_ bytes: ArraySlice<UInt8>) async throws {
         guard !bytes.isEmpty else { return }
         try await queue.run { [descriptor] in try Self.write(bytes, to: descriptor) }
@@ -37,29 +39,29 @@ final class StandardOutput: Sendable {
         }
     }
 
-    /// Returns where the write is worth another try.
+    /// Returns if the write should be tried again; else throws.
     private static func recover(from code: Int32, _ descriptor: Int32) throws {
         switch code {
         case EINTR: return
         case EAGAIN:
-            // Somebody else made the pipe non-blocking: wait for room as a blocking one would.
+            // Another process made the pipe non-blocking: wait until it is writable, as a blocking write would.
             var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
             _ = unsafe poll(&entry, 1, -1)
         case EPIPE: throw OutputClosed()
         case ENOSPC, EDQUOT:
-            throw VaultError(.diskFull, "there is no room for the output; make room where it is written")
+            throw VaultError(.diskFull, "no space left for the output; free some space where it is written")
         default:
-            throw VaultError(.storage, "standard output cannot be written (\(unsafe String(cString: strerror(code))))")
+            throw VaultError(.storage, "cannot write to standard output (\(unsafe String(cString: strerror(code))))")
         }
     }
 }
 
-/// Whoever read standard output has gone: nothing is left to do, and nobody to tell.
+/// The reader of standard output has gone: nothing is left to do or to report.
 struct OutputClosed: Error, Hashable, Sendable {}
 
-/// Takes out of a sentence what a URL in it may carry: its query, and a name and password before its host.
+/// Removes the secrets of URLs from a sentence: the query, and the user name and password.
 ///
-/// Messages of the argument parser repeat what was typed.
+/// Messages of the argument parser repeat what the user typed.
 enum Redaction {
     static func withoutSecrets(_ text: String) -> String {
         var result = ""
@@ -74,7 +76,7 @@ enum Redaction {
         return result + rest
     }
 
-    /// What stands after `://`, shortened.
+    /// Returns what follows `://` without its secrets.
     private static func shown(_ text: Substring) -> String {
         let pathStart = text.firstIndex { "/?#".contains($0) } ?? text.endIndex
         let authority = String(text[..<pathStart].split(separator: "@").last ?? "")

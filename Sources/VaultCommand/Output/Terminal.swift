@@ -8,19 +8,19 @@ import Glibc
 import Darwin
 #endif
 
-/// The person at the terminal, if there is one. All that depends on a terminal stands in this file.
+/// The user's terminal, if there is one. All code that depends on a terminal is in this file.
 ///
-/// - Everything goes to standard error; results never come here.
-/// - What is said begins with `mediavault: `, is one sentence, begins small and ends without a full stop.
-/// - A line that is redrawn is drawn only on a terminal that can (not `TERM=dumb`), and wiped before anything is said.
-/// - There is no colour, so `NO_COLOR` has nothing to switch off.
+/// - Everything goes to standard error; results never do.
+/// - A message starts with `mediavault: `, is one sentence, starts in lower case and ends without a full stop.
+/// - A line is redrawn only on a terminal that supports it (not `TERM=dumb`), and wiped before a message is printed.
+/// - There is no colour, so `NO_COLOR` has no effect.
 final class Terminal: Sendable {
     static let shared = Terminal()
 
-    /// Whether a line can be drawn over itself.
+    /// Whether a line can be redrawn in place.
     let canRedraw: Bool
     private let queue = BlockingQueue("mediavault.terminal")
-    /// Whether a line stands there that the next one replaces.
+    /// Whether the terminal shows a line that the next one replaces.
     private let isDrawn = Locked(false)
 
     private init() {
@@ -28,7 +28,7 @@ final class Terminal: Sendable {
         canRedraw = isatty(STDERR_FILENO) == 1 && kind != nil && kind != "dumb"
     }
 
-    /// Says one sentence.
+    /// Prints one message.
     func say(_ text: String) async {
         await show(wiped(Self.printable("mediavault: " + text)) + "\n")
         isDrawn.withLock { $0 = false }
@@ -41,7 +41,7 @@ final class Terminal: Sendable {
         await show(text)
     }
 
-    /// Lets the line drawn last stand.
+    /// Keeps the line drawn last.
     func keepLine() async {
         let wasDrawn = isDrawn.withLock { isDrawn in
             defer { isDrawn = false }
@@ -50,14 +50,14 @@ final class Terminal: Sendable {
         if wasDrawn { await show("\n") }
     }
 
-    /// The number of columns now; it changes as windows do.
+    /// The current number of columns, which changes as the window is resized.
     var width: Int {
         var size = winsize()
         guard unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
         return Int(size.ws_col)
     }
 
-    /// Whether somebody can be asked: standard input is a terminal, and the process has one of its own.
+    /// Whether the user can be prompted: standard input is a terminal, and the process has a controlling one.
     var canAsk: Bool {
         guard isatty(STDIN_FILENO) == 1 else { return false }
         let device = Self.openDevice()
@@ -65,32 +65,32 @@ final class Terminal: Sendable {
         return device >= 0
     }
 
-    /// The most bytes of a line that is typed: what a terminal hands over at once.
+    /// The maximum length of a typed line in bytes: what a terminal delivers at once.
     static let mostTyped = 4096
 
-    /// Runs what waits for the person, on the terminal's own thread.
+    /// Runs a call that waits for the user, on the terminal's own thread.
     func blocking<Value: Sendable>(_ body: @escaping @Sendable (Terminal) throws -> Value) async throws -> Value {
         try await queue.run { try body(self) }
     }
 
-    /// Asks for a line that is not shown while it is typed. Blocks.
+    /// Prompts for a line that is not shown while the user types it. Blocks.
     ///
-    /// - Returns: the number of bytes written into `memory`, without the line end; 0 at the end of input.
+    /// - Returns: the number of bytes written to `memory`, without the line end; 0 at the end of input.
     func readHidden(_ question: String, into memory: UnsafeMutableRawBufferPointer) throws -> Int {
         let device = Self.openDevice()
-        guard device >= 0 else { throw UsageError("there is no terminal to ask at") }
+        guard device >= 0 else { throw UsageError("there is no terminal to prompt at") }
         defer { close(device) }
-        guard let silence = EchoGuard(device) else { throw UsageError("there is no terminal to ask at") }
+        guard let silence = EchoGuard(device) else { throw UsageError("there is no terminal to prompt at") }
         _ = unsafe Array(question.utf8).withUnsafeBytes { unsafe write(device, $0.baseAddress, $0.count) }
         var count = 0
         repeat { count = unsafe read(device, memory.baseAddress, memory.count) } while count < 0 && errno == EINTR
         _ = consume silence
-        // A line without its end was the end of input.
+        // A line without a line end means the end of input.
         guard count > 0, unsafe memory[count - 1] == 0x0A else { return 0 }
         return count - 1
     }
 
-    /// Control characters as `?`: what an origin or an argument says must not steer the terminal.
+    /// Replaces control characters with `?`: text from an origin or argument must not control the terminal.
     static func printable(_ text: String) -> String {
         String(
             String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }))
@@ -98,7 +98,7 @@ final class Terminal: Sendable {
 
     private func wiped(_ text: String) -> String { isDrawn.withLock { $0 } ? "\r\u{1B}[K" + text : text }
 
-    /// Writes to standard error. Where that fails there is nobody left to tell.
+    /// Writes to standard error; ignores a failure, because there is nowhere to report it.
     private func show(_ text: String) async {
         try? await queue.run {
             _ = unsafe Array(text.utf8).withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
@@ -110,25 +110,25 @@ final class Terminal: Sendable {
 
 /// Switches a terminal's echo off, and on again whatever ends the process meanwhile.
 ///
-/// It handles the signals itself: Dispatch, once it has watched a signal and let go of it, does not hand it over a second
-/// time, and the service needs it later. There is one at a time.
+/// Handles the signals itself, because the service needs them later: once Dispatch has watched and released a signal,
+/// it does not deliver it a second time. Only one guard may exist at a time.
 struct EchoGuard: ~Copyable {
     private let device: Int32
     private let shown: termios
     private var earlier: [(number: Int32, action: sigaction)] = []
 
-    /// Nil where the device is no terminal.
+    /// Switches the echo off; nil if the device is not a terminal.
     init?(_ device: Int32) {
         var settings = termios()
         guard unsafe tcgetattr(device, &settings) == 0 else { return nil }
         self.device = device
         shown = settings
-        // The handler is installed after this, and finds what it needs.
+        // The handler, which is installed next, reads this.
         unsafe shownByHandler = (device, settings)
         for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
             earlier.append((number, Self.replaceAction(of: number) { Self.restore(number: $0) }))
         }
-        // Being stopped is left for later.
+        // Ctrl-Z is ignored while the echo is off.
         earlier.append((SIGTSTP, Self.replaceAction(of: SIGTSTP, SIG_IGN)))
         settings.c_lflag &= ~tcflag_t(ECHO)
         _ = unsafe tcsetattr(device, TCSAFLUSH, &settings)
@@ -156,7 +156,7 @@ struct EchoGuard: ~Copyable {
         return earlier
     }
 
-    /// Runs within a signal: both calls are among those that are safe there.
+    /// Restores the echo and ends the process. Runs in a signal handler: all its calls are async-signal-safe.
     private static func restore(number: Int32) {
         let (device, settings) = unsafe shownByHandler
         show(settings, device)
@@ -170,23 +170,23 @@ struct EchoGuard: ~Copyable {
     }
 }
 
-// Read by the signal handler, which can take no lock; written before the handler is installed.
+// Read by the signal handler, which cannot take a lock; written before the handler is installed.
 nonisolated(unsafe) private var shownByHandler: (device: Int32, settings: termios) = (-1, termios())
 
-/// Asks for a passphrase that opens the keyring.
+/// Prompts for a passphrase that unlocks the keyring.
 enum PassphrasePrompt {
-    /// Which passphrase is asked for.
+    /// Which passphrase to prompt for.
     enum Question: Sendable {
-        /// The one that opens it now.
+        /// The one that unlocks the keyring now.
         case old
-        /// The one that will open a new keyring.
+        /// The one that will unlock a new keyring.
         case first
-        /// The one that will open it, too or from then on.
+        /// The one that will unlock the keyring in addition, or from then on.
         case new
         case oldOfBackup
         case newForBackup
 
-        /// Whether it is being chosen, and so is asked for twice.
+        /// Whether the user chooses the passphrase, which is then asked for twice.
         var isNew: Bool { self != .old && self != .oldOfBackup }
 
         fileprivate var text: String {
@@ -198,31 +198,33 @@ enum PassphrasePrompt {
             }
         }
 
-        /// What to do where there is nobody to ask.
+        /// The error message if the user cannot be prompted.
         fileprivate var remedy: String {
             switch self {
             case .old, .first:
-                "nothing opens the keyring; name --key-file, --passphrase-file, --key-command or --credential"
+                "no key given; use --key-file, --passphrase-file, --key-command or --credential"
             case .new:
-                "nothing is named that will open the keyring; name --new-key-file, --new-passphrase-file, "
-                    + "--new-key-command or --new-credential"
-            case .oldOfBackup, .newForBackup: "the backup's passphrase is not named; name --backup-passphrase-file"
+                "no new key given; use --new-key-file, --new-passphrase-file, --new-key-command "
+                    + "or --new-credential"
+            case .oldOfBackup, .newForBackup: "no passphrase of the backup given; use --backup-passphrase-file"
             }
         }
     }
 
-    /// - Throws: ``UsageError`` where there is nobody to ask, nothing was typed, or the two do not agree.
+    /// Prompts for the passphrase.
+    ///
+    /// - Throws: ``UsageError`` if there is no terminal, nothing was typed, or the two lines differ.
     static func ask(_ question: Question) async throws -> Passphrase {
-        guard Terminal.shared.canAsk else { throw UsageError(question.remedy + ", or run this at a terminal") }
+        guard Terminal.shared.canAsk else { throw UsageError(question.remedy + ", or run the command at a terminal") }
         return try await Terminal.shared.blocking { terminal in
-            // Both lines are typed straight into locked memory; only the first is kept.
+            // Both lines are read straight into locked memory; only the first is kept.
             try unsafe Passphrase(capacity: 2 * Terminal.mostTyped) { memory in
                 let first = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[..<Terminal.mostTyped])
                 let second = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[Terminal.mostTyped...])
                 let count = try unsafe terminal.readHidden(question.text, into: first)
-                guard count > 0 else { throw UsageError("no passphrase was given") }
+                guard count > 0 else { throw UsageError("no passphrase was entered") }
                 guard question.isNew else { return count }
-                let again = try unsafe terminal.readHidden("The same again: ", into: second)
+                let again = try unsafe terminal.readHidden("Repeat passphrase: ", into: second)
                 guard unsafe first[..<count].elementsEqual(second[..<again]) else {
                     throw UsageError("the two passphrases differ; run the command again")
                 }

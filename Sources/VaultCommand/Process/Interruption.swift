@@ -9,12 +9,12 @@ import Darwin
 
 /// Ends work cleanly on SIGINT and SIGTERM.
 enum Interruption {
-    /// Runs `work`; the first signal cancels it, and a second ends the process at once.
+    /// Runs `work`; the first signal cancels it, and a second one ends the process at once.
     ///
-    /// - Parameter outcome: what is said of work that was cancelled.
-    /// - Throws: ``Interrupted`` where a signal came before the work was done; else what `work` throws.
+    /// - Parameter outcome: the state of cancelled work, for the message.
+    /// - Throws: ``Interrupted`` if `work` throws after a signal; else what `work` throws.
     static func cancelling<Value: Sendable>(
-        _ outcome: String = "what was received is kept", _ work: @escaping @Sendable () async throws -> Value
+        _ outcome: String = "received data is kept", _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         let task = Task { try await work() }
         let received = Locked<Int32?>(nil)
@@ -36,17 +36,17 @@ enum Interruption {
     }
 }
 
-/// The end of a run by a signal that was asked of it.
+/// Ends a run that a signal interrupted.
 struct Interrupted: Error, Hashable, Sendable {
     let signal: Int32
-    /// What became of the work.
-    var outcome = "what was received is kept"
+    /// The state of the work, for the message.
+    var outcome = "received data is kept"
 
-    /// What is said of it.
+    /// The message for standard error.
     var message: String { "interrupted; \(outcome)" }
 }
 
-/// Hands signals to a closure in place of their default, until it is ended.
+/// Passes signals to a closure instead of their default action, until ended.
 final class SignalWatch {
     private let numbers: [Int32]
     private let sources: [any DispatchSourceSignal]
@@ -55,7 +55,7 @@ final class SignalWatch {
         self.numbers = numbers
         let queue = DispatchQueue(label: "mediavault.signals")
         sources = numbers.map { number in
-            // The default would end the process before the source sees the signal.
+            // The default action would end the process before the source sees the signal.
             _ = signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler { act(number) }
@@ -64,14 +64,14 @@ final class SignalWatch {
         }
     }
 
-    /// Gives the signals back to their defaults.
+    /// Restores the default actions.
     func end() {
         for source in sources { source.cancel() }
         for number in numbers { _ = signal(number, SIG_DFL) }
     }
 }
 
-/// A thread for calls that block, one after another, so that none blocks a thread of the cooperative pool.
+/// Runs blocking calls one after another on a thread outside the cooperative pool.
 final class BlockingQueue: Sendable {
     private let queue: DispatchQueue
 
@@ -79,7 +79,7 @@ final class BlockingQueue: Sendable {
 
     /// Runs `body` on the queue's thread.
     ///
-    /// Cancelled while `body` blocks, this throws at once and leaves the call behind: the process is about to end.
+    /// If cancelled while `body` blocks, throws at once and abandons the call, because the process is about to end.
     func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         let call = Call<Value>()
         return try await withTaskCancellationHandler {
@@ -95,7 +95,7 @@ final class BlockingQueue: Sendable {
         }
     }
 
-    /// One call, ended once: by its result or by being cancelled, whichever comes first.
+    /// One call, completed once: by its result or by cancellation, whichever comes first.
     private final class Call<Value: Sendable>: Sendable {
         private enum State {
             case new, ended
@@ -104,7 +104,9 @@ final class BlockingQueue: Sendable {
 
         private let state = Locked(State.new)
 
-        /// - Returns: false where the call was cancelled before it began.
+        /// Starts the call.
+        ///
+        /// - Returns: false if the call was cancelled before it began.
         func begin(_ continuation: CheckedContinuation<Value, any Error>) -> Bool {
             state.withLock { state in
                 guard case .new = state else { return false }

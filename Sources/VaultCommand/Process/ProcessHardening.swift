@@ -7,17 +7,17 @@ import Glibc
 import Darwin
 #endif
 
-/// What a process does before it holds keys.
+/// Hardens the process before it holds keys.
 enum ProcessHardening {
     static func apply() {
         occupyStandardDescriptors()
-        // Whatever is made is for its owner alone.
+        // New files are accessible to their owner only.
         umask(0o077)
-        // No core file: it would hold keys and media.
+        // No core file: it would contain keys and media.
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         #if canImport(Glibc)
         _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-        // Refusal leaves a process that can be debugged by its own user: worse, but no reason to stop.
+        // If refused, other processes of the same user can debug this one: worse, but no reason to stop.
         _ = cprocess_forbid_dumps()
         #else
         _ = unsafe setrlimit(RLIMIT_CORE, &none)
@@ -26,38 +26,40 @@ enum ProcessHardening {
         ignoreBrokenPipes()
     }
 
-    /// Swift's own handler would read the memory of a process that crashes, and print registers and what they point to.
+    /// Disables Swift's crash handler, which would read the process's memory and print registers and their targets.
     private static func endOnCrash() {
         for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { _ = signal(number, SIG_DFL) }
     }
 
-    /// A reader that goes away is an error of the write, not the end of the process.
+    /// Ignores SIGPIPE: a closed pipe is an error of the write, not the end of the process.
     static func ignoreBrokenPipes() { _ = signal(SIGPIPE, SIG_IGN) }
 
-    /// A standard descriptor that came closed would be the number of the next file opened: of the vault, perhaps.
+    /// Opens closed standard descriptors, whose numbers the next file, perhaps of the vault, would get.
     private static func occupyStandardDescriptors() {
         for number in STDIN_FILENO...STDERR_FILENO where fcntl(number, F_GETFD) == -1 {
-            // Opened the wrong way round, so that using it fails as if it were closed.
+            // Opened in the wrong direction, so that using it fails as if it were closed.
             _ = unsafe open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
 }
 
-/// What the process does with memory that it has let go of.
+/// Memory that the process has freed.
 enum FreedMemory {
-    /// Keeps a little of it: pieces of media come and go all the time, and to give their pages back to the system after
-    /// each one, and get them anew, costs a quarter of what serving them does.
+    /// Keeps some of it instead of returning it to the system.
+    ///
+    /// Pieces of media come and go all the time. Returning their pages after each one, and getting them again, costs a
+    /// quarter of the work of serving them.
     static func keepSome() {
         #if canImport(Glibc)
-        // Refusal leaves a process that is slower, and no less right.
+        // If refused, the process is slower, but works correctly.
         _ = cprocess_keep_freed_memory(2 << 20, 1 << 20)
         #endif
     }
 
-    /// Gives back what is kept, soon.
+    /// Returns kept memory to the system asynchronously.
     static func giveBack() {
         #if canImport(Glibc)
-        // Between pieces that are still used there may be any number of free ones, which no bound finds.
+        // The limits of `keepSome()` do not cover free pieces between used ones, of which there may be any number.
         DispatchQueue.global(qos: .utility).async { cprocess_give_freed_memory_back() }
         #endif
     }

@@ -2,11 +2,11 @@ import Foundation
 import MediaVault
 import VaultService
 
-/// Finds the service that runs for a vault.
+/// Finds the running service of a vault.
 enum ServiceProbe {
     private static let queue = BlockingQueue("mediavault.probe")
 
-    /// The service that `service.json` names, where its process lives and listens.
+    /// Returns the service that `service.json` names, if its process is alive and accepts connections.
     static func running(in folder: String) async throws -> ServiceRecord? {
         try await queue.run {
             guard let record = ServiceRecord.read(in: folder), let address = record.listening,
@@ -17,7 +17,7 @@ enum ServiceProbe {
     }
 
     private static func isAlive(_ pid: Int32) -> Bool {
-        // A process of another user is alive, too.
+        // EPERM: the process is alive, but belongs to another user.
         pid > 0 && (kill(pid, 0) == 0 || errno == EPERM)
     }
 
@@ -43,16 +43,16 @@ enum ServiceProbe {
         let descriptor = unsafe socket(entry.ai_family, entry.ai_socktype, entry.ai_protocol)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        // A listener on this machine answers at once, or its queue is full: do not wait for that.
+        // A listener on this machine accepts at once unless its queue is full; do not wait for that.
         var limit = timeval(tv_sec: 1, tv_usec: 0)
         _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         return unsafe connect(descriptor, entry.ai_addr, entry.ai_addrlen) == 0
     }
 }
 
-/// The running service, as `service.json` in the vault's folder names it.
+/// The running service, as recorded in `service.json` in the vault's folder.
 struct ServiceRecord: Codable, Hashable, Sendable {
-    /// `http://` or `https://`, and an authority.
+    /// The scheme, `http://` or `https://`, and the authority.
     let address: String
     let pid: Int32
 
@@ -61,7 +61,7 @@ struct ServiceRecord: Codable, Hashable, Sendable {
         self.pid = pid
     }
 
-    /// Where it listens; nil where the address is none.
+    /// The address that the service listens on; nil if ``address`` is malformed.
     var listening: ListenAddress? {
         let scheme = address.prefix { $0 != ":" }
         guard ["http", "https"].contains(scheme), address.dropFirst(scheme.count).hasPrefix("://") else { return nil }
@@ -70,25 +70,28 @@ struct ServiceRecord: Codable, Hashable, Sendable {
 
     private static func file(in folder: String) -> String { folder + "/service.json" }
 
-    /// What the file says; nil where there is none, or it says nothing.
+    /// Returns the record in the file; nil if there is no file or it is invalid.
     static func read(in folder: String) -> ServiceRecord? {
         guard let data = FileManager.default.contents(atPath: file(in: folder)) else { return nil }
         return try? JSONDecoder().decode(ServiceRecord.self, from: data)
     }
 
-    /// Writes the file for its owner alone, never half: a new one takes the place of the old.
+    /// Writes the file atomically, accessible to its owner only.
     func write(in folder: String) throws {
         let file = Self.file(in: folder)
         let text = try JSONText.of(self) + "\n"
         let isWritten = FileManager.default.createFile(
             atPath: file + ".new", contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
         guard isWritten, unsafe rename(file + ".new", file) == 0 else {
-            throw VaultError(.storage, "service.json cannot be written into \(folder); make room, or mend its mode")
+            throw VaultError(
+                .storage, "cannot write service.json to \(folder); free some disk space, or fix its permissions")
         }
     }
 
-    /// Removes the file, where it names this process: a service that only read may end after another began that owns
-    /// the vault. That it could not hurts little: readers try whether the process is there.
+    /// Removes the file if it names this process.
+    ///
+    /// A read-only service may end after another service that owns the vault has replaced the file. Ignores a failure,
+    /// because readers check that the process is alive.
     static func remove(in folder: String) {
         guard read(in: folder)?.pid == getpid() else { return }
         try? FileManager.default.removeItem(atPath: file(in: folder))

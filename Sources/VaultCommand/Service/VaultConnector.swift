@@ -1,23 +1,23 @@
 import MediaVault
 import VaultService
 
-/// Finds who changes a vault: the service that owns it, which needs no key of ours, else this process as its owner.
+/// Connects to the service that owns the vault, which needs no key here, or makes this process the owner.
 struct VaultConnector: Sendable {
     let client: ControlClient
-    /// What opens the vault here; nil where a service was there, and nothing had to be asked for.
+    /// Opens the vault in this process; nil if a service was found, so that no key was needed.
     let opener: VaultOpener?
-    /// Makes the opener after all, once that service has gone; it never asks.
+    /// Creates the opener later, if that service has ended; never prompts.
     let laterOpener: @Sendable () async throws -> VaultOpener
-    /// Limits of room for this run.
+    /// Storage limits for this run.
     let limits: StorageLimits?
-    /// Whether to wait as long as another command owns the vault.
+    /// Whether to wait for as long as another command owns the vault.
     let isPatient: Bool
 
-    /// A service that begins or ends has the vault for a moment, and no socket.
+    /// The minimum number of tries: a service that starts or ends owns the vault for a moment without a socket.
     private static let leastTries = 10
     private static let interval: Duration = .milliseconds(100)
 
-    /// Does some work through whoever may do it.
+    /// Runs `body` on the service that owns the vault, or else on the vault as its owner.
     func act<Value>(_ body: (any VaultClient) async throws -> Value) async throws -> Value {
         if let opener { return try await own(opener, body) }
         do {
@@ -27,7 +27,7 @@ struct VaultConnector: Sendable {
         }
     }
 
-    /// Reads beside the owner.
+    /// Opens the vault to read, beside its owner.
     func reading<Value>(_ body: (Vault) async throws -> Value) async throws -> Value {
         let opener = if let opener { opener } else { try await laterOpener() }
         return try await opener.reading(body)
@@ -51,23 +51,23 @@ struct VaultConnector: Sendable {
             do {
                 return try await body(RemoteVault(client))
             } catch is ServiceGone {
-                throw VaultError(.closed, "the service has ended before it answered; run the command again")
+                throw VaultError(.closed, "the service ended before it answered; run the command again")
             }
         }
     }
 
-    /// A service logs what makes room; without one it is said here.
+    /// Reports evictions; a service logs them, but without one the command has to report them.
     private func tellEvictions(of vault: Vault) async {
         guard case .evicted(let titles, let segments, let bytes)? = vault.takeEvictions() else { return }
         await Terminal.shared.say(
-            "evicted to make room: \(ByteCount.text(bytes)), \(segments) segments, \(titles) titles whole")
+            "evicted to free space: \(ByteCount.text(bytes)) (\(segments) segments, \(titles) titles removed)")
     }
 
-    /// Whether to try again to own the vault.
+    /// Returns whether to try again to own the vault.
     @Sendable private func wait(_ refusal: VaultError, _ tries: Int) async throws -> Bool {
         if await client.isAnswered() { throw ServiceFound() }
         guard isPatient || tries < Self.leastTries else {
-            throw VaultError(.owned, "\(refusal.message) (--wait does that)")
+            throw VaultError(.owned, "\(refusal.message) (--wait waits for it)")
         }
         if tries == Self.leastTries { await Terminal.shared.say("waiting: \(refusal.message)") }
         try await Task.sleep(for: Self.interval)
@@ -75,5 +75,5 @@ struct VaultConnector: Sendable {
     }
 }
 
-/// The vault is owned by a service that can be asked.
+/// Thrown if a service turns out to own the vault.
 struct ServiceFound: Error, Hashable, Sendable {}

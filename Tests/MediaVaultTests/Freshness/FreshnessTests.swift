@@ -6,7 +6,7 @@ import VaultTestSupport
 
 @Suite("What is held and its origin", .timeLimit(.minutes(5)))
 struct FreshnessTests {
-    @Test("Held and fresh: no request at all, for bytes and for the head, after a restart too (C2)")
+    @Test("Held and fresh: no request at all, for bytes and for the head, after a restart too")
     func fresh() async throws {
         let fixture = try await FreshFixture()
         let vault = try await fixture.filled()
@@ -123,7 +123,7 @@ struct FreshnessTests {
         await vault.close()
     }
 
-    @Test("Changed: the new representation begins, and the two are never mixed (P4, law 5)")
+    @Test("Changed: the new representation begins, and the two are never mixed")
     func changed() async throws {
         let fixture = try await FreshFixture()
         let vault = try await fixture.filled()
@@ -248,7 +248,7 @@ struct FreshnessTests {
         await again.close()
     }
 
-    @Test("A clock that jumps by ten years, there and back, costs one question each time (reliability 39)")
+    @Test("A clock that jumps by ten years, there and back, costs one question each time")
     func clockJumps() async throws {
         let fixture = try await FreshFixture()
         let vault = try await fixture.filled()

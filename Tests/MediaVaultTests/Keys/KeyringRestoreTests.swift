@@ -311,7 +311,7 @@ struct KeyringRestoreTests {
 
     // MARK: Power loss
 
-    @Test("Whatever the disk kept of a change or a restore, the keyring is the old one or the new one (C19)")
+    @Test("Whatever the disk kept of a change or a restore, the keyring is the old one or the new one")
     func powerLoss() async throws {
         try await backedUp()
         let root = PosixFileSystem.folder(of: keyring)

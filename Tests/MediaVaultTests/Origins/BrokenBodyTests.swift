@@ -3,7 +3,7 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-@Suite("Bodies that break off (C11, reliability 20)", .timeLimit(.minutes(5)))
+@Suite("Bodies that break off", .timeLimit(.minutes(5)))
 struct BrokenBodyTests {
     private static let length: Int64 = 600_000
 

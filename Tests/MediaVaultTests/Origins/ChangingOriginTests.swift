@@ -3,7 +3,7 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-@Suite("Content that changes under a reader (C22, H13, reliability 16, 17)", .timeLimit(.minutes(5)))
+@Suite("Content that changes under a reader", .timeLimit(.minutes(5)))
 struct ChangingOriginTests {
     /// What the origin has, and then has.
     struct Change: Sendable, CustomTestStringConvertible {

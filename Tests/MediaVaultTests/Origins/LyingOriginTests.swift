@@ -2,7 +2,7 @@ import MediaVault
 import OriginTestSupport
 import Testing
 
-@Suite("Origins that lie (C22, X12, reliability 13–19)", .timeLimit(.minutes(5)))
+@Suite("Origins that lie", .timeLimit(.minutes(5)))
 struct LyingOriginTests {
     private func fixture() async throws -> VaultFixture { try await VaultFixture(ScriptedResource(length: Lie.length)) }
 

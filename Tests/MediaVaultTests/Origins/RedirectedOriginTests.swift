@@ -3,7 +3,7 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-@Suite("Redirects, and who sees what on the way (H11, reliability 12, 13)", .timeLimit(.minutes(5)))
+@Suite("Redirects, and who sees what on the way", .timeLimit(.minutes(5)))
 struct RedirectedOriginTests {
     private let length: Int64 = 200_000
     private static let secrets: HeaderFields = [

@@ -3,7 +3,7 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-@Suite("Origins that refuse (X12, reliability 25)", .timeLimit(.minutes(5)))
+@Suite("Origins that refuse", .timeLimit(.minutes(5)))
 struct RefusingOriginTests {
     private let length: Int64 = 300_000
 

@@ -4,7 +4,7 @@ import VaultModel
 
 @testable import MediaVault
 
-@Suite("Origins that are slow, or silent (reliability 22)", .timeLimit(.minutes(5)))
+@Suite("Origins that are slow, or silent", .timeLimit(.minutes(5)))
 struct SlowOriginTests {
     private let length: Int64 = 200_000
 
@@ -187,7 +187,7 @@ struct SlowOriginTests {
         await vault.close()
     }
 
-    @Test("Eight readers of an origin that fails ask no more often than one (C7)")
+    @Test("Eight readers of an origin that fails ask no more often than one")
     func noStorm() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let gate = Gate()

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 import VaultModel
 
-@Suite("Content that nothing tells from another version (law 5)", .timeLimit(.minutes(5)))
+@Suite("Content that nothing tells from another version", .timeLimit(.minutes(5)))
 struct UnverifiableTests {
     private static let length: Int64 = 900_000
     private let old = ScriptedResource(seed: 1, length: length, entityTag: nil)

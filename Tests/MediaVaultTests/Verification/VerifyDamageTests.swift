@@ -21,7 +21,7 @@ struct VerifyDamageTests {
     }
 
     @Test(
-        "A damaged file is found and its bad ranges alone are fetched anew, of the same version (C22, E1, E2, X10)",
+        "A damaged file is found and its bad ranges alone are fetched anew, of the same version",
         arguments: Injury.files)
     func file(injury: Injury) async throws {
         let fixture = try await VaultFixture.filled()
@@ -44,7 +44,7 @@ struct VerifyDamageTests {
         try await fixture.expectWholeOffline()
     }
 
-    @Test("A row that was changed is set right from its file, and nothing is fetched (X10)", arguments: Injury.rows)
+    @Test("A row that was changed is set right from its file, and nothing is fetched", arguments: Injury.rows)
     func row(injury: Injury) async throws {
         let fixture = try await VaultFixture.filled()
         try injury.inflict(fixture)
@@ -90,7 +90,7 @@ struct VerifyDamageTests {
         #expect(try fixture.files().count == 2 && fixture.quarantined.isEmpty && fixture.origin.exchanges.count == 2)
     }
 
-    @Test("A block that was noticed before is damage until it is fetched anew (C22)")
+    @Test("A block that was noticed before is damage until it is fetched anew")
     func noticedBefore() async throws {
         let fixture = try await VaultFixture.filled()
         try fixture.change(fixture.files()[0]) { $0[100] ^= 1 }
@@ -127,7 +127,7 @@ struct VerifyDamageTests {
         #expect(try await fixture.verify().damage == [.block: 1])
     }
 
-    @Test("A film that has changed at its origin is not mixed: what is held stays, and what to do is said (X2, P4)")
+    @Test("A film that has changed at its origin is not mixed: what is held stays, and what to do is said")
     func changed() async throws {
         let fixture = try await VaultFixture.filled()
         try fixture.change(fixture.files()[0]) { $0[100] ^= 1 }
@@ -142,13 +142,13 @@ struct VerifyDamageTests {
         await vault.close()
     }
 
-    @Test("A film without a validator is not mended: nobody could tell that it is the same version (H13)")
+    @Test("A film without a validator is not mended: nobody could tell that it is the same version")
     func noValidator() async throws {
         let fixture = try await VaultFixture.filled(entityTag: nil)
         try fixture.change(fixture.files()[0]) { $0[100] ^= 1 }
         let report = try await fixture.verify(repairs: true)
         #expect(report.remaining == 1 && fixture.origin.exchanges.count == 2)
-        #expect(report.resources.first?.problem?.contains("one version from another") == true)
+        #expect(report.resources.first?.problem?.contains("tell its versions apart") == true)
         let vault = try await fixture.open(mode: .offline)
         #expect(try await fixture.held(vault) == [32_768..<400_000])
         await vault.close()
@@ -165,7 +165,7 @@ struct VerifyDamageTests {
         #expect(fixture.ranges == ["bytes=100000-299999", "bytes=100000-132767"])
     }
 
-    @Test("A player and a download beside a repair get right bytes, and nothing is fetched twice (C7)")
+    @Test("A player and a download beside a repair get right bytes, and nothing is fetched twice")
     func besidePlayback() async throws {
         let fixture = try await VaultFixture.filled(length: 4_000_000)
         for file in try fixture.files() { try fixture.change(file) { $0[88] ^= 1 } }

@@ -22,7 +22,7 @@ struct VerifyRunTests {
         return fixture
     }
 
-    @Test("What an owner removes while a reader checks is no damage (C13)")
+    @Test("What an owner removes while a reader checks is no damage")
     func besideRemoval() async throws {
         let fixture = try await fragments()
         let (owner, reader) = (try await fixture.open(), try await fixture.open(.reader))

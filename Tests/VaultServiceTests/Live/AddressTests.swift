@@ -5,7 +5,7 @@ import VaultModel
 
 @testable import VaultService
 
-@Suite("What the service asks on others' behalf (reliability 10, threat 9)", .timeLimit(.minutes(5)))
+@Suite("What the service asks on others' behalf", .timeLimit(.minutes(5)))
 struct AddressTests {
     @Test("An address that was derived from a manifest reaches nothing private, unless the setting allow-host names it")
     func derived() async throws {

@@ -5,7 +5,7 @@ import VaultModel
 
 @testable import VaultService
 
-@Suite("Addresses and tokens that are not quite right (reliability 6, 8, threat 6, 7)", .timeLimit(.minutes(5)))
+@Suite("Addresses and tokens that are not quite right", .timeLimit(.minutes(5)))
 struct CapabilityTests {
     private let film = ScriptedResource(length: 1000)
 

@@ -84,7 +84,7 @@ struct ConditionAnswerTests {
         }
     }
 
-    @Test("What is held is judged without a request to its origin (C2)")
+    @Test("What is held is judged without a request to its origin")
     func held() async throws {
         try await service { service, url, origin in
             let whole = try #require(try await service.ask("GET", url))

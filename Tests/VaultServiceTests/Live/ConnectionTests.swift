@@ -73,7 +73,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Held ranges, fetched ranges and refusals are answered on one connection (H9)")
+    @Test("Held ranges, fetched ranges and refusals are answered on one connection")
     func keepAlive() async throws {
         let origin = try ScriptedOrigin(film)
         defer { origin.stop() }
@@ -108,7 +108,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A client that stops reading holds the origin back, and gets every byte when it reads on (C13)")
+    @Test("A client that stops reading holds the origin back, and gets every byte when it reads on")
     func stalledClient() async throws {
         let large = ScriptedResource(seed: 9, length: 64_000_000)
         let origin = try ScriptedOrigin(large)

@@ -53,7 +53,7 @@ struct ControlDownloadTests {
         }
     }
 
-    @Test("Two downloads and a player of one film make one transfer (C2, C7)")
+    @Test("Two downloads and a player of one film make one transfer")
     func shared() async throws {
         let film = try HeldFilm()
         try await film.serve(hasControl: true) { service in
@@ -76,7 +76,7 @@ struct ControlDownloadTests {
     }
 
     @Test(
-        "Who goes away takes the download along, and keeps its bytes; the service serves on (C11, L10)",
+        "Who goes away takes the download along, and keeps its bytes; the service serves on",
         arguments: [true, false])
     func lostClient(properly: Bool) async throws {
         let film = try HeldFilm()

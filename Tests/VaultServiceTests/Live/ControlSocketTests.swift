@@ -77,7 +77,7 @@ struct ControlSocketTests {
             let answer = try await RawClient(path: path).ask("GET", "/api/v1/status", host: "localhost")
             #expect(answer?.head.status == 200)
         }
-        #expect(log.lines.count { $0.level == .notice && $0.text.contains("it is in use") } == 1)
+        #expect(log.lines.count { $0.level == .notice && $0.text.contains("already in use") } == 1)
     }
 
     // MARK: Who is answered

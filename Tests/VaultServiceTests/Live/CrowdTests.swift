@@ -5,7 +5,7 @@ import Testing
 
 @testable import VaultService
 
-@Suite("Many clients, and slow ones (reliability 36, 37, threat 18)", .timeLimit(.minutes(5)))
+@Suite("Many clients, and slow ones", .timeLimit(.minutes(5)))
 struct CrowdTests {
     private func configuration(_ change: (inout ServiceConfiguration) -> Void) -> ServiceConfiguration {
         var configuration = ServiceConfiguration()

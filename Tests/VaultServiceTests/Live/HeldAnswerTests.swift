@@ -30,7 +30,7 @@ struct HeldAnswerTests {
 
     private func media(_ range: ByteRange) -> [UInt8] { film.media.bytes(range) }
 
-    @Test("Requests sent together are answered in their order, those that are held and those that are not (H1)")
+    @Test("Requests sent together are answered in their order, those that are held and those that are not")
     func order() async throws {
         try await holding { service, url, _ in
             let (target, client) = (service.target(url), try service.client())
@@ -141,7 +141,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("Another page, another name and another method are judged before (threat 8, 9)")
+    @Test("Another page, another name and another method are judged before")
     func judged() async throws {
         try await holding { service, url, _ in
             let (target, client) = (service.target(url), try service.client())
@@ -181,7 +181,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("A block that was changed on disk is fetched anew, and its bytes are never given (E3)")
+    @Test("A block that was changed on disk is fetched anew, and its bytes are never given")
     func damage() async throws {
         try await holding { service, url, origin in
             let asked = origin.exchanges.count

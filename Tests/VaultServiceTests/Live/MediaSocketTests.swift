@@ -54,7 +54,7 @@ struct MediaSocketTests {
                     // The port may listen before the socket has failed: then the service ends by itself.
                 }
             }
-            #expect(error?.code == .storage && error?.message.contains("it is in use") == true)
+            #expect(error?.code == .storage && error?.message.contains("already in use") == true)
             let answered = try await status(path)
             #expect(answered == 200)
         }
@@ -70,7 +70,7 @@ struct MediaSocketTests {
                 over: test, configuration: configuration(path), logger: recorder.logger
             ) { _ in }
         }
-        #expect(error?.message.contains("its folder is not there") == true)
+        #expect(error?.message.contains("its folder does not exist") == true)
         #expect(recorder.lines.filter { $0.level >= .error }.map(\.text) == [])
     }
 

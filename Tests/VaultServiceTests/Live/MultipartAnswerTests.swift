@@ -111,7 +111,7 @@ struct MultipartAnswerTests {
         }
     }
 
-    @Test("A representation that changes between two parts closes the connection; the two are never mixed (P4)")
+    @Test("A representation that changes between two parts closes the connection; the two are never mixed")
     func changed() async throws {
         let (film, other) = (film, ScriptedResource(seed: 32, length: 1_000_000, entityTag: "\"v2\""))
         let origin = try ScriptedOrigin { request in
@@ -166,7 +166,7 @@ struct MultipartAnswerTests {
         }
     }
 
-    @Test("An origin's type cannot write into the head of a part (reliability 11)")
+    @Test("An origin's type cannot write into the head of a part")
     func hostileType() async throws {
         let origin = try ScriptedOrigin { [film] request in
             var answer = film.answer(to: request)

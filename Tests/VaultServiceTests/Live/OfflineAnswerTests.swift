@@ -24,7 +24,7 @@ struct OfflineAnswerTests {
         return (test, url)
     }
 
-    @Test("What is held plays without an origin, byte for byte (C1, C2, C20)")
+    @Test("What is held plays without an origin, byte for byte")
     func held() async throws {
         let (test, url) = try await vault(holding: [0..<1_000_000])
         try await RunningService.run(over: test, isOffline: true) { [film] service in
@@ -107,7 +107,7 @@ struct OfflineAnswerTests {
         }
     }
 
-    @Test("An origin that breaks off for good closes the connection, and what came is right (X5)")
+    @Test("An origin that breaks off for good closes the connection, and what came is right")
     func brokenOff() async throws {
         let film = film
         let origin = try ScriptedOrigin { request in

@@ -50,7 +50,7 @@ struct OriginAnswerTests {
         }
     }
 
-    @Test("An origin without ranges is answered whole until all is held (H10, players.md 12)")
+    @Test("An origin without ranges is answered whole until all is held")
     func withoutRanges() async throws {
         var resource = film
         resource.supportsRanges = false

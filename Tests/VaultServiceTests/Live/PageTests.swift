@@ -5,7 +5,7 @@ import VaultModel
 
 @testable import VaultService
 
-@Suite("Web pages (reliability 7, threat 8)", .timeLimit(.minutes(5)))
+@Suite("Web pages", .timeLimit(.minutes(5)))
 struct PageTests {
     private static let kiosk = "https://kiosk.example"
 

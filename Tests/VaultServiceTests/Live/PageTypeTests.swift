@@ -3,7 +3,7 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-@Suite("What an origin calls a page (threat 8)", .serialized, .timeLimit(.minutes(5)))
+@Suite("What an origin calls a page", .serialized, .timeLimit(.minutes(5)))
 struct PageTypeTests {
     private func head(_ types: [String], _ path: String = "/a/film") async throws -> RawHead {
         let origin = try ScriptedOrigin { request in

@@ -3,7 +3,7 @@ import Testing
 @testable import VaultService
 
 @Suite(
-    "Connections from another address than loopback (threat 18)", .timeLimit(.minutes(5)),
+    "Connections from another address than loopback", .timeLimit(.minutes(5)),
     .disabled(
         if: PlaybackLink.beyondLoopback == nil, "no IPv4 address but loopback: Scripts/test as root gives one"))
 struct PeerTests {

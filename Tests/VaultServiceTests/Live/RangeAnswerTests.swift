@@ -29,7 +29,7 @@ struct RangeAnswerTests {
     }
 
     @Test(
-        "GET and HEAD give the same strong tag, held or not, and If-Range honours only that (players.md 6, reliability 3)"
+        "GET and HEAD give the same strong tag, held or not, and If-Range honours only that"
     )
     func entityTag() async throws {
         try await service(film) { service, url in

@@ -3,7 +3,7 @@ import Testing
 import VaultModel
 
 /// What five real servers make of odd `Range` fields, and what the vault does: each row on a raw socket, of a resource that
-/// nothing is held of and of one that is held, each body compared with the bytes of the origin (reliability 1).
+/// nothing is held of and of one that is held, each body compared with the bytes of the origin.
 @Suite("Range table", .timeLimit(.minutes(5)))
 struct RangeTableTests {
     /// What a row is answered with.
@@ -76,7 +76,7 @@ struct RangeTableTests {
         }
     }
 
-    @Test("Each row of the range table, of what is not held yet (reliability 1)", arguments: rows)
+    @Test("Each row of the range table, of what is not held yet", arguments: rows)
     func fetched(field: String, expected: Expected) async throws {
         try await service(of: film) { [film] service, url in
             let answer = try #require(try await service.ask("GET", url, ["Range": field]))
@@ -84,7 +84,7 @@ struct RangeTableTests {
         }
     }
 
-    @Test("Each row of the range table, of what is held, on one connection (reliability 1, C2, H9)")
+    @Test("Each row of the range table, of what is held, on one connection")
     func held() async throws {
         try await service(of: film) { [film] service, url in
             let client = try service.client()
@@ -136,7 +136,7 @@ struct RangeTableTests {
         }
     }
 
-    @Test("Positions beyond 32 bits are exact in a resource of 5 GB (reliability 24)")
+    @Test("Positions beyond 32 bits are exact in a resource of 5 GB")
     func large() async throws {
         let film = ScriptedResource(seed: 22, length: 5_000_000_000)
         try await service(of: film) { service, url in
@@ -151,7 +151,7 @@ struct RangeTableTests {
         }
     }
 
-    @Test("Ten thousand ranges in a header of 64 KB are answered whole, in bounded work (reliability 2)")
+    @Test("Ten thousand ranges in a header of 64 KB are answered whole, in bounded work")
     func tenThousand() async throws {
         try await service(of: film) { [film] service, url in
             let field = "bytes=" + (0..<10_000).map { "\($0)-\($0)" }.joined(separator: ",").prefix(64_000)

@@ -105,12 +105,12 @@ struct StatusTableTests {
             #expect(head.status == (status == 206 ? 502 : 503))
             #expect(head.fields["retry-after"] == (status == 206 ? nil : "23"))
             #expect(head.fields["content-type"] == "application/problem+json")
-            let told = status == 206 ? "detail=lied" : "fwd-status=\(status)"
+            let told = status == 206 ? "detail=invalidResponse" : "fwd-status=\(status)"
             #expect(head.fields["cache-status"] == "MediaVault; fwd=miss; " + told)
         }
     }
 
-    @Test("A byte that fails its tag is fetched anew within the request, and without an origin it is a hole (P1)")
+    @Test("A byte that fails its tag is fetched anew within the request, and without an origin it is a hole")
     func damage() async throws {
         let origin = try ScriptedOrigin(film)
         defer { origin.stop() }

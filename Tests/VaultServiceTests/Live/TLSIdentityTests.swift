@@ -32,7 +32,7 @@ struct TLSIdentityTests {
         try pair.replace(["certificate"], by: next)
         for _ in 0..<3 { look(identity) }
         #expect(identity.context === first && log.lines.map(\.level) == [.warning])
-        #expect(log.lines[0].text.contains("is not the one of"))
+        #expect(log.lines[0].text.contains("does not match"))
         try pair.replace(["key"], by: next)
         look(identity)
         #expect(identity.context !== first && log.lines.map(\.level) == [.warning, .notice])

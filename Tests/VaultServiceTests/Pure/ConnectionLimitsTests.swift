@@ -3,7 +3,7 @@ import VaultModel
 
 @testable import VaultService
 
-@Suite("Which connection goes (reliability 37, threat 18)")
+@Suite("Which connection goes")
 struct ConnectionLimitsTests {
     private let limits = ConnectionLimits()
 

@@ -3,7 +3,7 @@ import VaultModel
 
 @testable import VaultService
 
-@Suite("Which web pages may ask (reliability 7, threat 8)")
+@Suite("Which web pages may ask")
 struct PageCheckTests {
     private let own = "http://127.0.0.1:8300"
 

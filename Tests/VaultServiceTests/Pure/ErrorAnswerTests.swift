@@ -73,7 +73,7 @@ struct ErrorAnswerTests {
         #expect(document["held"] as? [[Int]] == [[0, 4096], [8192, 9000]])
     }
 
-    @Test("A range that nothing satisfies is told the length (H6)")
+    @Test("A range that nothing satisfies is told the length")
     func unsatisfiable() {
         var error = VaultError(.unsatisfiableRange, "outside")
         error.length = 42835
@@ -102,7 +102,7 @@ struct ErrorAnswerTests {
     func cacheStatus() {
         let answers: [(VaultError, String?)] = [
             (refused(404), "MediaVault; fwd=miss; fwd-status=404"),
-            (VaultError(.invalidResponse, "it lied"), "MediaVault; fwd=miss; detail=lied"),
+            (VaultError(.invalidResponse, "the response is invalid"), "MediaVault; fwd=miss; detail=invalidResponse"),
             (VaultError(.notHeld, "bytes are missing"), "MediaVault; detail=not-held"),
             (VaultError(.unsatisfiableRange, "outside"), nil),
         ]

@@ -34,7 +34,7 @@ struct MediaRequestTests {
         #expect(MediaRequest(method: .get, range: [field]).wanted == .whole)
     }
 
-    @Test("No Range line and two of them ask for everything (H8)")
+    @Test("No Range line and two of them ask for everything")
     func lines() {
         #expect(MediaRequest(method: .get).wanted == .whole)
         #expect(MediaRequest(method: .get, range: ["bytes=0-1", "bytes=4-5"]).wanted == .whole)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import VaultService
 
-@Suite("What share of the connections a peer has (threat 18)")
+@Suite("What share of the connections a peer has")
 struct PeerSharesTests {
     @Test(
         "A peer is an IPv4 address, mapped or not, or an IPv6 network of 64 bits; this machine is none",

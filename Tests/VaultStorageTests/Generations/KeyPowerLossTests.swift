@@ -7,7 +7,7 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("Power loss at any point of an act on the keys: each resource opens, and the act is finished by the next (X5)")
+@Suite("Power loss at any point of an act on the keys: each resource opens, and the act is finished by the next")
 struct KeyPowerLossTests {
     private static let bytes = SeededGenerator.bytes(70_000, seed: 67)
 
