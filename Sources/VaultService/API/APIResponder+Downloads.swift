@@ -5,12 +5,12 @@ import MediaVault
 import ServiceLifecycle
 import VaultModel
 
-// Downloads that the service runs, and addresses for players.
+// Downloads that the service runs, and playback links.
 extension APIResponder {
     func download(_ order: DownloadOrder, _ context: ServiceContext) throws -> Response {
         // A malformed URL is refused before the answer begins.
         let reference = try order.reference.reference()
-        // A reader has no origin to ask: it would only say that bytes are missing.
+        // A process that only reads the vault asks no origin, and could only report that bytes are missing.
         try vault.vault.requireOwner(to: "downloads titles")
         guard !order.isDetached else {
             let id = fetchOn(reference, order.options, context)
@@ -24,13 +24,15 @@ extension APIResponder {
 
     func endDownload(_ asked: APIRequest) throws -> NothingDocument {
         guard let id = try asked.number("id") else {
-            throw VaultError(.invalidArgument, "the request names no id; give it in the query")
+            throw VaultError(.invalidArgument, "the request has no id; add it to the query")
         }
-        guard downloads.end(id) else { throw VaultError(.notHeld, "no download of this id runs; see which ones do") }
+        guard downloads.end(id) else {
+            throw VaultError(.notHeld, "no download with this id is running; list the downloads")
+        }
         return NothingDocument()
     }
 
-    /// Downloads on behalf of nobody who waits; it ends with the vault at the latest.
+    /// Starts a detached download, which ends with the vault at the latest.
     private func fetchOn(
         _ reference: MediaReference, _ options: DownloadOptions, _ context: ServiceContext
     ) -> DownloadRegistry.ID {
@@ -40,7 +42,7 @@ extension APIResponder {
                 try await run(id, reference, options) { _ in }
             } catch let error as VaultError {
                 logger.notice(
-                    "a download that was left to the service ended early", metadata: ["reason": "\(error.code)"])
+                    "a detached download ended early", metadata: ["reason": "\(error.code)"])
             }
         }
         return id
@@ -58,22 +60,23 @@ extension APIResponder {
         }
     }
 
-    // MARK: Addresses
+    // MARK: Playback links
 
-    /// How long an address stays valid where nothing else is asked, and at most: a link is not a key.
+    /// How long a playback link is valid by default, in seconds.
     private static let lifetime: Int64 = 86_400
+    /// The longest validity of a playback link, in seconds: a link is not a key.
     private static let longestLifetime: Int64 = 365 * 86_400
 
     func link(_ order: LinkOrder) throws -> LinkDocument {
         let lifetime = order.lifetime ?? Self.lifetime
         guard (1...Self.longestLifetime).contains(lifetime) else {
             throw VaultError(
-                .invalidArgument, "a lifetime is 1 to \(Self.longestLifetime) seconds; correct it")
+                .invalidArgument, "lifetime must be between 1 and \(Self.longestLifetime) seconds")
         }
         let reference = try order.reference.reference()
         guard !reference.url.hasCredentials else {
             throw VaultError(
-                .invalidURL, "an address for players cannot carry a user name and password; leave them out of the URL")
+                .invalidURL, "a playback link cannot carry a user name and password; remove them from the URL")
         }
         let expires = Int64(Date().timeIntervalSince1970) + lifetime
         return LinkDocument(
@@ -81,9 +84,9 @@ extension APIResponder {
     }
 }
 
-// What those ask who keep an eye on the service.
+// Metrics and readiness.
 extension APIResponder {
-    /// All metrics, as Prometheus reads them.
+    /// Answers with all metrics, in the text format of Prometheus.
     func showMetrics(to request: Request, context: ServiceContext) async throws -> Response {
         try await watching(request, context) {
             Answer(
@@ -96,12 +99,13 @@ extension APIResponder {
         }
     }
 
-    /// Whether the service can answer with media: the index can be read, and the end has not begun. Why not is for those
-    /// who read its log: anybody may ask.
+    /// Answers whether the service can serve media: the index can be read, and shutdown has not begun.
+    ///
+    /// Any client may ask, so the reason for a failure is only logged.
     func showReadiness(to request: Request, context: ServiceContext) async throws -> Response {
         try await watching(request, context) {
             guard !Task.isShuttingDownGracefully else {
-                throw VaultError(.closed, "the service ends; ask another, or wait until it runs again")
+                throw VaultError(.closed, "the service is shutting down; use another, or wait until it runs again")
             }
             _ = try await vault.vault.limits()
             return .healthy

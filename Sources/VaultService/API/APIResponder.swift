@@ -5,7 +5,7 @@ import MediaVault
 import NIOCore
 import VaultModel
 
-/// Answers requests to the API, whichever way they came: who may ask was settled before.
+/// Answers API requests from the port and from the control socket, after they were authorised.
 struct APIResponder: Sendable {
     let vault: LocalVault
     let downloads = DownloadRegistry()
@@ -101,14 +101,14 @@ struct APIResponder: Sendable {
         }
     }
 
-    /// A check that repairs goes on beside players, and tells how far it is.
+    /// Runs a verification beside players, and reports its progress.
     private func verification(_ order: VerificationOrder, _ context: ServiceContext) throws -> Response {
-        // What cannot be is refused before the answer begins.
+        // Refuses impossible options before the answer begins.
         try order.options.check(isOwner: true)
         return events(context) { [vault] tell in try await vault.verify(order.options) { tell($0) } }
     }
 
-    /// What is sealed anew goes on beside players.
+    /// Runs a reseal beside players, and reports its progress.
     private func reseal(_ order: ResealingOrder, _ context: ServiceContext) throws -> Response {
         let references = try order.references()
         return events(context) { [vault] tell in
@@ -122,7 +122,7 @@ struct APIResponder: Sendable {
     }
 
     private static func unknown(_ reference: MediaReference) -> VaultError {
-        VaultError(.notHeld, "the vault knows nothing of \(reference); fetch it first")
+        VaultError(.notHeld, "the vault has no record of \(reference); fetch it first")
     }
 
     private func explanation(_ reference: MediaReference) async throws -> ExplanationDocument {
@@ -147,16 +147,17 @@ struct APIResponder: Sendable {
     }
 }
 
-// The life of the keys.
+// The key lifecycle.
 extension APIResponder {
     func rotation(_ order: RotationOrder, _ context: ServiceContext) async throws -> KeysDocument {
         try order.check()
         if order.locator == true { return try await vault.changeLocator() }
         guard order.root == true else { return try await vault.rotate() }
-        // The admin token is no reason to have files of the service's user read.
+        // The admin token must not let a client read files as the service's user.
         guard context.isControl else {
             throw VaultError(
-                .invalidArgument, "a new root key is made by the control socket alone; use keys rotate --root here")
+                .invalidArgument,
+                "the root key can be replaced only through the control socket; use keys rotate --root on this machine")
         }
         return try await vault.rotateRoot(
             unlockedBy: (order.slots ?? []).map { try $0.key }, droppingOtherSlots: order.dropSlots ?? false)

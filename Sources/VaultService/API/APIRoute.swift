@@ -5,62 +5,62 @@ import NIOCore
 import NIOHTTP1
 import VaultModel
 
-/// What a request to the API says: the query of its target, and its body.
+/// A request to the API: the query of its target, and its body.
 struct APIRequest: Sendable {
-    /// The longest body: a URL, some header fields and a few numbers.
+    /// The longest body in bytes, enough for a URL, some header fields and a few numbers.
     private static let mostBytes = 1 << 20
 
     private let request: Request
 
     init(_ request: Request) { self.request = request }
 
-    /// The value of a query parameter, decoded; nil where it is not there.
+    /// The decoded value of a query parameter; nil if it is absent.
     subscript(name: String) -> String? {
         URLComponents(string: request.head.path ?? "")?.queryItems?.first { $0.name == name }?.value
     }
 
-    /// A query parameter that must be there.
+    /// Returns a required query parameter.
     func parameter(_ name: String) throws -> String {
         guard let value = self[name] else {
-            throw VaultError(.invalidArgument, "the request names no \(name); give it in the query")
+            throw VaultError(.invalidArgument, "the request has no \(name); add it to the query")
         }
         return value
     }
 
-    /// A query parameter that is a number; nil where it is not there.
+    /// Returns a query parameter that is a number; nil if it is absent.
     func number(_ name: String) throws -> Int? {
         try self[name].map { text in
             guard let number = Int(text) else {
-                throw VaultError(.invalidArgument, "the request's \(name) is no number; correct it")
+                throw VaultError(.invalidArgument, "the request's \(name) is not a number")
             }
             return number
         }
     }
 
-    /// The resource that the query names, or the body of a POST.
+    /// Returns the resource that the query names, or the body of a POST.
     func reference() async throws -> MediaReference {
         if request.method == .post { return try await body(ReferenceDocument.self).reference() }
         return try ReferenceDocument(url: parameter("url"), contentID: self["contentID"]).reference()
     }
 
-    /// The body.
+    /// Returns the decoded body.
     func body<Value: Decodable>(_ type: Value.Type = Value.self) async throws -> Value {
         do {
             let buffer = try await request.body.collect(upTo: Self.mostBytes)
             return try JSONText.read(type, from: Array(buffer.readableBytesView))
         } catch is NIOTooManyBytesError {
-            throw VaultError(.invalidArgument, "the body is longer than 1 MiB; leave something out")
+            throw VaultError(.invalidArgument, "the body is longer than 1 MiB; shorten it")
         } catch is HTTPParserError {
-            throw VaultError(.invalidArgument, "the body is broken off, or no body of HTTP/1.1; send all of it")
+            throw VaultError(.invalidArgument, "the body is incomplete or not valid HTTP/1.1; send all of it")
         } catch is DecodingError {
-            // What could not be decoded is not repeated: it may carry a token.
+            // The message does not repeat the body, which may contain a token.
             throw VaultError(
-                .invalidArgument, "the body is not the JSON that this request wants; see the table of requests")
+                .invalidArgument, "the body is not the JSON that this request expects; see the API description")
         }
     }
 }
 
-/// What can be asked under `/api/v1/`, named as the last part of the path.
+/// A route under `/api/v1/`, named by the last part of its path.
 enum APIRoute: String, CaseIterable, Sendable {
     case status, resources, resource, content, downloads, removals, pins, unpins, modes, prunes, verifications, settings
     case revocations, links, explanation, events
@@ -71,7 +71,7 @@ enum APIRoute: String, CaseIterable, Sendable {
     /// The path on the service.
     var path: String { "/api/v1/" + rawValue }
 
-    /// The methods that it answers to, HEAD beside each GET whose answer has an end.
+    /// The methods that it supports, with HEAD for each GET whose answer has an end.
     var methods: [String] {
         switch self {
         case .status, .resources, .audit, .keys, .openAPI: ["GET", "HEAD"]
@@ -86,8 +86,9 @@ enum APIRoute: String, CaseIterable, Sendable {
     }
 }
 
-/// What a failure comes to for those who administer: what they asked for wrongly is theirs, and what the vault does not
-/// have is not found.
+/// The problem documents for errors of API requests.
+///
+/// An invalid request is 400, and a resource that the vault does not hold is 404.
 enum APIProblem {
     static func document(_ error: VaultError) -> ProblemDocument {
         switch error.code {

@@ -1,16 +1,16 @@
 import MediaVault
 import VaultModel
 
-/// The downloads that a service runs, whoever asked for them, and those that ended last.
+/// The running and most recently ended downloads of a service, of all clients.
 final class DownloadRegistry: Sendable {
     typealias ID = Int
 
     fileprivate struct Entry {
         var document: DownloadDocument
-        /// When it last changed: changes are counted.
+        /// The number of its last change; each change gets the next number.
         var revision: Int
         var task: Task<Void, any Error>?
-        /// Whether somebody has asked for its end.
+        /// Whether ``end(_:)`` was called for it.
         var isEnding = false
     }
 
@@ -24,12 +24,12 @@ final class DownloadRegistry: Sendable {
 
     private let state = Locked(State())
 
-    /// How many that ended are remembered.
+    /// How many ended downloads are remembered.
     static let mostEnded = 64
 
     // MARK: Running
 
-    /// Notes a download that begins.
+    /// Registers a download that begins.
     func begin(_ url: String) -> ID {
         change { state in
             state.lastID += 1
@@ -39,9 +39,9 @@ final class DownloadRegistry: Sendable {
         }
     }
 
-    /// Runs a download that was noted; ends with whoever waits for it, or when somebody ends it here.
+    /// Runs a registered download, until it is complete, its task is cancelled, or ``end(_:)`` is called.
     ///
-    /// - Throws: what it ended with; ``VaultError`` with code `closed` where somebody ended it.
+    /// - Throws: the error that ended it; ``VaultError`` with code `closed` if ``end(_:)`` ended it.
     func run(
         _ id: ID, _ act: @escaping @Sendable (_ tell: @Sendable (ProgressDocument) -> Void) async throws -> Void
     ) async throws {
@@ -61,7 +61,7 @@ final class DownloadRegistry: Sendable {
 
     /// Ends a download.
     ///
-    /// - Returns: false where none of that name runs.
+    /// - Returns: false if no download with this id is running.
     func end(_ id: ID) -> Bool {
         let task = state.withLock { state -> Task<Void, any Error>?? in
             guard let entry = state.entries[id], entry.document.state == .running else { return nil }
@@ -93,7 +93,8 @@ final class DownloadRegistry: Sendable {
             return wasEnded
         }
         if case .failure(is CancellationError) = result, wasEnded {
-            throw VaultError(.closed, "the download was ended; what was received is kept: begin it again to go on")
+            throw VaultError(
+                .closed, "the download was ended; received data is kept, so start it again to continue")
         }
         try result.get()
     }
@@ -108,14 +109,14 @@ final class DownloadRegistry: Sendable {
         }
     }
 
-    // MARK: Looking
+    // MARK: Observing
 
-    /// All of them, those that began last first.
+    /// All downloads, the most recently started first.
     var all: [DownloadDocument] {
         state.withLock { $0.entries.values.map(\.document) }.sorted { $0.id > $1.id }
     }
 
-    /// Those that have changed since a revision, and the revision that is told with them.
+    /// Returns the downloads that have changed since a revision, and the current revision.
     func changes(since revision: Int) -> (downloads: [DownloadDocument], revision: Int) {
         state.withLock { state in
             let changed = state.entries.values.filter { $0.revision > revision }.map(\.document)
@@ -123,7 +124,9 @@ final class DownloadRegistry: Sendable {
         }
     }
 
-    /// Begins to tell somebody that something has changed.
+    /// Registers a closure that is called after each change.
+    ///
+    /// - Returns: the id for ``stopListening(_:)``.
     func listen(_ wake: @escaping @Sendable () -> Void) -> Int {
         state.withLock { state in
             state.lastListener += 1
@@ -134,7 +137,7 @@ final class DownloadRegistry: Sendable {
 
     func stopListening(_ listener: Int) { state.withLock { $0.listeners[listener] = nil } }
 
-    /// Changes the state, and tells those who listen.
+    /// Changes the state, and notifies the listeners.
     private func change<Value>(_ body: (inout State) -> Value) -> Value {
         let (value, wakes) = state.withLock { state in
             state.revision += 1

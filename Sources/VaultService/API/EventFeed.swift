@@ -4,20 +4,19 @@ import NIOCore
 import ServiceLifecycle
 import VaultModel
 
-/// Tells one client what changes, as it changes: a stream of server-sent events (WHATWG HTML, §9.2) that ends with the
-/// client or the service.
+/// A stream of server-sent events that reports changes to one client (WHATWG HTML, §9.2).
 ///
-/// A client that reads slowly is told less often what has changed since.
+/// It ends with the client or the service. A client that reads slowly gets fewer, combined events.
 struct EventFeed: StreamedBody {
     let vault: Vault
     let downloads: DownloadRegistry
-    /// The one resource whose changes are told; nil tells those of all.
+    /// The only resource whose changes are reported; nil for all.
     let only: ResourceID?
     let channel: any Channel
 
-    /// How often something is told at most.
+    /// The shortest interval between two batches of events.
     private static let interval: Duration = .milliseconds(100)
-    /// What a client may leave unread before it is told no more for a while.
+    /// The bytes that a client may leave unread before it gets no more events for a while.
     private static let mostUnread = 64 << 10
 
     @concurrent
@@ -29,7 +28,7 @@ struct EventFeed: StreamedBody {
             var text = Self.comment
             if let only { text += try await states(of: [only]) }
             while true {
-                // Nothing at all would look like the end.
+                // An empty write would look like the end.
                 if !text.isEmpty { try await writer.write(ByteBuffer(string: text)) }
                 sent += Int64(text.utf8.count)
                 try await Task.sleep(for: Self.interval)
@@ -52,7 +51,7 @@ struct EventFeed: StreamedBody {
         return text + (try await states(of: news.resources.filter { only == nil || $0 == only }))
     }
 
-    /// What the vault holds of resources now.
+    /// Returns the events with the current state of resources.
     private func states(of resources: Set<ResourceID>) async throws -> String {
         var text = ""
         for id in resources {
@@ -64,7 +63,7 @@ struct EventFeed: StreamedBody {
                     text += try Self.event("removed", GoneDocument(id: id.hex))
                 }
             } catch is VaultError {
-                // A row that cannot be read is told of by those who ask for it.
+                // A row that cannot be read is reported to clients that ask for the resource.
             }
         }
         return text
@@ -76,7 +75,7 @@ struct EventFeed: StreamedBody {
         "event: \(name)\ndata: \(try JSONText.of(document))\n\n"
     }
 
-    /// The writer runs ahead of the connection: what it has not taken is waited for.
+    /// Waits for the connection to take what was written, because the writer runs ahead of it.
     private func waitForClient() async throws {
         while channel.isActive, try await channel.getOption(.bufferedWritableBytes).get() > Self.mostUnread {
             try await Task.sleep(for: Self.interval)
@@ -84,23 +83,25 @@ struct EventFeed: StreamedBody {
     }
 }
 
-/// What a feed of events has to tell: put together until it is told, so that a slow client costs no memory.
+/// Accumulates events until they are sent, so that a slow client costs no memory.
 final class EventAccumulator: Sendable {
-    /// Something to tell.
+    /// The events to send.
     struct Batch: Sendable {
         var store: [StoreEvent] = []
         var downloads: [DownloadDocument] = []
         var resources: ResourceChanges.News?
-        /// Whether it is time to say that there is nothing.
+        /// Whether a heartbeat is due.
         var isBeatDue = false
     }
 
     private struct State {
         var store: [StoreEvent] = []
         var isBeatDue = false
-        /// The downloads that ran when the feed began, until they are told.
+        /// The downloads that were running when the feed began, until they are reported.
         var running: [DownloadDocument] = []
-        /// Up to here the changes of downloads are told. What ended before the feed began is no news.
+        /// The revision up to which changes of downloads are reported.
+        ///
+        /// Downloads that ended before the feed began are not reported.
         var revision: Int
     }
 
@@ -116,7 +117,7 @@ final class EventAccumulator: Sendable {
     private static let heartbeat: Duration = .seconds(15)
     private static let mostStoreEvents = 16
 
-    /// Begins to listen.
+    /// Begins to listen for changes.
     init(_ vault: Vault, _ downloads: DownloadRegistry) {
         self.vault = vault
         self.downloads = downloads
@@ -138,7 +139,7 @@ final class EventAccumulator: Sendable {
             }
         }
         helpers.withLock { $0 = [telling, beating] }
-        // The downloads that run now are the first news.
+        // The downloads that are running now are reported first.
         waking.yield()
     }
 
@@ -147,10 +148,10 @@ final class EventAccumulator: Sendable {
         for helper in helpers.withLock(\.self) { helper.cancel() }
     }
 
-    /// Tells nothing any more.
+    /// Ends the feed.
     func finish() { waking.finish() }
 
-    /// Waits for something to tell; nil at the end.
+    /// Waits for events to send; returns nil at the end.
     func next() async -> Batch? {
         for await _ in wakes { return take() }
         return nil
@@ -166,7 +167,9 @@ final class EventAccumulator: Sendable {
             let (changed, revision) = downloads.changes(since: state.revision)
             let told = state.running.filter { was in !changed.contains { $0.id == was.id } } + changed
             defer { state = State(revision: revision) }
-            return Batch(store: state.store, downloads: told.sorted { $0.id < $1.id }, resources: changes.take(), isBeatDue: state.isBeatDue)
+            return Batch(
+                store: state.store, downloads: told.sorted { $0.id < $1.id }, resources: changes.take(),
+                isBeatDue: state.isBeatDue)
         }
     }
 }

@@ -4,20 +4,20 @@ import NIOCore
 import ServiceLifecycle
 import VaultModel
 
-/// The answer to a long act: a line of JSON for each thing that happens, sent when it happens.
+/// The answer to a long operation: a line of JSON for each event, sent when it happens.
 ///
-/// The act ends with whoever asked for it, and with the service: then the last line says so.
+/// The operation ends with its client and with the service. If the service ends, the last line reports it.
 struct EventStream<Progress: Codable & Sendable, Outcome: Codable & Sendable>: StreamedBody {
     typealias Event = EventDocument<Progress, Outcome>
     typealias Act = @Sendable (_ tell: @escaping @Sendable (Progress) -> Void) async throws -> Outcome
 
-    /// Progress that a slow client has not taken is dropped for newer.
+    /// The most unsent events; beyond that, older progress is dropped.
     private static var mostWaiting: Int { 16 }
 
     let watch: DisconnectWatch
     let act: Act
 
-    /// Does the act, and writes what it tells.
+    /// Runs the operation, and writes its events.
     @concurrent
     func write(to writer: inout any ResponseBodyWriter, counting sent: inout Int64) async throws {
         let (events, told) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(Self.mostWaiting))
@@ -43,7 +43,7 @@ struct EventStream<Progress: Codable & Sendable, Outcome: Codable & Sendable>: S
         try Task.checkCancellation()
     }
 
-    /// The last line; nil where nobody is left to read it.
+    /// Returns the last line; nil if the client is gone.
     private func end(of act: () async throws -> Outcome) async -> Event? {
         do {
             return .done(try await act())
@@ -54,7 +54,8 @@ struct EventStream<Progress: Codable & Sendable, Outcome: Codable & Sendable>: S
             return .problem(
                 APIProblem.document(
                     VaultError(
-                        .closed, "the service ends; what was received is kept: run the command again to go on")))
+                        .closed,
+                        "the service is shutting down; received data is kept, so run the command again to continue")))
         }
     }
 }

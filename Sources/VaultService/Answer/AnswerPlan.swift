@@ -6,23 +6,23 @@ struct AnswerPlan: Hashable, Sendable {
     let status: Int
     /// The fields that differ among the answers of one representation: range, length and timing.
     let ownFields: HeaderFields
-    /// The bytes that follow, or would follow were it not for HEAD; nil where that is not known.
+    /// The number of bytes in the body, also if HEAD omits it; nil if unknown.
     let length: Int64?
     private let facts: MediaFacts
     private let type: String?
 
     var cacheStatus: CacheStatus { facts.cacheStatus }
 
-    /// All of the head's fields.
+    /// All fields of the head.
     var fields: HeaderFields {
         var fields = ownFields
         fields.append(sharedFields)
         return fields
     }
 
-    /// An answer with one range, or with everything.
+    /// Creates an answer with one range, or with everything.
     ///
-    /// - Parameter isRanged: whether the request asked for a range that counts.
+    /// - Parameter isRanged: whether the request has a range that applies.
     init(_ facts: MediaFacts, isRanged: Bool) {
         guard isRanged, !facts.isWholeAnswer, let range = facts.range, !range.isEmpty else {
             self.init(status: 200, facts, type: facts.type, length: facts.information.length)
@@ -32,12 +32,12 @@ struct AnswerPlan: Hashable, Sendable {
         self.init(status: 206, facts, type: facts.type, length: range.length, contentRange: whole)
     }
 
-    /// An answer with several ranges. Its own `Content-Range` would make it one of a single range.
+    /// Creates an answer with several ranges, without `Content-Range`, which would mark a single range.
     init(_ facts: MediaFacts, _ multipart: Multipart) {
         self.init(status: 206, facts, type: multipart.contentType, length: multipart.length)
     }
 
-    /// The client has what it asks for.
+    /// Creates an answer to a client that already has the representation.
     init(notModified facts: MediaFacts) {
         self.init(status: 304, facts, type: nil, length: 0)
     }
@@ -50,7 +50,7 @@ struct AnswerPlan: Hashable, Sendable {
         self.facts = facts
         self.type = type
         var fields = HeaderFields()
-        // What describes a body would, without one, describe what the client has (RFC 9110 §15.4.5).
+        // Without a body, these fields would describe the client's representation (RFC 9110 §15.4.5).
         if type != nil {
             if let contentRange { fields.append(name: "Content-Range", value: contentRange.description) }
             if let length { fields.append(name: "Content-Length", value: String(length)) }
@@ -59,14 +59,14 @@ struct AnswerPlan: Hashable, Sendable {
         ownFields = fields
     }
 
-    /// The fields that the answers of one representation have in common, where the type of their bodies is one.
+    /// The fields that answers of one representation share if their bodies have the same type.
     var sharedFields: HeaderFields {
         var fields = HeaderFields()
         if let type {
             fields.append(name: "Content-Type", value: type)
             fields.append(name: "Accept-Ranges", value: facts.isWholeAnswer ? "none" : "bytes")
         }
-        // A weak one is no name for bytes: players would ask by it, and be given the whole.
+        // A weak tag does not identify bytes: players would use it for ranges, and get the whole.
         if !facts.entityTag.isWeak { fields.append(name: "ETag", value: facts.entityTag.description) }
         if let date = facts.lastModified { fields.append(name: "Last-Modified", value: date.description) }
         fields.append(name: "Cache-Status", value: facts.cacheStatus.value)
@@ -75,29 +75,32 @@ struct AnswerPlan: Hashable, Sendable {
     }
 }
 
-/// What an answer's head is made from.
+/// The facts from which the head of an answer is built.
 struct MediaFacts: Hashable, Sendable {
     var information: ContentInformation
-    /// The tag of the representation: weak where nothing tells it from another version.
+    /// The tag of the representation; weak if nothing distinguishes it from another version.
     var entityTag: EntityTag
-    /// When the origin says that it was last modified; nil where it does not, or names no date.
+    /// The modification date from the origin; nil if there is none, or it is invalid.
     var lastModified: HTTPDate?
-    /// The bytes that will follow; nil where the length is unknown.
+    /// The range of the body; nil if the length is unknown.
     var range: ByteRange?
-    /// Whether ranges of this resource cannot be answered yet.
+    /// Whether ranges of this resource cannot be served yet.
     var isWholeAnswer: Bool
     var cacheStatus: CacheStatus
-    /// What the origin answered when it was asked whether what is held is still its own; nil where it was not.
+    /// The status of the origin's answer when it was asked to revalidate held bytes; nil if it was not asked.
     var originStatus: Int?
     var timing: ServerTiming?
 
-    /// The media type. An origin may have sent anything, to an older version too: what is not exactly one type is none.
+    /// The media type.
+    ///
+    /// An origin may have sent any value, perhaps to an older version of this service: a value that is not exactly one
+    /// type counts as unknown.
     var type: String { information.type.flatMap { MediaType.one($0) } ?? MediaType.unknown }
 }
 
 extension MediaFacts {
     /// - Parameters:
-    ///   - judged: the facts that the request was judged by: the origin may have been asked for them.
+    ///   - judged: the facts on which the request was evaluated; the origin may have been asked for them.
     ///   - now: seconds since 1970.
     init(_ reader: MediaReader, after judged: MediaFacts? = nil, now: Int64) {
         let originStatus = reader.originStatus ?? judged?.originStatus
@@ -109,7 +112,7 @@ extension MediaFacts {
             originStatus: originStatus)
     }
 
-    /// The facts of bytes that are held and fresh.
+    /// Creates the facts of held and fresh bytes.
     init(_ held: HeldMedia, now: Int64) {
         self.init(
             information: held.information, entityTag: held.entityTag,
@@ -117,13 +120,13 @@ extension MediaFacts {
             cacheStatus: .hit)
     }
 
-    /// The facts for a request that wants no bytes.
+    /// Creates the facts for a request that needs no bytes.
     init(_ head: MediaHead, now: Int64) {
         self.init(
             information: head.information, entityTag: head.entityTag,
             lastModified: .init(of: head.information, now: now), range: nil,
             isWholeAnswer: head.isWholeAnswer,
-            // What was known is told without a byte that is missing.
+            // A known head is reported without fetching a missing byte.
             cacheStatus: CacheStatus(
                 head.isKnown ? .held : head.source, head.isKnown ? nil : head.bypass, head.staleness,
                 originStatus: head.originStatus),
@@ -138,11 +141,11 @@ extension HTTPDate {
     }
 }
 
-/// How long an answer took up to its head, as `Server-Timing` tells it. What comes later cannot be told.
+/// How long an answer took up to its head, for `Server-Timing`; the head cannot report later times.
 struct ServerTiming: Hashable, Sendable {
-    /// What the vault took to find the resource and its first byte, held or fetched.
+    /// The time that the vault took to find the resource and its first byte, held or fetched.
     let open: Duration
-    /// From the request until the head, the first byte at hand; nil where no byte was asked for.
+    /// The time from the request to the head, with the first byte available; nil if no byte was requested.
     let firstByte: Duration?
 
     /// The field's value, in milliseconds.
@@ -159,30 +162,30 @@ struct ServerTiming: Hashable, Sendable {
     }
 }
 
-/// What stands around the parts of a `multipart/byteranges` body (RFC 9110 §14.6).
+/// The framing of the parts of a `multipart/byteranges` body (RFC 9110 §14.6).
 struct Multipart: Hashable, Sendable {
-    /// Text that does not occur in the media, but for a chance that nobody can bring about.
+    /// A random text, which an origin cannot predict and place in the media.
     let boundary: String
     /// The media type of each part.
     let type: String
     /// The length of the whole.
     let total: Int64
-    /// None is empty.
+    /// The ranges of the parts; none is empty.
     let parts: [ByteRange]
 
     /// The media type of the answer.
     var contentType: String { "multipart/byteranges; boundary=\(boundary)" }
 
-    /// What stands before a part.
+    /// Returns the text before a part.
     func head(of part: ByteRange) -> String {
         "\r\n--\(boundary)\r\nContent-Type: \(type)\r\nContent-Range: "
             + ContentRange.bytes(part, total: total).description + "\r\n\r\n"
     }
 
-    /// What stands after the last part.
+    /// The text after the last part.
     var end: String { "\r\n--\(boundary)--\r\n" }
 
-    /// The length of the body, parts and all.
+    /// The length of the body in bytes, including the parts.
     var length: Int64 {
         parts.reduce(Int64(end.utf8.count)) { $0 + Int64(head(of: $1).utf8.count) + $1.length }
     }

@@ -1,21 +1,21 @@
 import MediaVault
 import VaultModel
 
-/// How an answer came about, as `Cache-Status` tells it (RFC 9211).
+/// How an answer was obtained, for `Cache-Status` (RFC 9211).
 enum CacheStatus: Hashable, Sendable {
-    /// All was held.
+    /// All bytes were held.
     case hit
-    /// Nothing was.
+    /// No bytes were held.
     case miss
-    /// Some was.
+    /// Some bytes were held.
     case partial
-    /// Handed on without being stored.
+    /// Passed through without being stored.
     case bypass(StoreRefusal)
-    /// Held, no longer fresh, and confirmed by an answer of the origin's with this status.
+    /// Held, no longer fresh, and confirmed by the origin with this status.
     case confirmed(originStatus: Int)
-    /// Held, and not found to be current: why, and the status of the origin's answer where it gave one.
+    /// Held, but not confirmed as current: the reason, and the origin's status if it answered.
     case stale(Staleness, originStatus: Int? = nil)
-    /// There is no media: why, and the origin's status where it gave one.
+    /// No media: the error, and the origin's status if it answered.
     case failed(VaultError.Code, originStatus: Int?)
 
     /// The field's value.
@@ -25,23 +25,23 @@ enum CacheStatus: Hashable, Sendable {
         case .miss: "MediaVault; fwd=miss; stored"
         case .partial: "MediaVault; fwd=partial; stored"
         case .bypass(let reason): "MediaVault; fwd=bypass; detail=\(reason.rawValue)"
-        // Where the mode forbids to ask, nothing was forwarded.
+        // If the mode forbids asking the origin, nothing was forwarded.
         case .stale(let reason, _) where reason.isByMode: "MediaVault; hit; detail=stale"
         case .stale(let reason, nil): "MediaVault; fwd=stale; detail=\(reason.rawValue)"
-        // Without its own status the origin's would be taken for the answer's (RFC 9211 §2.3).
+        // Without fwd-status, the origin's status would be taken to be the answer's (RFC 9211 §2.3).
         case .stale(let reason, let status?): "MediaVault; fwd=stale; fwd-status=\(status); detail=\(reason.rawValue)"
         case .confirmed(let status): "MediaVault; fwd=stale; fwd-status=\(status)"
         case .failed(_, let status?): "MediaVault; fwd=miss; fwd-status=\(status)"
-        // Its origin was not asked, or could not be.
+        // The origin was not asked, or could not be.
         case .failed(.notHeld, nil), .failed(.integrity, nil): "MediaVault; detail=not-held"
         case .failed(let code, nil): "MediaVault; fwd=miss; detail=\(code)"
         }
     }
 
-    /// How an answer was come by that the vault could not give by itself: the names after `fwd=`.
+    /// Why the vault alone could not give an answer: the names after `fwd=`.
     enum Fill: String, Hashable, Sendable, CaseIterable { case miss, partial, stale, bypass }
 
-    /// How the answer was come by; nil where the vault had the bytes, and nobody else was asked.
+    /// Why the vault alone could not give the answer; nil if it could.
     var fill: Fill? {
         switch self {
         case .hit: nil
@@ -53,7 +53,7 @@ enum CacheStatus: Hashable, Sendable {
         }
     }
 
-    /// - Parameter originStatus: what the origin answered when it was asked whether what is held is still its own.
+    /// - Parameter originStatus: the status of the origin's answer when it was asked to revalidate held bytes.
     init(
         _ source: MediaReader.Source, _ bypass: StoreRefusal?, _ staleness: Staleness? = nil, originStatus: Int? = nil
     ) {

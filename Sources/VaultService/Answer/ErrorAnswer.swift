@@ -1,9 +1,9 @@
 import HTTPTypes
 import VaultModel
 
-/// The answers to requests that get no media.
+/// Answers to requests that get no media.
 enum ErrorAnswer {
-    /// Unknown, unauthorised, expired and out of scope look the same.
+    /// The same answer to unknown, unauthorised, expired and out-of-scope requests.
     static let notFound = answer(ProblemDocument(status: 404, title: "Not Found"))
 
     static let malformedHost = answer(
@@ -13,61 +13,63 @@ enum ErrorAnswer {
     static let foreignHost = answer(
         ProblemDocument(
             status: 421, title: "Misdirected Request",
-            detail: "this service does not answer to the host and port of the request; serve --host allows another name"
-        ))
+            detail: "this service does not serve the request's host and port; serve --host allows another name"))
 
     static let foreignUser = answer(
-        ProblemDocument(status: 403, title: "Forbidden", detail: "the control socket is for the vault's own user"))
+        ProblemDocument(
+            status: 403, title: "Forbidden", detail: "only the vault's own user may use the control socket"))
 
     static let failedCondition = answer(
         ProblemDocument(
             status: 412, title: "Precondition Failed",
-            detail: "the resource is not the one that the request names; ask for it without a condition"))
+            detail: "the resource does not meet the request's condition; request it without one"))
 
     static let foreignPage = answer(
         ProblemDocument(
             status: 403, title: "Forbidden",
-            detail: "a web page that is not the service's own has asked; serve --allow-origin lets one play"))
+            detail: "a web page of another site sent the request; serve --allow-origin lets one play"))
 
     static let notJSON = answer(
         ProblemDocument(
-            status: 415, title: "Unsupported Media Type", detail: "the body must be application/json, and say so"))
+            status: 415, title: "Unsupported Media Type",
+            detail: "the body must be JSON, with Content-Type: application/json"))
 
     static let malformedCoding = answer(
         ProblemDocument(
-            status: 400, title: "Bad Request", detail: "the last transfer coding of a request must be chunked, once"))
+            status: 400, title: "Bad Request",
+            detail: "chunked must be the last transfer coding of a request, and occur once"))
 
     static let unknownCoding = answer(
         ProblemDocument(
-            status: 501, title: "Not Implemented", detail: "of transfer codings the service knows chunked alone"))
+            status: 501, title: "Not Implemented", detail: "the only supported transfer coding is chunked"))
 
     static let malformedChunks = answer(
-        ProblemDocument(status: 400, title: "Bad Request", detail: "the body of the request does not come in chunks"))
+        ProblemDocument(status: 400, title: "Bad Request", detail: "the body of the request is not validly chunked"))
 
     static let unknownMethod = answer(
-        ProblemDocument(status: 501, title: "Not Implemented", detail: "the service does not know the method"))
+        ProblemDocument(status: 501, title: "Not Implemented", detail: "the service does not know this method"))
 
     static let unknownVersion = answer(
         ProblemDocument(
-            status: 505, title: "HTTP Version Not Supported", detail: "the service speaks HTTP/1.1; ask by that"))
+            status: 505, title: "HTTP Version Not Supported", detail: "the service speaks HTTP/1.1; use that version"))
 
-    /// Whoever asks without a token learns no more.
+    /// An answer without details, because clients without a token may ask.
     static let notReady = answer(ProblemDocument(status: 503, title: "Service Unavailable"))
 
-    /// - Parameter methods: those that there are, as `Allow` names them.
+    /// - Parameter methods: the supported methods, as `Allow` names them.
     static func methodNotAllowed(_ methods: String = "GET, HEAD") -> Answer {
         answer(ProblemDocument(status: 405, title: "Method Not Allowed"), fields: HeaderFields(["Allow": methods]))
     }
 
-    /// What a failure of the vault, or of the origin behind it, comes to for a player.
+    /// Returns the answer to a player for an error of the vault or of the origin.
     ///
-    /// - Parameter held: what the vault holds of the resource, for the answer that bytes are missing.
+    /// - Parameter held: the held ranges of the resource, for the answer that bytes are missing.
     static func answer(to error: VaultError, held: [ByteRange] = []) -> Answer {
         var document = document(error)
         var fields = HeaderFields()
         switch document.status {
         case 416:
-            // RFC 9110 §14.4 has no form for a length that nobody knows.
+            // RFC 9110 §14.4 has no form for an unknown length.
             if let length = error.length {
                 fields.append(name: "Content-Range", value: ContentRange.unsatisfied(total: length).description)
             }
@@ -84,7 +86,7 @@ enum ErrorAnswer {
         return answer(document, fields: fields)
     }
 
-    /// The failure as a problem, with the status that a player can use.
+    /// Returns an error as a problem, with a status that a player can use.
     static func document(_ error: VaultError) -> ProblemDocument {
         let (status, title) = status(of: error)
         return ProblemDocument(status: status, title: title, error: error)
@@ -92,8 +94,8 @@ enum ErrorAnswer {
 
     static func answer(_ document: ProblemDocument, fields: HeaderFields = HeaderFields()) -> Answer {
         var fields = fields
-        // There must be a challenge (RFC 9110 §11.6.1), and no browser is to ask for a password of the service's: what the
-        // origin wants is given to the vault, not to the service.
+        // A 401 needs a challenge (RFC 9110 §11.6.1), but no browser must prompt for a password: credentials for the
+        // origin are given to the vault, not to the service.
         if document.status == 401 { fields.append(name: "WWW-Authenticate", value: #"MediaVault realm="origin""#) }
         return Answer(status: document.status, type: "application/problem+json", body: document.json, fields: fields)
     }
@@ -136,21 +138,22 @@ struct Answer: Hashable, Sendable {
         self.body = Array(body)
     }
 
-    /// A document, and a line end after it.
+    /// Returns an answer with a document and a line end.
     static func json(_ document: some Encodable, status: Int = 200) throws -> Answer {
         Answer(
             status: status, type: "application/json",
             body: try JSONText.bytes(of: document) + [UInt8(ascii: "\n")])
     }
 
-    /// The service is up.
+    /// The answer that the service is up.
     static let healthy = Answer(status: 200, type: "text/plain; charset=utf-8", body: "ok\n".utf8)
 }
 
-/// What answers say to keep media from a browser's disk and from other sites' pages, and a page that an origin sent in place
-/// of media from acting as one of the service's own.
+/// Header fields that keep media from a browser's disk and from pages of other sites.
+///
+/// They also keep a page that an origin sent in place of media from acting as one of the service's own.
 enum ProtectiveFields {
-    /// Those of every answer.
+    /// The fields of every answer.
     static let all = HeaderFields([
         "Cache-Control": "no-store",
         "X-Content-Type-Options": "nosniff",
@@ -158,11 +161,13 @@ enum ProtectiveFields {
         "Cross-Origin-Resource-Policy": "same-origin",
     ])
 
-    /// Those of an answer with a body that an origin sent.
+    /// Returns the fields of an answer with a body from an origin.
     ///
-    /// - Parameter type: the origin's word for it. What is no sound, film or picture that is known may be shown as a page,
-    ///   and then runs nothing. A film must not be shut in so: opened by itself, it asks for its ranges from within. To a
-    ///   player that is given a playlist it makes no difference.
+    /// A browser may show a body as a page if its type is not a known type of audio, video or image; in the sandbox,
+    /// the page runs no scripts. A video must not be sandboxed: if a browser opens it directly, it requests ranges
+    /// from within the sandbox. For a player that loads a playlist, the sandbox makes no difference.
+    ///
+    /// - Parameter type: the media type that the origin sent.
     static func ofMedia(type: String) -> HeaderFields {
         var fields = all
         if !MediaType.isKnownMedia(type) {
@@ -178,7 +183,7 @@ extension HeaderFields {
     }
 }
 
-/// The names of the fields that answers have, as the HTTP library wants them: it checks each that it is given.
+/// Field names of answers as the HTTP library's type, created once because it checks each name.
 enum FieldNames {
     private static let known = Dictionary(
         uniqueKeysWithValues: [
@@ -188,6 +193,6 @@ enum FieldNames {
             "X-Content-Type-Options",
         ].compactMap { name in HTTPField.Name(name).map { (name, $0) } })
 
-    /// The name as the library has it; nil where it is none.
+    /// Returns a name as the library's type; nil if it is not valid.
     static func name(_ name: String) -> HTTPField.Name? { known[name] ?? HTTPField.Name(name) }
 }

@@ -4,7 +4,7 @@ import NIOCore
 import VaultModel
 
 extension Response {
-    /// A short answer; to HEAD its head alone.
+    /// Creates a response with a short answer; for HEAD, with its head alone.
     init(_ answer: Answer, isHead: Bool = false, context: ServiceContext) {
         var fields = HTTPFields(answer.fields)
         fields[.contentLength] = String(answer.body.count)
@@ -14,7 +14,7 @@ extension Response {
             body: isHead ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: answer.body)))
     }
 
-    /// Media, as it comes from its readers.
+    /// Creates a response with media, as readers deliver it.
     init(_ plan: AnswerPlan, _ body: some StreamedBody, context: ServiceContext) {
         self.init(
             status: .init(code: plan.status), headers: HTTPFields(plan.fields),
@@ -32,12 +32,12 @@ extension Response {
             })
     }
 
-    /// A long act that tells of itself line by line.
+    /// Creates a response that reports a long operation line by line.
     init<Progress, Outcome>(_ events: EventStream<Progress, Outcome>, context: ServiceContext) {
         self.init(streaming: events, type: "application/x-ndjson", context: context)
     }
 
-    /// What changes, as it changes.
+    /// Creates a response that reports changes as they happen.
     init(_ feed: EventFeed, context: ServiceContext) {
         self.init(streaming: feed, type: "text/event-stream", context: context)
     }
@@ -55,18 +55,18 @@ extension Response {
             })
     }
 
-    /// The head of an answer with media.
+    /// Creates a response with only the head of an answer with media.
     init(headOf plan: AnswerPlan, context: ServiceContext) {
         context.givesMedia(plan)
         context.log(status: plan.status, bytes: 0)
-        // Without a length the encoder would end the body that HEAD has not by a last chunk: close instead.
+        // Without a length, the encoder would write a last chunk, although HEAD has no body: close instead.
         let isOpenEnded = plan.length == nil
         self.init(
             status: .init(code: plan.status), headers: HTTPFields(plan.fields),
             body: isOpenEnded ? .abandoned(on: context.channel) : ResponseBody())
     }
 
-    /// No answer: the connection is closed.
+    /// Returns a response that closes the connection without an answer.
     static func abandoned(context: ServiceContext) -> Response {
         Response(status: .serviceUnavailable, body: .abandoned(on: context.channel))
     }
@@ -79,10 +79,10 @@ extension ServiceContext {
 }
 
 extension ResponseBody {
-    /// A body that is never sent: the connection is closed in its place.
+    /// Returns a body that closes the connection instead of being sent.
     fileprivate static func abandoned(on channel: any Channel) -> ResponseBody {
         ResponseBody { _ in
-            // The head goes out first.
+            // Waits until the head is written.
             try await channel.eventLoop.submit {}.get()
             throw DisconnectWatch.ClientGone()
         }
@@ -90,13 +90,13 @@ extension ResponseBody {
 }
 
 extension HTTPFields {
-    /// Fields as the HTTP library wants them; it writes a blank for what may not stand in a value.
+    /// Converts fields to the HTTP library's type, which replaces invalid characters in values by a space.
     init(_ fields: HeaderFields) {
         self.init()
         append(fields)
     }
 
-    /// Adds such fields at the end.
+    /// Converts fields, and appends them.
     mutating func append(_ fields: HeaderFields) {
         reserveCapacity(count + fields.fields.count)
         for field in fields.fields {

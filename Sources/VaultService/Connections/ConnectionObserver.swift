@@ -9,7 +9,9 @@ import Musl
 import Darwin
 #endif
 
-/// Tells ``OpenConnections`` what one connection is doing. Belongs to its channel's event loop.
+/// Reports to ``OpenConnections`` what one connection is doing.
+///
+/// The handler belongs to its channel's event loop.
 final class ConnectionObserver: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -21,12 +23,14 @@ final class ConnectionObserver: ChannelDuplexHandler, RemovableChannelHandler {
     private var isReceiving = false
     private var unanswered = 0
 
-    /// The bytes that the system keeps of an answer while they cannot be sent: unasked it takes megabytes for a client
-    /// that stands still, and the work of opening them.
+    /// The unsent bytes of an answer that the system buffers.
+    ///
+    /// By default it buffers megabytes for a stalled client, all of which must be opened first.
     private static let unsent = 256 << 10
 
-    /// The bytes within which a connection counts as one that keeps up: room for a short answer and its head, so that the
-    /// pipeline is not told of each that it is full and then not.
+    /// The buffered bytes within which a connection counts as one that keeps up.
+    ///
+    /// A short answer fits with its head, so that it does not make the pipeline unwritable and then writable again.
     private static let pending = ChannelOptions.Types.WriteBufferWaterMark(low: 32 << 10, high: 96 << 10)
 
     init(_ connections: OpenConnections) { self.connections = connections }
@@ -34,7 +38,7 @@ final class ConnectionObserver: ChannelDuplexHandler, RemovableChannelHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         connection = connections.add(context.channel)
         context.channel.setOption(ChannelOptions.writeBufferWaterMark, value: Self.pending).whenFailure { _ in }
-        // A courtesy: a socket file knows no such option, and where it fails nothing is wrong.
+        // An optimisation: a socket file has no such option, and a failure does no harm.
         guard context.channel.localAddress?.port != nil else { return }
         let option = ChannelOptions.tcpOption(NIOBSDSocket.Option(rawValue: TCP_NOTSENT_LOWAT))
         context.channel.setOption(option, value: Self.unsent).whenFailure { _ in }
@@ -59,7 +63,7 @@ final class ConnectionObserver: ChannelDuplexHandler, RemovableChannelHandler {
             unanswered += 1
             isReceiving = true
             connection?.note(.receiving)
-        // A body that trickles in does not count as getting on.
+        // A body that trickles in does not count as progress.
         case .body: break
         case .end:
             isReceiving = false
@@ -78,13 +82,13 @@ final class ConnectionObserver: ChannelDuplexHandler, RemovableChannelHandler {
 @available(*, unavailable)
 extension ConnectionObserver: Sendable {}
 
-/// How long a connection may do what it does.
+/// The time limits of connections.
 package struct ConnectionLimits: Hashable, Sendable {
     /// What a connection is doing.
     enum Phase: UInt8, Hashable, Sendable {
-        /// No request has come yet, or not all of its head.
+        /// No request has arrived yet, or not all of its head.
         case new
-        /// The body of a request is on its way.
+        /// The body of a request is arriving.
         case receiving
         /// A request is being answered.
         case answering
@@ -92,16 +96,16 @@ package struct ConnectionLimits: Hashable, Sendable {
         case idle
     }
 
-    /// How long the head of the first request may take, TLS included.
+    /// How long the head of the first request may take, including TLS.
     package var firstHead: Duration = .seconds(20)
     /// How long the body of a request may take.
     package var body: Duration = .seconds(30)
-    /// How long a connection is kept on which nothing is asked.
+    /// How long a connection without requests is kept.
     package var idle: Duration = .seconds(60)
-    /// What has stood still so long yields where no more connections can be had.
+    /// How long a connection must have been stalled to yield when no more connections are available.
     package var yielding: Duration = .seconds(1)
 
-    /// Whether a connection has to go, however many there are.
+    /// Returns whether a connection must be closed, regardless of how many there are.
     func isOver(_ phase: Phase, for time: Duration) -> Bool {
         switch phase {
         case .new: time >= min(firstHead, idle)
@@ -111,14 +115,15 @@ package struct ConnectionLimits: Hashable, Sendable {
         }
     }
 
-    /// Which connections go so that others may come: those between requests before those within, then those that have
-    /// stood still longest.
+    /// Returns the connections to close so that others can be accepted.
+    ///
+    /// Connections between requests go before those within one, and those that have been stalled longest go first.
     ///
     /// - Parameters:
-    ///   - connections: each by what it is doing, and how long it has stood still.
-    ///   - count: how many at most.
-    ///   - within: how many of them at most within a request: they lose more than a connection.
-    /// - Returns: their indices, none where all are at work.
+    ///   - connections: what each is doing, and how long it has been stalled.
+    ///   - count: the most connections to close.
+    ///   - within: the most of them within a request, which lose more than a connection.
+    /// - Returns: their indices; none if no connection is stalled.
     func yielding(
         among connections: [(phase: Phase, still: Duration)], most count: Int, within: Int
     ) -> [Int] {

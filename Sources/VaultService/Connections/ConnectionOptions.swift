@@ -3,12 +3,13 @@ import NIOCore
 import NIOHTTP1
 import VaultModel
 
-/// Sees to what a request says of its connection, which the HTTP library does in part (RFC 9110 §10.1.1, RFC 9112 §9).
+/// Handles connection options, which the HTTP library does only in part (RFC 9110 §10.1.1, RFC 9112 §9).
 ///
-/// `Connection: close` counts however it is spelled, HTTP/1.0 means it, and a request that does not name its host once is
-/// the last: the answer says so too, and one of unknown length to HTTP/1.0 ends with the connection in place of chunks.
-/// Who waits for `100 Continue` gets it. A request that cannot be read in one way only is refused when those before it
-/// are answered, and is the last. Belongs to its channel's event loop.
+/// `Connection: close` applies in any spelling, and HTTP/1.0 implies it. A request that does not name exactly one host
+/// is the last of its connection. The answer then also has `Connection: close`; an answer of unknown length to HTTP/1.0
+/// ends with the connection instead of using chunks. A client that waits for `100 Continue` gets it. An ambiguous
+/// request is refused after those before it are answered, and is the last. The handler belongs to its channel's event
+/// loop.
 final class ConnectionOptions: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -16,15 +17,15 @@ final class ConnectionOptions: ChannelDuplexHandler {
     typealias OutboundOut = HTTPServerResponsePart
 
     private let lines: RequestLines
-    /// The requests that are not answered yet, oldest first: whether the connection closes after each.
+    /// The unanswered requests, oldest first: whether the connection closes after each, and whether it is HTTP/1.0.
     private var closing: [(closes: Bool, isOld: Bool)] = []
-    /// A request whose chunks have not begun: what is answered to it depends on whether they are any.
+    /// A request whose chunks have not arrived; the answer depends on whether they are valid.
     private var held: HTTPRequestHead?
-    /// The last answer of the connection, where it is given here; nothing that comes is read any more.
+    /// The last answer of the connection, if this handler gives it; nothing more is read then.
     private var refusal: (answer: Answer, isHead: Bool)?
-    /// Whether a request was cut off within its body: no other can follow.
+    /// Whether a request was cut off within its body, so that no other can follow.
     private var isBroken = false
-    /// Whether what is written is an answer to no request.
+    /// Whether the answer being written belongs to no request.
     private var isSurplus = false
 
     init(_ lines: RequestLines) { self.lines = lines }
@@ -52,9 +53,9 @@ final class ConnectionOptions: ChannelDuplexHandler {
         }
     }
 
-    /// Lets a client go on that waits for it.
+    /// Sends `100 Continue` to a client that waits for it.
     private func greet(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        // Within another answer it would be taken for a part of that.
+        // Within another answer, it would be taken for a part of that.
         guard closing.isEmpty, !head.isOld,
             head.headers["expect"].contains(where: { $0.isEqualIgnoringCase("100-continue") })
         else { return }
@@ -72,9 +73,9 @@ final class ConnectionOptions: ChannelDuplexHandler {
             head.isOld || lines.isLater || !head.namesItsHost
             || head.headers[canonicalForm: "connection"].contains { $0.isEqualIgnoringCase("close") }
         closing.append((closes, head.isOld))
-        // The one spelling that the library looks for.
+        // The only spelling that the library recognises.
         if closes { head.headers.replaceOrAdd(name: "Connection", value: "close") }
-        // Its host is the one of the field.
+        // Only the path is needed: the target's host is the same as in the field.
         if let target = HeadCheck.target(of: head.uri) { head.uri = target.path }
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
@@ -97,7 +98,7 @@ final class ConnectionOptions: ChannelDuplexHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
         case .head(var head):
-            // The library's answer to a body that was broken off, after the request has had its own.
+            // The library's answer to a body that was cut off, after the request has been answered.
             isSurplus = closing.isEmpty && isBroken
             guard !isSurplus else { return skip(promise) }
             if isBroken || closing.first?.closes ?? false {
@@ -126,7 +127,9 @@ final class ConnectionOptions: ChannelDuplexHandler {
         if closing.isEmpty { giveRefusal(context) }
     }
 
-    /// Gives the last answer, and ends this side: what the client sends on is read away, so that it can read the answer.
+    /// Writes the last answer, and closes the sending side.
+    ///
+    /// What the client still sends is read and dropped, so that the client can read the answer.
     private func giveRefusal(_ context: ChannelHandlerContext) {
         guard let (answer, isHead) = refusal else { return }
         var fields = HTTPHeaders(answer.fields.fields.map { ($0.name, $0.value) })
@@ -147,14 +150,15 @@ final class ConnectionOptions: ChannelDuplexHandler {
 }
 
 extension HTTPRequestHead {
-    /// Whether it says once what host it is for. One that does not may have been put together from two, and so may what
-    /// follows it (RFC 9112 §3.2).
+    /// Whether the request names exactly one host.
+    ///
+    /// If not, it may have been assembled from two requests, and so may what follows it (RFC 9112 §3.2).
     fileprivate var namesItsHost: Bool {
         let hosts = headers["host"]
         return hosts.count == 1 && !hosts[0].isEmpty
     }
 
-    /// Whether it is of HTTP/1.0.
+    /// Whether the request is HTTP/1.0.
     fileprivate var isOld: Bool { version.major == 1 && version.minor == 0 }
 }
 
@@ -171,7 +175,9 @@ extension Error {
 @available(*, unavailable)
 extension ConnectionOptions: Sendable {}
 
-/// Puts ``RequestLines`` before the parser and ``ConnectionOptions`` where requests still say their version, and leaves.
+/// Installs ``RequestLines`` before the parser and ``ConnectionOptions`` after it, and removes itself.
+///
+/// Right after the parser, requests still state their version.
 final class ConnectionOptionsInstaller: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = Any
 

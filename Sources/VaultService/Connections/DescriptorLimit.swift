@@ -8,33 +8,36 @@ import Musl
 import Darwin
 #endif
 
-/// How many files and connections the system lets this process have open.
+/// The number of files and connections that the system lets this process open.
 package enum DescriptorLimit {
-    /// With fewer the service does not begin.
+    /// The fewest with which the service starts.
     private static let least = 64
-    /// More than this is not asked for.
+    /// The most that the service requests.
     private static let wanted = 4096
 
-    /// Asks for as many as the system allows, within reason.
+    /// Raises the limit as far as the system allows and the service needs.
     ///
-    /// - Throws: ``VaultError`` where there are too few to serve anybody.
+    /// - Throws: ``VaultError`` if the limit is too low to serve any client.
     package static func raise() throws {
         var limit = rlimit()
         guard unsafe getrlimit(resource, &limit) == 0 else { return }
         if limit.rlim_cur < wanted, limit.rlim_max > limit.rlim_cur {
             limit.rlim_cur = min(limit.rlim_max, rlim_t(wanted))
-            // Where that is refused the limit stays what it was, and is kept to.
+            // If that is refused, the limit stays what it was, and applies.
             _ = unsafe setrlimit(resource, &limit)
         }
         let number = current
         guard number >= least else {
             throw VaultError(
-                .storage, "the system lets the service open \(number) files and it needs \(least); raise ulimit -n")
+                .storage,
+                "the system lets the service open only \(number) files, but it needs \(least); raise ulimit -n")
         }
     }
 
-    /// How many clients' connections fit: each may need a connection to an origin, and a file for what comes by it, as well,
-    /// and some segments stay open a moment longer.
+    /// The number of client connections that the limit allows.
+    ///
+    /// Each may also need a connection to an origin and a file for the fetched bytes, and some segments stay open a
+    /// moment longer.
     static var connections: Int { OpenFiles.connections(of: current) }
 
     private static var current: Int {

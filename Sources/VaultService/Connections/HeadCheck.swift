@@ -2,26 +2,26 @@ import NIOCore
 import NIOHTTP1
 import VaultModel
 
-/// What of a request's head the HTTP library leaves unjudged: how its body is delimited, and whom its target names.
+/// Checks of a request's head that the HTTP library omits: the framing of its body, and the host of its target.
 enum HeadCheck {
-    /// The answer to a request of which nothing else may be read; nil where all is well.
+    /// Returns the answer to a request after which nothing may be read; nil if the head is valid.
     static func refusal(of head: HTTPRequestHead) -> Answer? {
         if head.headers.contains(name: "transfer-encoding") {
             let codings = head.headers[canonicalForm: "transfer-encoding"].filter { !$0.isEmpty }
-            // Where the last coding is another, nobody can tell where the body ends (RFC 9112 §6.3).
+            // If the last coding is another, the end of the body cannot be determined (RFC 9112 §6.3).
             guard codings.last?.isEqualIgnoringCase("chunked") ?? false,
                 codings.count(where: { $0.isEqualIgnoringCase("chunked") }) == 1
             else { return ErrorAnswer.malformedCoding }
             guard codings.count == 1 else { return ErrorAnswer.unknownCoding }
         }
-        // The target's host is the one that counts (RFC 9112 §3.2.2), and a client says the same in both places.
+        // The target's host takes precedence (RFC 9112 §3.2.2), and a client names the same host in both places.
         if let named = target(of: head.uri), !named.authority.isEqualIgnoringCase(head.headers["host"].first ?? "") {
             return ErrorAnswer.foreignHost
         }
         return nil
     }
 
-    /// Authority and path of a target in absolute form; nil where it is in another.
+    /// Returns the authority and the path of a target in absolute form; nil if it has another form.
     static func target(of uri: String) -> (authority: Substring, path: String)? {
         guard let colon = uri.utf8.firstIndex(of: UInt8(ascii: ":")), uri[..<colon].utf8.allSatisfy(isSchemeByte),
             uri.utf8[colon...].starts(with: "://".utf8)
@@ -41,17 +41,17 @@ enum HeadCheck {
 }
 
 extension HTTPRequestHead {
-    /// Whether its body comes in chunks.
+    /// Whether the body is chunked.
     var isChunked: Bool { headers.contains(name: "transfer-encoding") }
 }
 
-/// The first line of a request (RFC 9112 §3), as far as it tells why the parser does not take it.
+/// The first line of a request (RFC 9112 §3), as far as it shows why the parser rejects it.
 struct RequestLine: Hashable, Sendable {
     let method: String
     let major: Int
     let minor: Int
 
-    /// Reads a line, its end left out; nil where it has not the form of one.
+    /// Parses a line without its terminator; nil if it does not have the form of a request line.
     init?(_ line: some Sequence<UInt8>) {
         let parts = Array(line).split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
         guard parts.count == 3, !parts[0].isEmpty, !parts[1].isEmpty, parts[0].allSatisfy(Self.isMethodByte),
@@ -64,13 +64,13 @@ struct RequestLine: Hashable, Sendable {
         self.minor = minor
     }
 
-    /// Whether it says a version that is to be read as HTTP/1.1 (RFC 9110 §2.5), and that the parser knows not.
+    /// Whether its version must be read as HTTP/1.1 (RFC 9110 §2.5), but is unknown to the parser.
     var isLater: Bool { major == 1 && minor > 1 }
 
-    /// The answer to a request with this line, of which the parser made nothing; nil where it is malformed.
+    /// The answer to a request with this line that the parser rejected; nil if the line is malformed.
     var refusal: Answer? {
         if major != 1 { return ErrorAnswer.unknownVersion }
-        // A known method in other letters is one that was spelled wrong.
+        // A known method in lower or mixed case is a misspelling, not an unknown method.
         return Methods.areKnown(method.uppercased()) ? nil : ErrorAnswer.unknownMethod
     }
 
@@ -86,8 +86,9 @@ struct RequestLine: Hashable, Sendable {
     }
 }
 
-/// The methods that the service knows, whether a resource has them or not (RFC 9110 §9, RFC 5789, and QUERY,
-/// the safe method with a body).
+/// The methods that the service knows, whether or not a resource supports them.
+///
+/// They are those of RFC 9110 §9 and RFC 5789, and QUERY, the safe method with a body.
 enum Methods {
     static func areKnown(_ method: String) -> Bool { known.contains(method) }
 
@@ -96,24 +97,26 @@ enum Methods {
     ]
 }
 
-/// Sees the lines that requests begin with before the parser does: one of a later HTTP/1 is made one of HTTP/1.1, which it
-/// is to be read as, and of one that the parser does not take the answer can say why. Belongs to its channel's event loop.
+/// Reads the first lines of requests before the parser does.
+///
+/// If the connection's first line has a later version of HTTP/1, it is changed to HTTP/1.1, as which it must be read.
+/// If the parser rejects a line, the answer can state the reason. The handler belongs to its channel's event loop.
 final class RequestLines: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// Whether no request is on its way: what comes now begins one.
+    /// Whether no request is arriving, so that the next bytes begin one.
     var isBetween = true
-    /// Whether the connection's first line was of a later version: the parser would not take another.
+    /// Whether the connection's first line had a later version; the parser would not accept another such line.
     private(set) var isLater = false
-    /// The line that came last between two requests.
+    /// The last line that arrived between two requests.
     private(set) var last: RequestLine?
 
-    /// The first line of the connection, as long as its end has not come.
+    /// The first line of the connection, until its end arrives.
     private var held: ByteBuffer?
     private var isFirst = true
 
-    /// No longer line is waited for: it can be no request's that is answered.
+    /// The longest line to wait for, in bytes; a longer one cannot belong to a request that is answered.
     private static let mostBytes = 16 << 10
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -142,7 +145,7 @@ final class RequestLines: ChannelInboundHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) { context.fireChannelReadComplete() }
 
-    /// What is left when the client has sent its last is the parser's to refuse.
+    /// Passes an incomplete line to the parser, which refuses it, when the client has finished sending.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event as? ChannelEvent == .inputClosed, let bytes = held.take() { pass(bytes, context) }
         context.fireUserInboundEventTriggered(event)
@@ -158,12 +161,12 @@ final class RequestLines: ChannelInboundHandler {
         context.fireChannelRead(wrapInboundOut(bytes))
     }
 
-    /// Whether a byte can stand in a line, or end it: nobody waits for the rest of what is none.
+    /// Returns whether a byte can be part of a line or end it; if not, the rest is not waited for.
     private static func isText(_ byte: UInt8) -> Bool {
         byte >= 0x20 && byte != 0x7F || byte == 0x0D || byte == 0x0A
     }
 
-    /// The first line that is not empty, and where in the buffer it ends; nil where its end has not come.
+    /// Returns the first line that is not empty, and its end in the buffer; nil if its end has not arrived.
     private static func line(of buffer: ByteBuffer) -> (bytes: ByteBufferView, end: Int)? {
         let view = buffer.readableBytesView
         let start = view.firstIndex { $0 != 0x0D && $0 != 0x0A } ?? view.endIndex

@@ -4,16 +4,16 @@ import ServiceLifecycle
 import Synchronization
 import VaultModel
 
-/// The connections of one listener: how many there may be, and who goes.
+/// The connections of one listener: how many there may be, and which are closed.
 ///
-/// No client is turned away while another's connection stands still: those that have done so longest yield. A peer beyond
-/// this machine has its share of them, within which the same holds.
+/// No client is turned away while another's connection is stalled: those that have been stalled longest are closed. A
+/// peer on another machine has its share of the connections, within which the same applies.
 final class OpenConnections: Service {
     fileprivate struct State {
         var accepted = 0
         var open: [ObjectIdentifier: ClientConnection] = [:]
         var shares: PeerShares
-        /// The most that were open since a crowd has last gone.
+        /// The most connections that were open since a crowd last left.
         var peak = 0
     }
 
@@ -22,12 +22,12 @@ final class OpenConnections: Service {
     private let afterCrowd: @Sendable () -> Void
     private let state: Locked<State>
 
-    /// So many at a time are a crowd.
+    /// The number of connections that count as a crowd.
     private static let crowd = 32
 
     /// - Parameters:
-    ///   - most: how many there may be.
-    ///   - afterCrowd: called when most of a crowd have gone.
+    ///   - most: the most connections.
+    ///   - afterCrowd: called when most of a crowd has left.
     init(most: Int, limits: ConnectionLimits, afterCrowd: @escaping @Sendable () -> Void = {}) {
         self.most = most
         self.limits = limits
@@ -46,8 +46,10 @@ final class OpenConnections: Service {
         return connection
     }
 
-    /// Whether a connection that was added may stay: where its peer has more than its share, another of the peer's that
-    /// stands still yields, or it may not.
+    /// Returns whether an added connection may stay.
+    ///
+    /// If its peer has more than its share, a stalled connection of that peer is closed; if there is none, this one may
+    /// not stay.
     func mayStay(_ connection: ClientConnection, at now: NIODeadline) -> Bool {
         guard let peer = connection.peer else { return true }
         let (isOver, yields) = state.withLock { state -> (Bool, ClientConnection?) in
@@ -55,7 +57,7 @@ final class OpenConnections: Service {
             let others = state.open.values.filter { $0.peer == peer && $0 !== connection }
             let standing = others.map { $0.standing(at: now) }
             let yields = limits.yielding(among: standing, most: 1, within: 1).first.map { others[$0] }
-            // It is as good as gone, so that it does not make room twice.
+            // Forgets it at once, so that it does not yield twice.
             if let yields { state.forget(yields) }
             return (true, yields)
         }
@@ -69,11 +71,11 @@ final class OpenConnections: Service {
 
     // MARK: For the listener
 
-    /// Speaks HTTP on connections that are looked after here.
+    /// Returns an HTTP server whose connections are managed here.
     ///
     /// - Parameters:
-    ///   - held: answers what need not be waited for; nil where nothing is answered so.
-    ///   - identity: what TLS is spoken with; nil is none.
+    ///   - held: answers cache hits; nil to pass on all requests.
+    ///   - identity: the TLS certificate and key; nil for plain HTTP.
     func server(_ held: CacheHitResponder?, _ identity: TLSIdentity? = nil) -> HTTPServerBuilder {
         HTTPServerBuilder { [self] responder in
             let plain = EventLoopChannel(
@@ -89,7 +91,7 @@ final class OpenConnections: Service {
 
     private var isFull: Bool { state.withLock { $0.accepted >= most } }
 
-    /// Whether another connection may be accepted; where not, some that stand still yield.
+    /// Returns whether another connection may be accepted; if not, closes some that are stalled.
     func mayAccept() -> Bool {
         guard isFull else { return true }
         makeRoom(at: .now())
@@ -100,9 +102,9 @@ final class OpenConnections: Service {
 
     func closed() { state.withLock { $0.accepted -= 1 } }
 
-    // MARK: Who goes
+    // MARK: Closing
 
-    /// Looks after the connections every second, more often while there is no room, until the service ends.
+    /// Checks the connections every second, more often while the listener is full, until the service ends.
     func run() async throws {
         try? await cancelWhenGracefulShutdown { [self] in
             while true {
@@ -134,7 +136,7 @@ final class OpenConnections: Service {
         let open = state.withLock { Array($0.open.values) }
         let share = most / 64
         let standing = open.map { $0.standing(at: now) }
-        // Where there is little room a crowd that asks for nothing goes by fours: others wait until it has gone.
+        // With a low limit, a crowd that requests nothing is closed four at a time, because other clients wait for it.
         for index in limits.yielding(among: standing, most: max(4, share), within: max(1, share)) {
             open[index].channel.close(promise: nil)
         }
@@ -149,7 +151,7 @@ extension OpenConnections.State {
 }
 
 extension OpenConnections {
-    /// What a listener asks before it accepts.
+    /// The delegate that a listener asks before it accepts a connection.
     struct Admission: AvailableConnectionsDelegate {
         let connections: OpenConnections
 
@@ -161,15 +163,15 @@ extension OpenConnections {
     }
 }
 
-/// One client's connection, as far as it matters who has to go: what it is doing, and since when it stands still.
+/// One client's connection: what it is doing, and since when it has been stalled.
 ///
-/// Its event loop writes, whoever needs room reads.
+/// Its event loop writes these facts, and the code that chooses connections to close reads them.
 final class ClientConnection: Sendable {
     let channel: any Channel
-    /// Whose it is; nil for a client of this machine.
+    /// The peer; nil for a client on this machine.
     let peer: PeerAddress?
     private let phase = Atomic(ConnectionLimits.Phase.new.rawValue)
-    /// Nanoseconds of the monotonic clock.
+    /// The time of its last progress, in nanoseconds of the monotonic clock.
     private let moved = Atomic(NIODeadline.now().uptimeNanoseconds)
 
     init(_ channel: any Channel) {
@@ -177,48 +179,49 @@ final class ClientConnection: Sendable {
         peer = PeerAddress(channel.remoteAddress)
     }
 
-    /// Something has gone on.
+    /// Records progress.
     func note(_ phase: ConnectionLimits.Phase) {
         self.phase.store(phase.rawValue, ordering: .relaxed)
         moved.store(NIODeadline.now().uptimeNanoseconds, ordering: .relaxed)
     }
 
-    /// What it is doing, and for how long it has stood still.
+    /// Returns what it is doing, and for how long it has been stalled.
     func standing(at now: NIODeadline) -> (phase: ConnectionLimits.Phase, still: Duration) {
         let still = Int64(clamping: now.uptimeNanoseconds) - Int64(clamping: moved.load(ordering: .relaxed))
         return (ConnectionLimits.Phase(rawValue: phase.load(ordering: .relaxed)) ?? .idle, .nanoseconds(max(0, still)))
     }
 }
 
-/// How many of a listener's connections each peer has, so that none has all of them. A value.
+/// How many of a listener's connections each peer has, so that no peer takes them all.
 struct PeerShares {
-    /// The most that one may have.
+    /// The most connections of one peer.
     let most: Int
     private var taken: [PeerAddress: Int] = [:]
 
-    /// - Parameter connections: how many there may be of all peers.
+    /// - Parameter connections: the most connections of all peers.
     init(of connections: Int) { most = max(1, connections / 4) }
 
-    /// Whether a peer has more than its share.
+    /// Returns whether a peer has more than its share.
     func isOver(_ peer: PeerAddress) -> Bool { taken[peer, default: 0] > most }
 
-    /// A peer has one more.
+    /// Adds a connection of a peer.
     mutating func take(_ peer: PeerAddress) { taken[peer, default: 0] += 1 }
 
-    /// A peer has one fewer.
+    /// Removes a connection of a peer.
     mutating func giveBack(_ peer: PeerAddress) {
         let left = taken[peer, default: 0] - 1
         taken[peer] = left > 0 ? left : nil
     }
 }
 
-/// Who a client is, as far as shares of the connections go: its IPv4 address, or its IPv6 network of 64 bits, of which a
-/// machine may take as many addresses as it likes.
+/// The identity of a client for its share of the connections: its IPv4 address, or its IPv6 network of 64 bits.
+///
+/// A machine may take any number of addresses in such a network.
 struct PeerAddress: Hashable, Sendable {
     private let bytes: [UInt8]
 
-    /// - Parameter bytes: the 4 or 16 of an IP address.
-    /// - Returns: nil for this machine itself, where all clients have one address.
+    /// - Parameter bytes: the 4 or 16 bytes of an IP address.
+    /// - Returns: nil for this machine, on which all clients have one address.
     init?(_ bytes: [UInt8]) {
         let isMapped = bytes.count == 16 && bytes.starts(with: Self.mapped)
         let plain = isMapped ? Array(bytes[12...]) : bytes
@@ -226,10 +229,10 @@ struct PeerAddress: Hashable, Sendable {
         self.bytes = plain.count == 4 ? plain : Array(plain.prefix(8))
     }
 
-    /// - Parameter address: where a connection comes from; nil where nobody knows any more.
-    /// - Returns: nil for this machine itself, by a socket file too.
+    /// - Parameter address: the remote address of a connection; nil if it is no longer known.
+    /// - Returns: nil for this machine, also on a socket file.
     init?(_ address: SocketAddress?) {
-        // Where the address lies in the system's structure, whose fields have no module of their own on every platform.
+        // The position of the address in the system's structure, whose fields cannot be imported on every platform.
         let place: Range<Int>
         switch address {
         case .v4: place = 4..<8
@@ -237,7 +240,7 @@ struct PeerAddress: Hashable, Sendable {
         default: return nil
         }
         let bytes = unsafe address?.withSockAddr { pointer, size in
-            // As long as the library says; what is copied lies within for either kind.
+            // The size is that of the structure; the copied range is within it for either kind.
             unsafe Array(UnsafeRawBufferPointer(start: pointer, count: size)[place])
         }
         guard let bytes else { return nil }
@@ -245,6 +248,6 @@ struct PeerAddress: Hashable, Sendable {
     }
 
     private static let loopback = [UInt8](repeating: 0, count: 15) + [1]
-    /// What an IPv4 address begins with on a listener that takes both.
+    /// The prefix of an IPv4 address on a listener that accepts both.
     private static let mapped = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF]
 }

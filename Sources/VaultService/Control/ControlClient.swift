@@ -13,25 +13,25 @@ import Musl
 import Darwin
 #endif
 
-/// Asks a service by its control socket: each question on a connection of its own.
+/// A client of a service's control socket, with a connection for each request.
 package struct ControlClient: Sendable {
     private typealias Connection = NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
 
     private let folder: String
 
-    /// - Parameter folder: the vault's.
+    /// - Parameter folder: the vault's folder.
     package init(folder: String) { self.folder = folder }
 
-    /// Whether a service answers.
+    /// Returns whether a service accepts connections on the control socket.
     package func isAnswered() async -> Bool {
         guard let connection = try? await connect() else { return false }
         try? await connection.executeThenClose { _, _ in }
         return true
     }
 
-    /// Asks, and hands the answer to `read` as it comes.
+    /// Sends a request, and passes the answer to `read` as it arrives.
     ///
-    /// - Throws: ``ServiceGone`` where there is no answer; what `read` throws.
+    /// - Throws: ``ServiceGone`` if there is no answer; any error of `read`.
     func ask<Value>(_ question: ControlQuestion, _ read: (inout ControlAnswer) async throws -> Value) async throws
         -> Value
     {
@@ -66,17 +66,17 @@ package struct ControlClient: Sendable {
     }
 }
 
-/// A request by the control socket.
+/// A request to the control socket.
 struct ControlQuestion: Sendable {
     let head: HTTPRequestHead
     let body: [UInt8]
 
-    /// A question that carries a document.
+    /// Creates a request with a document as its body.
     init(_ method: HTTPMethod, _ route: APIRoute, body: some Encodable) throws {
         self.init(method, route, [:], body: try JSONText.bytes(of: body))
     }
 
-    /// A question about one resource, which the query names; where it has request fields, the body does.
+    /// Creates a request about one resource, which the query names, or the body if the resource has request fields.
     init(_ route: APIRoute, reference: MediaReference, fields: HTTPHeaders = [:]) throws {
         let document = ReferenceDocument(reference)
         if document.fields == nil {
@@ -87,8 +87,8 @@ struct ControlQuestion: Sendable {
     }
 
     /// - Parameters:
-    ///   - parameters: the query; those that are nil are left out.
-    ///   - fields: header fields beside the usual ones.
+    ///   - parameters: the query parameters; those that are nil are omitted.
+    ///   - fields: header fields besides the usual ones.
     init(
         _ method: HTTPMethod, _ route: APIRoute, _ parameters: KeyValuePairs<String, String?> = [:],
         body: [UInt8] = [], fields: HTTPHeaders = [:]
@@ -107,7 +107,7 @@ struct ControlQuestion: Sendable {
     }
 }
 
-/// An answer by the control socket: its head, and its body as it comes.
+/// An answer from the control socket: its head, and its body as it arrives.
 struct ControlAnswer {
     typealias Parts = NIOAsyncChannelInboundStream<HTTPClientResponsePart>.AsyncIterator
 
@@ -116,12 +116,12 @@ struct ControlAnswer {
     private var received = ByteBuffer()
     private var isAtEnd = false
 
-    /// The longest line, and the longest document.
+    /// The longest accepted line or document, in bytes.
     private static let mostBytes = 16 << 20
 
     /// Waits for the head.
     ///
-    /// - Throws: ``ServiceGone`` where none comes.
+    /// - Throws: ``ServiceGone`` if none arrives.
     init(_ parts: Parts) async throws {
         self.parts = parts
         do {
@@ -132,9 +132,9 @@ struct ControlAnswer {
         }
     }
 
-    /// The next bytes of the body; nil at its end.
+    /// Returns the next bytes of the body; nil at its end.
     ///
-    /// - Throws: ``VaultError`` with code `closed` where the service went away before the end.
+    /// - Throws: ``VaultError`` with code `closed` if the service went away before the end.
     mutating func next() async throws -> ByteBuffer? {
         guard !isAtEnd else { return nil }
         do {
@@ -150,7 +150,7 @@ struct ControlAnswer {
         }
     }
 
-    /// The next line of the body, without its end; nil after the last.
+    /// Returns the next line of the body, without its terminator; nil after the last.
     mutating func line() async throws -> [UInt8]? {
         while true {
             if let length = received.readableBytesView.firstIndex(of: UInt8(ascii: "\n")).map({
@@ -166,7 +166,7 @@ struct ControlAnswer {
         }
     }
 
-    /// The whole body.
+    /// Returns the whole body.
     mutating func whole() async throws -> [UInt8] {
         while var more = try await next() {
             received.writeBuffer(&more)
@@ -176,19 +176,20 @@ struct ControlAnswer {
     }
 
     static let brokenOff = VaultError(
-        .closed, "the service ended before it was done; what was received is kept: run the command again to go on")
-    private static let tooMuch = VaultError(.closed, "the service answers with more than this command takes")
+        .closed, "the service ended early; received data is kept, so run the command again to continue")
+    private static let tooMuch = VaultError(.closed, "the service's answer is longer than this command accepts")
 }
 
-/// Where the control socket of a vault is, by a path that is short enough for the address of a socket.
+/// The path of a vault's control socket, short enough for the address of a socket.
 ///
-/// A folder whose path is too long is opened, and named by its descriptor: the path holds as long as this value.
+/// On Linux, a folder whose path is too long is opened and named by its descriptor. The path is valid while this value
+/// exists.
 final class ControlAddress: Sendable {
-    /// What to bind or to connect.
+    /// The path to bind or to connect to.
     let path: String
     private let folder: Int32?
 
-    /// Nil where no path is short enough.
+    /// Finds a path for the socket in a folder; nil if no path is short enough.
     init?(folder: String) {
         let path = folder + "/control.sock"
         guard path.utf8.count > Self.mostBytes else {
@@ -208,9 +209,9 @@ final class ControlAddress: Sendable {
 
     deinit { if let folder { close(folder) } }
 
-    /// The bytes of `sun_path`, the zero at its end left out.
+    /// The size of `sun_path` in bytes, without its terminating zero.
     private static let mostBytes = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 }
 
-/// The control socket has nobody behind it, or whoever was there ended before it answered.
+/// The error that no service listens on the control socket, or that it ended before it answered.
 package struct ServiceGone: Error, Hashable, Sendable {}

@@ -12,16 +12,16 @@ import Musl
 import Darwin
 #endif
 
-/// Listens on the control socket, `control.sock` in the vault's folder, as long as the service runs.
+/// Listens on the control socket, `control.sock` in the vault's folder, while the service runs.
 ///
-/// A service that cannot have one serves all the same: only commands then wait until it ends.
+/// A service that cannot create the socket still serves media, but commands that change the vault wait until it ends.
 struct ControlListener: Service {
     let api: APIResponder
     /// The vault's folder.
     let folder: String
     let configuration: ServiceConfiguration
     let logger: Logger
-    /// Called once: it listens, or it never will.
+    /// Called when it listens, or when it never will.
     let onSettled: @Sendable () -> Void
 
     func run() async throws {
@@ -40,14 +40,16 @@ struct ControlListener: Service {
 
     private func goWithout(_ reason: String) async throws {
         logger.notice(
-            "control.sock cannot be made in the vault's folder: commands that change the vault wait until this service ends",
+            "cannot create control.sock in the vault's folder; changes to the vault must wait until this service ends",
             metadata: ["reason": "\(reason)"])
         onSettled()
         try await gracefulShutdown()
     }
 }
 
-/// Answers what comes by the control socket: the routes of the API, to the vault's own user, without a token. No media.
+/// Answers requests on the control socket: the API and the metrics, without a token, but no playback links.
+///
+/// Only the vault's own user and root are answered.
 struct ControlResponder: HTTPResponder {
     let api: APIResponder
 
@@ -77,23 +79,23 @@ struct ControlResponder: HTTPResponder {
             default: return Response(ErrorAnswer.notFound, isHead: isHead, context: context)
             }
         } catch {
-            // The client is gone, or the service ends: there is nobody to answer.
-            context.logger.debug("given up", metadata: ["reason": "\(type(of: error))"])
+            // The client is gone, or the service is shutting down, so no answer is needed.
+            context.logger.debug("abandoned", metadata: ["reason": "\(type(of: error))"])
             return .abandoned(context: context)
         }
     }
 }
 
-/// Who is at the other end of a socket of this machine, as the kernel knows it.
+/// The user at the other end of a local socket, as the kernel reports it.
 enum PeerIdentity {
-    /// Whether that is the user of this process, or root.
+    /// Returns whether the peer is the user of this process, or root.
     static func mayControl(_ channel: any Channel) async -> Bool {
         guard let user = await user(of: channel) else { return false }
         return user == 0 || user == geteuid()
     }
 
     #if os(Linux)
-    /// The kernel's `struct ucred`, which the C library shows to few.
+    /// The kernel's `struct ucred`, which C libraries do not always expose.
     private struct Credentials {
         let process: pid_t
         let user: uid_t
@@ -110,7 +112,7 @@ enum PeerIdentity {
         ).get()
         return peer?.user
         #else
-        // What getpeereid asks, of a connection whose descriptor nobody hands out.
+        // The option that getpeereid reads; the connection's descriptor is not available here.
         let peer: xucred? = try? await socket.unsafeGetSocketOption(
             level: NIOBSDSocket.OptionLevel(rawValue: SOL_LOCAL), name: NIOBSDSocket.Option(rawValue: LOCAL_PEERCRED)
         ).get()

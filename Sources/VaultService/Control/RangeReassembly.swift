@@ -1,22 +1,23 @@
 import MediaVault
 import NIOHTTP1
 
-/// How far the bytes of a range have come, over as many answers as it takes: an answer may end before its last byte,
-/// and what is asked for next says why.
+/// The progress of reading a range, over as many answers as it takes.
+///
+/// An answer may end before its last byte; the answer to the next request then continues, or reports the reason.
 struct ServedReading {
     private var wanted: RequestedRange
     private var window: ByteWindow?
-    /// The first byte that has not come, and one past the last wanted, where they are known.
+    /// The first byte that has not arrived, and one past the last requested byte, if they are known.
     private var position: Int64?
     private var end: Int64?
     private var tag: String?
-    /// Whether the answer that comes now has brought anything.
+    /// Whether the current answer has delivered any bytes.
     private(set) var hasAdvanced = false
     private(set) var isDone = false
 
     init(_ range: RequestedRange) { wanted = range }
 
-    /// What the next request says beside its target.
+    /// The header fields of the next request.
     var fields: HTTPHeaders {
         switch wanted {
         case .whole: [:]
@@ -26,11 +27,11 @@ struct ServedReading {
         }
     }
 
-    /// Takes in the head of an answer.
+    /// Processes the head of an answer.
     mutating func begin(_ head: HTTPResponseHead) throws {
         let newTag = head.headers.first(name: "ETag")
         guard tag == nil || tag == newTag else {
-            throw VaultError(.changed, "the title changed at its origin while it was read; run the command again")
+            throw VaultError(.changed, "the title changed at its origin while it was being read; run the command again")
         }
         (tag, hasAdvanced) = (newTag, false)
         if case .bytes(let range, let total)? = head.headers.first(name: "Content-Range").flatMap(ContentRange.init) {
@@ -45,7 +46,7 @@ struct ServedReading {
         }
     }
 
-    /// The wanted part of the next bytes.
+    /// Returns the requested part of the next bytes.
     mutating func cut(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
         let part = window?.cut(bytes) ?? bytes[...]
         position = (position ?? 0) + Int64(part.count)
@@ -54,7 +55,7 @@ struct ServedReading {
         return part
     }
 
-    /// Takes in the end of an answer.
+    /// Processes the end of an answer.
     mutating func finish() throws {
         try window?.check()
         isDone = end.map { (position ?? 0) >= $0 } ?? true
@@ -62,28 +63,30 @@ struct ServedReading {
         ask()
     }
 
-    /// From here on the rest is wanted.
+    /// Requests the remaining bytes from now on.
     private mutating func ask() {
         guard let position else { return }
         wanted = end.map { .closed(first: position, last: $0 - 1) } ?? .from(position)
     }
 }
 
-/// Cuts the bytes asked for out of what a reader hands over, which is the whole where an origin knows no ranges.
+/// Cuts the requested bytes out of those that a reader delivers.
+///
+/// If an origin does not support ranges, the reader delivers the whole representation.
 struct ByteWindow: Hashable, Sendable {
     private let wanted: ByteRange
     private var position: Int64
 
     init(_ range: RequestedRange, of reader: MediaReader) throws {
         guard reader.isWholeAnswer else {
-            // The reader hands over what was asked for.
+            // The reader delivers only the requested range.
             self.init(0..<Int64.max, from: 0)
             return
         }
         try self.init(range, length: reader.information.length)
     }
 
-    /// A window into a whole of `length` bytes; nil where nobody knows.
+    /// Creates a window into a representation of `length` bytes; nil if the length is unknown.
     init(_ range: RequestedRange, length: Int64?) throws {
         if let length {
             guard let wanted = range.resolved(length: length) else {
@@ -94,7 +97,7 @@ struct ByteWindow: Hashable, Sendable {
             guard let first = range.firstByte else {
                 throw VaultError(
                     .unsatisfiableRange,
-                    "the origin does not say how long the title is, so its end cannot be named; fetch it first")
+                    "the origin does not report the title's length, so a range from its end is unknown; fetch it first")
             }
             self.init(first..<(range.endLimit ?? .max), from: 0)
         }
@@ -105,19 +108,19 @@ struct ByteWindow: Hashable, Sendable {
         self.position = position
     }
 
-    /// The first byte wanted.
+    /// The first requested byte.
     var first: Int64 { wanted.lowerBound }
 
-    /// Whether no more bytes are wanted.
+    /// Whether no more bytes are requested.
     var isDone: Bool { position >= wanted.upperBound }
 
-    /// Checks, at the end of the whole, that the first byte wanted came.
+    /// Checks, at the end of the representation, that the first requested byte arrived.
     func check() throws {
         guard wanted.lowerBound > 0, position <= wanted.lowerBound else { return }
         throw Self.outside(position)
     }
 
-    /// The wanted part of the next bytes.
+    /// Returns the requested part of the next bytes.
     mutating func cut(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
         let here = position..<position + Int64(bytes.count)
         position = here.upperBound
@@ -128,7 +131,7 @@ struct ByteWindow: Hashable, Sendable {
 
     private static func outside(_ length: Int64) -> VaultError {
         var error = VaultError(
-            .unsatisfiableRange, "the range lies outside the title's \(length) bytes; ask for one within them")
+            .unsatisfiableRange, "the range is outside the title's \(length) bytes; request a range within them")
         error.length = length
         return error
     }

@@ -3,10 +3,10 @@ import NIOCore
 import NIOHTTP1
 import VaultModel
 
-/// A vault that a service owns, reached by its control socket. It takes no key.
+/// A vault that a service owns, reached through its control socket without a key.
 package final class RemoteVault: VaultClient {
     private let client: ControlClient
-    /// Whether the service has answered already.
+    /// Whether the service has answered before.
     private let isKnown = Locked(false)
 
     package init(_ client: ControlClient) { self.client = client }
@@ -37,12 +37,12 @@ package final class RemoteVault: VaultClient {
         let _: NothingDocument = try await document(ControlQuestion(.POST, .downloads, body: order))
     }
 
-    /// The document that answers a question.
+    /// Sends a request, and returns the document in the answer.
     func document<Document: Decodable>(_ question: ControlQuestion) async throws -> Document {
         try await ask(question) { answer in try JSONText.read(from: try await answer.whole()) }
     }
 
-    /// Follows a long act; returns what its last line says.
+    /// Follows a long operation, and returns the outcome from its last line.
     func events<Progress: Codable & Sendable, Outcome: Codable & Sendable>(
         _ question: ControlQuestion, _ progress: (Progress) async throws -> Void
     ) async throws -> Outcome {
@@ -58,7 +58,7 @@ package final class RemoteVault: VaultClient {
         }
     }
 
-    /// Asks, and reads an answer that is no problem.
+    /// Sends a request, and reads the answer unless it is a problem.
     func ask<Value>(
         _ question: ControlQuestion, _ read: (inout ControlAnswer) async throws -> Value
     ) async throws -> Value {
@@ -73,26 +73,27 @@ package final class RemoteVault: VaultClient {
         } catch is DecodingError {
             throw Self.strange
         } catch is ServiceGone where isKnown.withLock(\.self) {
-            throw VaultError(.closed, "the service has ended; run the command again to go on without it")
+            throw VaultError(.closed, "the service has ended; run the command again to continue without it")
         }
     }
 
-    /// What a service says that could not become the owner.
+    /// The error of a service that could not become the owner.
     private static let readsOnly = VaultError(
         .owned,
-        "the service that runs only reads the vault, because the disk was full when it began; make room, end it and "
-            + "start it again")
+        "the running service only reads the vault, because the disk was full when it started; free some space, then "
+            + "restart it")
 
     private static func error(_ problem: ProblemDocument) -> VaultError {
         guard problem.error?.code != .owned else { return readsOnly }
-        return problem.error ?? VaultError(.closed, "the service refuses this: \(problem.detail ?? problem.title)")
+        return problem.error
+            ?? VaultError(.closed, "the service refused the request: \(problem.detail ?? problem.title)")
     }
 
     private static let strange = VaultError(
-        .closed, "the service's answer cannot be understood; it may be of another version: end it and start it anew")
+        .closed, "the service's answer cannot be understood; it may be another version, so restart the service")
 }
 
-// What stays, what goes, and what is checked.
+// Retention, verification, and settings.
 extension RemoteVault {
     package func remove(_ reference: MediaReference) async throws -> RemovalDocument {
         try await document(ControlQuestion(.POST, .removals, body: ReferenceDocument(reference)))
@@ -148,7 +149,7 @@ extension RemoteVault {
     }
 }
 
-// The life of the keys.
+// The key lifecycle.
 extension RemoteVault {
     package func keys() async throws -> KeysDocument { try await document(ControlQuestion(.GET, .keys)) }
 
@@ -189,14 +190,14 @@ extension RemoteVault {
                     }
                     try reading.finish()
                 } catch let brokenOff as VaultError where brokenOff.code == .closed && reading.hasAdvanced {
-                    // What is left is asked for anew: the answer to that says why, or goes on.
+                    // Requests the rest; the answer to that reports the reason, or continues.
                 }
             }
         }
     }
 }
 
-// What is sealed anew, what is forgotten, and what was done.
+// Resealing, shredding, and the audit log.
 extension RemoteVault {
     package func reseal(
         _ references: [MediaReference], bytesPerSecond: Int64?, progress: (ResealStep) async throws -> Void
@@ -217,7 +218,7 @@ extension RemoteVault {
 }
 
 extension RemoteVault {
-    /// Where the bytes of the service's last answers came from.
+    /// Returns where the bytes of the service's last answers came from.
     package func explanation(_ reference: MediaReference) async throws -> ExplanationDocument {
         try await document(ControlQuestion(.explanation, reference: reference))
     }

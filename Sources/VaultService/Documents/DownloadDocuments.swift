@@ -1,21 +1,21 @@
 package import MediaVault
 
-/// A download that the service runs, or has run lately.
+/// A download that the service runs, or ran recently.
 package struct DownloadDocument: Codable, Sendable {
     package enum State: String, Codable, Sendable {
         case running, done, failed
-        /// Somebody ended it; what was received is kept.
+        /// Ended early by a client or by the end of its request; received data is kept.
         case ended
     }
 
-    /// Names it as long as the service runs.
+    /// Identifies the download while the service runs.
     package let id: Int
     package let url: String
     package var state = State.running
-    /// The bytes that are in the vault, or on their way into it.
+    /// The number of bytes in the vault or on their way into it.
     package var held: Int64 = 0
     package var size: OrNull<Int64> = OrNull(nil)
-    /// Why it failed.
+    /// The reason for a failure; null unless the download failed.
     package var problem: OrNull<ProblemDocument> = OrNull(nil)
 
     init(id: Int, url: String) {
@@ -24,13 +24,13 @@ package struct DownloadDocument: Codable, Sendable {
     }
 }
 
-/// What is asked of `POST /api/v1/downloads`.
+/// The body of `POST /api/v1/downloads`.
 struct DownloadOrder: Codable, Sendable {
     let reference: ReferenceDocument
     let connections: Int?
-    /// Bytes in a second.
+    /// Bytes per second.
     let limitRate: Int64?
-    /// Whether the download goes on without whoever asked for it.
+    /// Whether the download continues without the client that requested it.
     let isDetached: Bool
 
     init(_ reference: MediaReference, _ options: DownloadOptions, isDetached: Bool) {
@@ -44,7 +44,7 @@ struct DownloadOrder: Codable, Sendable {
 
     private enum CodingKeys: String, CodingKey { case connections, limitRate, detached }
 
-    // The members of the reference stand among the others.
+    // The members of the reference are beside the others, not nested.
     init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         reference = try ReferenceDocument(from: decoder)
@@ -62,24 +62,24 @@ struct DownloadOrder: Codable, Sendable {
     }
 }
 
-/// The downloads that the service runs, and those that ended last, as `GET /api/v1/downloads` tells them.
+/// The running and most recently ended downloads, as `GET /api/v1/downloads` returns them.
 package struct DownloadsDocument: Codable, Sendable {
     package let downloads: [DownloadDocument]
 }
 
-/// A download was begun that goes on without whoever asked for it.
+/// The answer to a request that started a detached download.
 package struct DownloadBegun: Codable, Hashable, Sendable {
     package let id: Int
 }
 
-/// How far a download is.
+/// The progress of a download.
 package struct ProgressDocument: Codable, Hashable, Sendable {
-    /// The bytes that are in the vault, or on their way into it.
+    /// The number of bytes in the vault or on their way into it.
     package let held: Int64
-    /// The length; left out while nobody knows.
+    /// The length in bytes; omitted while it is unknown.
     package let total: Int64?
     package let type: String?
-    /// `hls` or `dash` where it is a list that names media.
+    /// `hls` or `dash` if the resource is a playlist or manifest.
     package let manifest: String?
 
     package init(_ progress: DownloadProgress) {
@@ -90,23 +90,23 @@ package struct ProgressDocument: Codable, Hashable, Sendable {
     }
 }
 
-/// Where a player finds a resource on the service, and until when.
+/// A playback link for a resource, and its expiry time.
 package struct LinkDocument: Codable, Hashable, Sendable {
-    /// Path and query: what stands before is the service's own address.
+    /// Path and query, to be appended to the service's own address.
     package let path: String
     /// Seconds since 1970.
     package let expires: Int64
 }
 
-/// What is asked of `POST /api/v1/links`.
+/// The body of `POST /api/v1/links`.
 struct LinkOrder: Codable, Sendable {
     let reference: ReferenceDocument
-    /// Seconds from now; a day where it is left out.
+    /// Seconds from now; one day if omitted.
     let lifetime: Int64?
 
     private enum CodingKeys: String, CodingKey { case lifetime }
 
-    // The members of the reference stand among the others.
+    // The members of the reference are beside the others, not nested.
     init(from decoder: any Decoder) throws {
         reference = try ReferenceDocument(from: decoder)
         lifetime = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(Int64.self, forKey: .lifetime)

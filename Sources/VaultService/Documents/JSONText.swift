@@ -1,7 +1,9 @@
 import Foundation
 package import VaultModel
 
-/// JSON as the service and all of `--json` write it: one line, members sorted, slashes as they are.
+/// JSON as the service and every `--json` output write it.
+///
+/// It is one line, with sorted members and unescaped slashes.
 package enum JSONText {
     package static func bytes(of value: some Encodable) throws -> [UInt8] {
         let encoder = JSONEncoder()
@@ -18,7 +20,7 @@ package enum JSONText {
     }
 }
 
-/// A value that is written as `null` where there is none, so that its member is always there.
+/// An optional value that is encoded as `null` if absent, so that its member is always present.
 package struct OrNull<Value: Codable & Sendable>: Codable, Sendable {
     package let value: Value?
 
@@ -38,13 +40,14 @@ package struct OrNull<Value: Codable & Sendable>: Codable, Sendable {
 extension OrNull: Equatable where Value: Equatable {}
 extension OrNull: Hashable where Value: Hashable {}
 
-/// `{}`: it is done, and there is nothing to tell.
+/// The answer `{}` to an operation that returns nothing.
 package struct NothingDocument: Codable, Hashable, Sendable {
     package init() {}
 }
 
-/// One line of an answer that tells how a long act comes along: `{"progress":…}` while it runs, and last either
-/// `{"done":…}` or `{"problem":…}`.
+/// One line of the answer to a long operation.
+///
+/// It is `{"progress":…}` while the operation runs, and finally either `{"done":…}` or `{"problem":…}`.
 package enum EventDocument<Progress: Codable & Sendable, Outcome: Codable & Sendable>: Codable, Sendable {
     case progress(Progress)
     case done(Outcome)
@@ -73,22 +76,22 @@ package enum EventDocument<Progress: Codable & Sendable, Outcome: Codable & Send
     }
 }
 
-/// What went wrong, as `application/problem+json` tells it (RFC 9457).
+/// A problem document, `application/problem+json` (RFC 9457).
 package struct ProblemDocument: Codable, Hashable, Sendable {
     package var status: Int
     package var title: String
     package var detail: String?
-    /// The name of the vault's error, where it is one: what exit codes are made from.
+    /// The name of the ``VaultError`` code, if the problem has one; exit codes are derived from it.
     package var code: String?
-    /// The origin's status, where it refused.
+    /// The origin's status, if it refused the request.
     package var originStatus: Int?
-    /// Seconds after which the origin may be asked again, a day at most.
+    /// Seconds until the origin may be asked again, at most a day.
     package var retryAfter: Int?
-    /// The first byte that is missing.
+    /// The first missing byte.
     package var firstMissing: Int64?
-    /// The representation's length, where a range lies outside it.
+    /// The representation's length in bytes, if a range is outside it.
     package var length: Int64?
-    /// The ranges that are held, each its first byte and one past its last.
+    /// The held ranges, each as its first byte and one past its last.
     package var held: [[Int64]]?
 
     init(status: Int, title: String, detail: String? = nil) {
@@ -97,7 +100,7 @@ package struct ProblemDocument: Codable, Hashable, Sendable {
         self.detail = detail
     }
 
-    /// Tells an error so that ``error`` gives the same again.
+    /// Creates the document for an error, which ``error`` restores.
     init(status: Int, title: String, error: VaultError) {
         self.init(status: status, title: title, detail: error.message)
         code = error.code.description
@@ -107,10 +110,10 @@ package struct ProblemDocument: Codable, Hashable, Sendable {
         length = error.length
     }
 
-    /// The longest wait that is told: an origin may say anything, and a client may believe it.
+    /// The longest reported wait, in seconds: an origin may send any value, and a client may obey it.
     private static let longestRetryAfter = 86_400
 
-    /// The error that it tells of; nil where that is none of the vault's.
+    /// The vault's error; nil if the problem is not one.
     package var error: VaultError? {
         guard let code = code.flatMap({ VaultError.Code(name: $0) }) else { return nil }
         var error = VaultError(code, detail ?? title)
@@ -121,6 +124,6 @@ package struct ProblemDocument: Codable, Hashable, Sendable {
         return error
     }
 
-    /// The document; it has only what can be written.
+    /// The encoded document; all its members can be encoded, so the fallback is never used.
     var json: [UInt8] { (try? JSONText.bytes(of: self)) ?? Array("{}".utf8) }
 }

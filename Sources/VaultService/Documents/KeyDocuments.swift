@@ -1,6 +1,6 @@
 package import MediaVault
 
-/// How the keys of a vault stand, as `/api/v1/keys` and `keys list --json` tell it.
+/// The state of a vault's keys, as `/api/v1/keys` and `keys list --json` report it.
 package struct KeysDocument: Codable, Hashable, Sendable {
     package struct Generation: Codable, Hashable, Sendable {
         package let number: Int
@@ -8,41 +8,41 @@ package struct KeysDocument: Codable, Hashable, Sendable {
         package let created: Int64
         /// `current`, `active`, `retiring` or `retired`.
         package let state: String
-        /// How many backup files of the keyring hold its key.
+        /// How many backup files of the keyring contain its key.
         package let backups: Int
-        /// Resources that need it.
+        /// The number of resources that need the generation.
         package let resources: Int
-        /// Plaintext bytes that lie sealed under the keys that it wraps.
+        /// Plaintext bytes sealed under the keys that it wraps.
         package let bytes: Int64
-        /// Resources among them that need it no more once the reseal that is not finished is done.
+        /// How many of these resources will no longer need it when the unfinished reseal is complete.
         package let leaving: Int
     }
 
-    /// Generations that were retired long ago, told of together.
+    /// A range of generations that were retired long ago.
     package struct Folded: Codable, Hashable, Sendable {
         package let first: Int
         package let last: Int
     }
 
-    /// What is left of a reseal that was not finished.
+    /// The remaining part of an unfinished reseal.
     package struct Reseal: Codable, Hashable, Sendable {
         package let resources: Int
         package let bytes: Int64
-        /// Whether the vault goes on with it; where not, these could not be sealed anew in whole.
+        /// Whether the vault continues it; if not, these resources could not be resealed completely.
         package let due: Bool
     }
 
     /// The generation that new resources use.
     package let current: Int
     package let generations: [Generation]
-    /// Generations that are not in the list above, because they were retired long ago.
+    /// Generations omitted from ``generations`` because they were retired long ago.
     package let folded: [Folded]
-    /// The act that works on the keys now, by its command.
+    /// The key operation in progress, named by its command.
     package let act: OrNull<String>
-    /// Whether resource ids are being computed anew, and that was not finished.
+    /// Whether a change of the locator, which recomputes all resource ids, is unfinished.
     package let locatorChanging: Bool
     package let reseal: OrNull<Reseal>
-    /// Titles whose shred is not finished.
+    /// The number of titles whose shred is unfinished.
     package let shreds: Int
 
     package init(_ report: KeyReport) {
@@ -61,49 +61,49 @@ package struct KeysDocument: Codable, Hashable, Sendable {
         shreds = report.shreds
     }
 
-    /// Generations other than the current one whose keys still open something.
+    /// Generations other than the current one that are not retired.
     package var older: [Generation] { generations.filter { $0.number != current && !$0.isRetired } }
 }
 
 extension KeysDocument.Generation {
-    /// Whether its key is destroyed.
+    /// Whether the generation's key is destroyed.
     package var isRetired: Bool { state == GenerationState.retired.rawValue }
 }
 
-/// What is asked of `POST /api/v1/rotations`: nothing but a new generation where all members are left out.
+/// The body of `POST /api/v1/rotations`; without members, it requests only a new generation.
 struct RotationOrder: Codable, Hashable, Sendable {
-    /// Whether root key and token key are made anew, too.
+    /// Whether to replace the root key and the token key as well.
     var root: Bool?
-    /// Whether resource ids are computed anew instead.
+    /// Whether to change the locator, and so all resource ids, instead.
     var locator: Bool?
-    /// What opens the slots that stay when the root key is made anew.
+    /// The keys of the slots to keep when the root key is replaced.
     var slots: [SlotDocument]?
-    /// Whether the other slots go then.
+    /// Whether to drop all other slots then.
     var dropSlots: Bool?
 
-    /// - Throws: ``VaultError`` with code `invalidArgument` where members exclude each other.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if members exclude each other.
     func check() throws {
         guard root != true || locator != true else {
-            throw VaultError(.invalidArgument, "root and locator are two acts; ask for one after the other")
+            throw VaultError(.invalidArgument, "root and locator cannot be combined; send two requests")
         }
         guard root == true || (slots ?? []).isEmpty && dropSlots != true else {
-            throw VaultError(.invalidArgument, "slots and dropSlots belong to a new root key; ask for root, too")
+            throw VaultError(.invalidArgument, "slots and dropSlots apply only to a new root key; set root as well")
         }
     }
 }
 
-/// What is asked of `POST /api/v1/retirements`.
+/// The body of `POST /api/v1/retirements`.
 struct RetirementOrder: Codable, Sendable {
     let generation: Int
 }
 
-/// What wrapping all resource keys anew has come to: the last line of `POST /api/v1/rewraps`.
+/// The result of a rewrap, the last line of the answer to `POST /api/v1/rewraps`.
 package struct RewrapDocument: Codable, Hashable, Sendable {
-    /// The generation that wraps them now.
+    /// The generation that now wraps the resource keys.
     package let generation: Int
-    /// How many were wrapped anew.
+    /// How many keys were rewrapped.
     package let keys: Int
-    /// How many do not open, and stay as they are.
+    /// How many keys could not be opened, and stay as they are.
     package let unopened: Int
     /// The other generations that the keyring still has.
     package let older: [Int]
@@ -116,7 +116,7 @@ package struct RewrapDocument: Codable, Hashable, Sendable {
     }
 }
 
-/// How far wrapping all resource keys anew is.
+/// The progress of a rewrap.
 package struct RewrapStep: Codable, Hashable, Sendable {
     package let keys: Int
     package let total: Int
@@ -127,17 +127,19 @@ package struct RewrapStep: Codable, Hashable, Sendable {
     }
 }
 
-/// What a keyring's file tells of itself, as `/api/v1/keyring` and `keys slot list --json` have it.
+/// The vault id, revision and slots of a keyring file.
+///
+/// `/api/v1/keyring` and `keys slot list --json` report it.
 package struct KeyringListing: Codable, Hashable, Sendable {
-    /// A way to unlock.
+    /// One way to unlock the keyring.
     package struct Slot: Codable, Hashable, Sendable {
         package let number: Int
         package let label: String
         /// `key-file`, `passphrase`, `command` or `credential`.
         package let method: String
-        /// Passes of Argon2id, where it is a passphrase.
+        /// Passes of Argon2id, if the slot has a passphrase.
         package let opsLimit: OrNull<Int64>
-        /// Memory of Argon2id in bytes, where it is a passphrase.
+        /// Memory of Argon2id in bytes, if the slot has a passphrase.
         package let memLimit: OrNull<Int64>
     }
 
@@ -156,8 +158,10 @@ package struct KeyringListing: Codable, Hashable, Sendable {
     }
 }
 
-/// Where the service finds what unlocks a slot of the keyring. The path of a file crosses the control socket, or the name of
-/// a credential; the secret never does: the service, which runs as the same user, reads it itself.
+/// Where the service finds the secret that unlocks a keyring slot.
+///
+/// Only the path of a file or the name of a credential crosses the control socket, never the secret. The service runs
+/// as the same user and reads the secret itself.
 struct SlotDocument: Codable, Hashable, Sendable {
     /// `key-file`, `passphrase` or `credential`.
     let method: String
@@ -165,7 +169,7 @@ struct SlotDocument: Codable, Hashable, Sendable {
     let path: String?
     /// The name of a credential of the service's unit.
     let name: String?
-    /// Whether others may be able to read the file.
+    /// Whether to accept a file that other users can read.
     let loose: Bool?
 
     private init(_ method: String, path: String? = nil, name: String? = nil, loose: Bool? = nil) {
@@ -178,7 +182,7 @@ struct SlotDocument: Codable, Hashable, Sendable {
         case .unlock(.keyFile(let path, let allowLoose)): self.init("key-file", path: path, loose: allowLoose)
         case .unlock(.passphraseFile(let path, let allowLoose)):
             self.init("passphrase", path: path, loose: allowLoose)
-        // The service has a folder of its own for them.
+        // The service has its own folder for credentials, so only the name is sent.
         case .unlock(.credential(let path)):
             self.init("credential", name: String(path.split(separator: "/").last ?? ""))
         case .credential(let name): self.init("credential", name: name.text)
@@ -186,7 +190,7 @@ struct SlotDocument: Codable, Hashable, Sendable {
         }
     }
 
-    /// - Throws: ``VaultError`` with code `invalidArgument` where it names no file and no credential.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if it names neither a file nor a credential.
     var key: SlotKey {
         get throws {
             switch (method, path, name) {
@@ -198,7 +202,7 @@ struct SlotDocument: Codable, Hashable, Sendable {
             default:
                 throw VaultError(
                     .invalidArgument,
-                    "a slot is named by a key-file or passphrase with its path, or by a credential with its name; correct it"
+                    "a slot must be a key-file or passphrase with a path, or a credential with a name"
                 )
             }
         }
@@ -206,7 +210,7 @@ struct SlotDocument: Codable, Hashable, Sendable {
 
     private static func checked(_ path: String) throws -> String {
         guard path.hasPrefix("/") else {
-            throw VaultError(.invalidArgument, "a slot's file is named by an absolute path; correct it")
+            throw VaultError(.invalidArgument, "the path of a slot's file must be absolute")
         }
         return path
     }

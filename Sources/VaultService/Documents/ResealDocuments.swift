@@ -1,6 +1,6 @@
 package import MediaVault
 
-/// How far a reseal is.
+/// The progress of a reseal.
 package struct ResealStep: Codable, Sendable {
     package let bytes: Int64
     package let bytesTotal: Int64
@@ -15,11 +15,11 @@ package struct ResealStep: Codable, Sendable {
     }
 }
 
-/// What is asked of `POST /api/v1/reseals`.
+/// The body of `POST /api/v1/reseals`.
 struct ResealingOrder: Codable, Sendable {
-    /// Everything where there is none.
+    /// The resources to reseal; all if omitted.
     let resources: [ReferenceDocument]?
-    /// Bytes in a second.
+    /// Bytes per second.
     let limitRate: Int64?
 
     init(_ references: [MediaReference], bytesPerSecond: Int64?) {
@@ -30,29 +30,29 @@ struct ResealingOrder: Codable, Sendable {
     /// - Throws: ``VaultError`` with code `invalidURL` or `invalidArgument`.
     func references() throws -> [MediaReference] {
         if let limitRate, limitRate <= 0 {
-            throw VaultError(.invalidArgument, "a rate is at least one byte in a second")
+            throw VaultError(.invalidArgument, "limitRate must be at least 1 byte per second")
         }
-        // An empty list is no way to say everything: too much would be begun by mistake.
+        // An empty list does not mean everything: a mistake could start too much work.
         if let resources, resources.isEmpty {
-            throw VaultError(.invalidArgument, "the list names no resource; leave it out to reseal everything")
+            throw VaultError(.invalidArgument, "resources is empty; omit it to reseal everything")
         }
         return try (resources ?? []).map { try $0.reference() }
     }
 }
 
-/// What a shred came to.
+/// The result of a shred.
 package struct ShredDocument: Codable, Sendable {
     package struct Title: Codable, Sendable {
         package let url: String
-        /// The bytes of its files, which are gone.
+        /// The bytes of its removed files.
         package let bytes: OrNull<Int64>
-        /// What its receipt calls it.
+        /// The subject that names the title in its receipt.
         package let subject: OrNull<String>
         package let problem: OrNull<ProblemDocument>
     }
 
     package let resources: [Title]
-    /// `destroyed`, or `removed` where the generation that wrapped the keys is still there.
+    /// `destroyed`, or `removed` if the generation that wrapped the keys still exists.
     package let outcome: String
     /// The current generation.
     package let generation: Int
@@ -68,7 +68,7 @@ package struct ShredDocument: Codable, Sendable {
     }
 }
 
-/// What is asked of `POST /api/v1/shreds`.
+/// The body of `POST /api/v1/shreds`.
 struct ShredOrder: Codable, Sendable {
     let resources: [ReferenceDocument]
     let quick: Bool?
@@ -81,17 +81,17 @@ struct ShredOrder: Codable, Sendable {
     /// - Throws: ``VaultError`` with code `invalidURL` or `invalidArgument`.
     func references() throws -> [MediaReference] {
         guard !resources.isEmpty else {
-            throw VaultError(.invalidArgument, "the list names no resource; name what is to be shredded")
+            throw VaultError(.invalidArgument, "resources is empty; name the resources to shred")
         }
         return try resources.map { try $0.reference() }
     }
 }
 
-/// What destroying a vault came to.
+/// The result of destroying a vault.
 package struct DestructionDocument: Codable, Sendable {
     package let vault: String
     package let resources: Int
-    /// Backup files of the keyring that were counted when they were made.
+    /// The number of keyring backup files, counted when they were created.
     package let backups: Int
 
     package init(_ report: DestructionReport) {
@@ -101,19 +101,19 @@ package struct DestructionDocument: Codable, Sendable {
     }
 }
 
-/// What is asked of `POST /api/v1/destructions`.
+/// The body of `POST /api/v1/destructions`.
 struct DestructionOrder: Codable, Sendable {
-    /// The id of the vault that is meant: whoever asks has looked at it.
+    /// The id of the vault to destroy, so that the client cannot destroy another one by mistake.
     let vault: String
 }
 
-/// The audit log, read and checked, as `/api/v1/audit` and `keys audit --json` tell it.
+/// The audit log, read and checked, as `/api/v1/audit` and `keys audit --json` report it.
 package struct AuditDocument: Codable, Sendable {
     package let sound: Bool
-    /// Whether it was compared with the keyring.
+    /// Whether the log was compared with the keyring.
     package let anchored: Bool
     package let vault: OrNull<String>
-    /// The public key that signatures are checked with, in hex.
+    /// The public key that verifies the signatures, in hex.
     package let key: OrNull<String>
     package let receipts: [Receipt]
     package let faults: [AuditFault]

@@ -1,18 +1,18 @@
 import Foundation
 package import MediaVault
 
-/// A resource as `/api/v1/resource` and `info --json` tell it.
+/// A resource as `/api/v1/resource` and `info --json` report it.
 package struct ResourceDocument: Codable, Sendable {
     package let url: String
     package let size: OrNull<Int64>
-    /// First byte and one past the last, of each run that is held.
+    /// The first byte, and one past the last, of each held run.
     package let held: [[Int64]]
     package let bytes: Int64
     package let type: OrNull<String>
     package let etag: OrNull<String>
     package let `class`: String
     package let generation: Int
-    /// The mode that it has for itself; null where it has the vault's.
+    /// The resource's own mode; null if it follows the vault's.
     package let mode: OrNull<String>
 
     package init(_ summary: ResourceSummary) {
@@ -31,7 +31,7 @@ package struct ResourceDocument: Codable, Sendable {
     package var isComplete: Bool { size.value == bytes }
 }
 
-/// A resource as `/api/v1/resources` and `list --json` tell it.
+/// A resource as `/api/v1/resources` and `list --json` report it.
 package struct ListedDocument: Codable, Sendable {
     package let url: String
     package let size: OrNull<Int64>
@@ -50,40 +50,40 @@ package struct ListedDocument: Codable, Sendable {
     }
 }
 
-/// Some resources, as `/api/v1/resources` tells them.
+/// One page of resources, as `/api/v1/resources` returns it.
 package struct PageDocument: Codable, Sendable {
     package let resources: [ListedDocument]
-    /// How many resources of the page are not told, because their rows fail their tags.
+    /// How many resources of the page are omitted because their rows fail authentication.
     package let damaged: Int
-    /// What `after` is for the next page; `null` at the end.
+    /// The value of `after` for the next page; `null` on the last page.
     package let next: OrNull<String>
 }
 
-/// Where the bytes of a resource come from, as `/api/v1/explanation` and `explain --json` tell it.
+/// Where the bytes of a resource come from, as `/api/v1/explanation` and `explain --json` report it.
 package struct ExplanationDocument: Codable, Sendable {
-    /// Bytes side by side, and where they came from.
+    /// Consecutive bytes from the same source.
     package struct Run: Codable, Hashable, Sendable {
         package let first: Int64
-        /// One past the last.
+        /// One past the last byte.
         package let end: Int64
         package let source: ByteTrace.Source
     }
 
-    /// One answer.
+    /// One answer with media.
     package struct Answer: Codable, Hashable, Sendable {
-        /// Seconds since 1970; left out while the answer goes on.
+        /// Seconds since 1970; omitted while the answer is in progress.
         package let ended: Int64?
         package let bytes: Int64
         package let runs: [Run]
-        /// Bytes of runs beyond those that are told.
+        /// Bytes of runs that are not listed.
         package let omitted: Int64
     }
 
     package let url: String
     package let size: OrNull<Int64>
-    /// What the vault holds now: first byte and one past the last, of each run.
+    /// The runs that the vault holds now, each as its first byte and one past its last.
     package let held: [[Int64]]
-    /// The last answers: those that go on first, then the last that ended.
+    /// The most recent answers: those in progress first, then those that ended last.
     package let answers: [Answer]
 
     package init(_ summary: ResourceSummary?, url: String, answers: [AnswerTrace]) {
@@ -100,13 +100,15 @@ package struct ExplanationDocument: Codable, Sendable {
     }
 }
 
-/// What names a resource, in requests.
+/// A reference to a resource, as requests carry it.
 struct ReferenceDocument: Codable, Hashable, Sendable {
-    /// The URL, with its query, and with credentials where it has some.
+    /// The URL with its query, and with its credentials if it has any.
     let url: String
     /// The caller's own name for the resource.
     let contentID: String?
-    /// Request fields for its origin, name and value. They are secrets: they stand in bodies, never in a query.
+    /// Header fields for requests to the origin, each a name and a value.
+    ///
+    /// They are secrets, so they are sent in bodies, never in a query.
     let fields: [[String]]?
 
     init(url: String, contentID: String?, fields: [[String]]? = nil) {
@@ -115,7 +117,7 @@ struct ReferenceDocument: Codable, Hashable, Sendable {
         self.fields = fields
     }
 
-    /// Tells a reference so that ``reference()`` gives the same again.
+    /// Creates the document for a reference, which ``reference()`` restores.
     init(_ reference: MediaReference) {
         let url = reference.url
         let credentials = url.userInfo.map { Self.escaped($0) + "@" } ?? ""
@@ -125,48 +127,49 @@ struct ReferenceDocument: Codable, Hashable, Sendable {
             fields: reference.fields.fields.isEmpty ? nil : reference.fields.fields.map { [$0.name, $0.value] })
     }
 
-    /// What the library takes.
+    /// Returns the reference as the library's type.
     ///
     /// - Throws: ``VaultError`` with code `invalidURL` or `invalidArgument`.
     func reference() throws -> MediaReference {
         var given = HeaderFields()
         for field in fields ?? [] {
             guard field.count == 2 else {
-                throw VaultError(.invalidArgument, "a request field is a name and a value; correct it")
+                throw VaultError(.invalidArgument, "each request field must be a name and a value")
             }
             given.append(name: field[0], value: field[1])
         }
         let reference = MediaReference(try MediaURL(url), contentID: contentID, fields: given)
-        // What cannot be used is refused before an answer begins.
+        // Refuses an unusable reference before an answer begins.
         _ = try reference.settled()
         return reference
     }
 
     private static func escaped(_ userInfo: String) -> String {
-        // Of `user:password` the first colon alone is no part of either.
+        // In `user:password`, only the first colon is a separator.
         userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             .map { $0.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "" }.joined(separator: ":")
     }
 }
 
-/// What the vault holds of a resource that has changed: the event `resource`.
+/// The current state of a resource that has changed: the event `resource`.
 package struct ChangeDocument: Codable, Sendable {
-    /// What names the resource in this vault: it says nothing about it.
+    /// The resource's id in this vault, which reveals nothing about the resource.
     package let id: String
     package let resource: ResourceDocument
 }
 
-/// A resource is no longer there: the event `removed`.
+/// The id of a resource that no longer exists: the event `removed`.
 package struct GoneDocument: Codable, Hashable, Sendable {
     package let id: String
 }
 
-/// What removing a resource freed.
+/// The result of removing a resource.
 package struct RemovalDocument: Codable, Hashable, Sendable {
-    /// The bytes of its files.
+    /// The bytes of its removed files.
     package let bytes: Int64
-    /// Whether its key is erased already: else it is within a minute, or when the vault is closed. Nil where a service does
-    /// not say.
+    /// Whether its key is already erased; nil if the service does not report it.
+    ///
+    /// If not, the key is erased within a minute, or when the vault is closed.
     package var isErased: Bool?
 
     private enum CodingKeys: String, CodingKey {

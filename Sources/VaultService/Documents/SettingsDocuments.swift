@@ -1,29 +1,29 @@
 package import MediaVault
 
-/// The settings of a vault, as `/api/v1/settings` and `config get --json` tell them.
+/// The settings of a vault, as `/api/v1/settings` and `config get --json` report them.
 package struct SettingsDocument: Codable, Hashable, Sendable {
-    /// Bytes; 0 is no limit.
+    /// Bytes; 0 means no limit.
     package let maxSize: Int64
-    /// Seconds; 0 is for ever.
+    /// Seconds; 0 means no limit.
     package let maxAge: Int64
-    /// Bytes; 0 is none, and null is as in a new vault: a part of the disk.
+    /// Bytes; 0 means none, and null the default of a new vault, a fraction of the disk.
     package let minFree: OrNull<Int64>
-    /// Whether the size may cost titles that were fetched by name.
+    /// Whether the size limit may evict titles that were downloaded explicitly.
     package let evictDownloads: Bool
-    /// Names of query items that name nothing, by host; those of ``everyHost`` count for all.
+    /// Names of query items that are not part of a resource's name, by host; those of ``everyHost`` apply to all hosts.
     package let ignoreQuery: [String: [String]]
-    /// Hosts that are named as others.
+    /// Hosts whose resources are named as those of another host.
     package let mapHost: [String: String]
-    /// Private hosts that may be led to, in ascending order.
+    /// Private hosts that manifests and redirects may lead to, in ascending order.
     package let allowHost: [String]
-    /// Hosts whose entity tags say nothing, in ascending order.
+    /// Hosts whose entity tags are ignored, in ascending order.
     package let ignoreEtag: [String]
     /// Hosts whose content never changes, in ascending order.
     package let immutable: [String]
-    /// The mode that was set; null where none was.
+    /// The configured mode; null if none is set.
     package let mode: OrNull<String>
 
-    /// What stands for every host in ``ignoreQuery``.
+    /// The key for every host in ``ignoreQuery``.
     package static let everyHost = "*"
 
     package init(_ limits: StorageLimits, _ policy: KeyPolicy, _ mode: VaultMode?) {
@@ -41,25 +41,26 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
     }
 }
 
-/// What is to be different in a vault's settings: `PATCH /api/v1/settings`. What is left out stays as it is, and `null`
-/// takes a rule back.
+/// A change to a vault's settings, the body of `PATCH /api/v1/settings`.
+///
+/// Omitted members stay unchanged, and `null` removes a rule.
 package struct SettingsChange: Codable, Hashable, Sendable {
     package var maxSize: SizeText?
     package var maxAge: Int64?
     package var minFree: SizeText?
-    /// Whether the size may cost titles that were fetched by name.
+    /// Whether the size limit may evict titles that were downloaded explicitly.
     package var evictDownloads: Bool?
-    /// By host: names in place of those so far.
+    /// By host, the names that replace the current ones.
     package var ignoreQuery: [String: [String]?]?
-    /// By host: what it is named as.
+    /// By host, the host that its resources are named as.
     package var mapHost: [String: String?]?
-    /// By host: whether it may be led to.
+    /// By host, whether manifests and redirects may lead to it.
     package var allowHost: [String: Bool]?
-    /// By host: whether its entity tags say nothing.
+    /// By host, whether its entity tags are ignored.
     package var ignoreEtag: [String: Bool]?
-    /// By host: whether its content never changes.
+    /// By host, whether its content never changes.
     package var immutable: [String: Bool]?
-    /// The vault's mode by name, and `default` for none.
+    /// The name of the vault's mode; `default` for none.
     package var mode: String?
 
     package init() {}
@@ -68,12 +69,12 @@ package struct SettingsChange: Codable, Hashable, Sendable {
         LimitsDocument(maxSize: maxSize, maxAge: maxAge, minFree: minFree, evictDownloads: evictDownloads)
     }
 
-    /// Whether it changes what names resources, or whose word counts.
+    /// Whether the change affects the key policy.
     var changesPolicy: Bool {
         ignoreQuery != nil || mapHost != nil || allowHost != nil || ignoreEtag != nil || immutable != nil
     }
 
-    /// A policy with the change.
+    /// Returns a policy with the change applied.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     func applied(to policy: KeyPolicy) throws -> KeyPolicy {
@@ -81,7 +82,7 @@ package struct SettingsChange: Codable, Hashable, Sendable {
         for (host, names) in ignoreQuery ?? [:] {
             try policy.ignore(names ?? [], on: host == SettingsDocument.everyHost ? nil : host)
         }
-        // Rules go first: what is left could stand in the way of what comes.
+        // Removes rules first: a remaining rule could conflict with a new one.
         for (host, other) in mapHost ?? [:] where other == nil { try policy.map(host, to: nil) }
         for case (let host, let other?) in mapHost ?? [:] { try policy.map(host, to: other) }
         for (host, isAllowed) in allowHost ?? [:] { try policy.allow(host, isAllowed) }
@@ -91,10 +92,10 @@ package struct SettingsChange: Codable, Hashable, Sendable {
     }
 }
 
-/// A mode for one resource: `POST /api/v1/modes`.
+/// A mode for one resource, the body of `POST /api/v1/modes`.
 struct ModeOrder: Codable, Hashable, Sendable {
     let reference: ReferenceDocument
-    /// As ``NamedMode`` spells it.
+    /// The name of the mode, as ``NamedMode`` spells it.
     let mode: String
 
     init(_ reference: MediaReference, _ mode: VaultMode?) {
@@ -104,7 +105,7 @@ struct ModeOrder: Codable, Hashable, Sendable {
 
     private enum CodingKeys: CodingKey { case mode }
 
-    // The members of the reference stand among the others.
+    // The members of the reference are beside the others, not nested.
     init(from decoder: any Decoder) throws {
         reference = try ReferenceDocument(from: decoder)
         mode = try decoder.container(keyedBy: CodingKeys.self).decode(String.self, forKey: .mode)
@@ -117,21 +118,21 @@ struct ModeOrder: Codable, Hashable, Sendable {
     }
 }
 
-/// A mode by its name: one of the library's, or none of its own, which is `default`.
+/// A mode by its name; `default` means no mode of its own.
 package struct NamedMode: Hashable, Sendable, CustomStringConvertible {
-    /// Nil is none.
+    /// The mode; nil for `default`.
     package let mode: VaultMode?
 
     private static let none = "default"
 
-    /// All names.
+    /// All names, separated by commas.
     package static let names = (VaultMode.allCases.map(\.rawValue) + [none]).joined(separator: ", ")
 
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     package init(_ name: String) throws {
         mode = VaultMode(rawValue: name)
         guard mode != nil || name == Self.none else {
-            throw VaultError(.invalidArgument, "there is no such mode; name one of \(Self.names)")
+            throw VaultError(.invalidArgument, "unknown mode; use one of \(Self.names)")
         }
     }
 
@@ -140,20 +141,21 @@ package struct NamedMode: Hashable, Sendable, CustomStringConvertible {
     package var description: String { mode?.rawValue ?? Self.none }
 }
 
-/// A size as people write it, in a request and on the command line: `5G`, `200MiB`, `5B`. A bare number says nothing of
-/// what is meant, and is refused; 0 alone is none in every unit.
+/// A size with a unit, in a request or on the command line: `5G`, `200MiB`, `5B`.
+///
+/// A bare number is refused because its unit is unclear; only 0 is the same in every unit.
 package struct SizeText: Codable, Hashable, Sendable {
-    /// Nil says: as in a new vault.
+    /// The size in bytes; nil for the default of a new vault.
     package let bytes: Int64?
 
     package init(bytes: Int64) { self.bytes = bytes }
 
-    /// As in a new vault.
+    /// The default of a new vault.
     package static let standard = SizeText(nil)
 
     private init(_ bytes: Int64?) { self.bytes = bytes }
 
-    /// Powers of 1024, and of 1000.
+    /// The units, powers of 1024 and of 1000.
     private static let units: [(suffix: String, factor: Int64)] = [
         ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40),
         ("kB", 1000), ("KB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("TB", 1_000_000_000_000), ("B", 1),
@@ -161,7 +163,7 @@ package struct SizeText: Codable, Hashable, Sendable {
     ]
     private static let standardWord = "default"
 
-    /// The bytes that a text means; nil where it is no size with a unit.
+    /// Returns the bytes that a text denotes; nil if it is not a size with a unit.
     package static func bytes(of text: some StringProtocol) -> Int64? {
         if text == "0" { return 0 }
         guard let unit = units.first(where: { text.hasSuffix($0.suffix) }) else { return nil }
@@ -172,7 +174,7 @@ package struct SizeText: Codable, Hashable, Sendable {
         return overflow || product > ContentInformation.mostBytes ? nil : product
     }
 
-    /// A size as it can be written: in the largest unit that it is a whole number of.
+    /// Returns a size in the largest unit of which it is a whole multiple.
     package static func text(_ bytes: Int64) -> String {
         guard bytes != 0 else { return "0" }
         var largest = (suffix: "B", factor: Int64(1))
@@ -180,9 +182,9 @@ package struct SizeText: Codable, Hashable, Sendable {
         return "\(bytes / largest.factor)\(largest.suffix)"
     }
 
-    /// What to write instead of what is no size.
+    /// Returns the message for text that is not a size.
     package static func advice(for name: String) -> String {
-        "\(name) is a size with its unit: 5G or 200MiB, or 5B for bytes"
+        "\(name) must be a size with a unit, such as 5G, 200MiB, or 5B for bytes"
     }
 
     package init(from decoder: any Decoder) throws {
@@ -200,8 +202,10 @@ package struct SizeText: Codable, Hashable, Sendable {
             self.init(bytes: 0)
             return
         }
-        // What was written is not repeated: it may be anything.
-        throw VaultError(.invalidArgument, Self.advice(for: decoder.codingPath.last?.stringValue ?? "it") + "; correct it")
+        // The message does not repeat the input, which may be anything.
+        throw VaultError(
+            .invalidArgument,
+            Self.advice(for: decoder.codingPath.last?.stringValue ?? "it") + "; a bare number is refused")
     }
 
     package func encode(to encoder: any Encoder) throws {

@@ -1,10 +1,10 @@
 package import MediaVault
 
-/// The state of a vault as `/api/v1/status` and `status --json` tell it.
+/// The state of a vault as `/api/v1/status` and `status --json` report it.
 package struct StatusDocument: Codable, Sendable {
     package struct Unlock: Codable, Sendable {
         package let method: String
-        /// Whether what opens the keyring is on the vault's own disk.
+        /// Whether the secret that unlocks the keyring is on the vault's own disk.
         package let restsWithVault: Bool
     }
 
@@ -17,13 +17,13 @@ package struct StatusDocument: Codable, Sendable {
     package let keysLocked: Bool
     /// Whether the memory of the process that has the vault open may be written to a swap device.
     package let swapInReach: Bool
-    /// Bytes of segment files on disk: what `maxSize` limits.
+    /// Bytes of segment files on disk, which `maxSize` limits.
     package let used: Int64
-    /// Bytes that were handed on without being stored since the vault was opened.
+    /// Bytes passed through without being stored since the vault was opened.
     package let passedThrough: Int64
-    /// Bytes of segment files that made room since then.
+    /// Bytes of segment files evicted since the vault was opened.
     package let evicted: Int64
-    /// What the store refuses with, while bytes are handed on unstored.
+    /// Why the store refuses bytes, while they are passed through unstored.
     package let storeFailure: OrNull<String>
     package let unlock: Unlock
 
@@ -44,15 +44,15 @@ package struct StatusDocument: Codable, Sendable {
     }
 }
 
-/// Whether the store takes what comes, and what made room: the event `store`.
+/// Whether fetched bytes are stored, or how many were evicted: the event `store`.
 package struct StoreDocument: Codable, Hashable, Sendable {
     package var isStoring: Bool?
-    /// Why not, in a word and in a sentence.
+    /// Why bytes are not stored, in a word; ``message`` explains it in a sentence.
     package var reason: String?
     package var message: String?
-    /// The bytes that went by unstored, once it takes them again.
+    /// The bytes that were passed through unstored, reported when storing resumes.
     package var passedThrough: Int64?
-    /// The bytes of files that made room; where it is there, the event says nothing of what comes.
+    /// The bytes of evicted segment files; an event with this member has no other.
     package var evicted: Int64?
 
     package init(_ event: StoreEvent) {
@@ -69,13 +69,13 @@ package struct StoreDocument: Codable, Hashable, Sendable {
     }
 }
 
-/// What pruning let go, as `/api/v1/prunes` and `prune --json` tell it.
+/// The result of pruning, as `/api/v1/prunes` and `prune --json` report it.
 package struct PruneDocument: Codable, Hashable, Sendable {
-    /// Titles that went whole.
+    /// The number of titles that were removed completely.
     package let resources: Int
     package let segments: Int
     package let bytes: Int64
-    /// The bytes of segment files that are left.
+    /// The bytes of the remaining segment files.
     package let used: Int64
 
     package init(_ report: PruneReport) {
@@ -86,14 +86,14 @@ package struct PruneDocument: Codable, Hashable, Sendable {
     }
 }
 
-/// Limits of room: sizes and seconds; one that is left out is not meant, and 0 is no limit.
+/// Storage limits, in bytes and seconds; an omitted limit is unspecified, and 0 means no limit.
 package struct LimitsDocument: Codable, Hashable, Sendable {
     package var maxSize: SizeText?
     package var maxAge: Int64?
     package var minFree: SizeText?
-    /// Whether the size may cost titles that were fetched by name.
+    /// Whether the size limit may evict titles that were downloaded explicitly.
     package var evictDownloads: Bool?
-    /// Whether it is only told what would go.
+    /// Whether to report only what would be removed.
     package var dryRun: Bool?
 
     package init(
@@ -107,17 +107,19 @@ package struct LimitsDocument: Codable, Hashable, Sendable {
         self.dryRun = dryRun
     }
 
-    /// Whether it names any.
+    /// Whether any limit is specified.
     var namesAny: Bool { maxSize != nil || maxAge != nil || minFree != nil || evictDownloads != nil }
 
-    /// - Throws: ``VaultError`` with code `invalidArgument` where one is no limit.
+    /// Checks the limits.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if one is not valid.
     func check() throws {
         guard (0...ContentInformation.mostBytes).contains(maxAge ?? 0), maxSize != .standard else {
-            throw VaultError(.invalidArgument, "a limit is 0, which is none, or more than 0; correct it")
+            throw VaultError(.invalidArgument, "a limit must be 0, for no limit, or a positive value")
         }
     }
 
-    /// The limits it names in place of those it is laid over.
+    /// Returns `limits`, overridden by the limits specified here.
     func laid(over limits: StorageLimits = StorageLimits()) -> StorageLimits {
         StorageLimits(
             maxSize: maxSize?.bytes ?? limits.maxSize, maxAge: maxAge ?? limits.maxAge,

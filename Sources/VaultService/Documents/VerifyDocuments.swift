@@ -1,12 +1,12 @@
 package import MediaVault
 
-/// What a check of the vault found, as `/api/v1/verifications` and `verify --json` tell it.
+/// The result of a verification, as `/api/v1/verifications` and `verify --json` report it.
 package struct VerifyDocument: Codable, Sendable {
     package struct Resource: Codable, Sendable {
         package let id: String
         package let url: OrNull<String>
         package let damage: [String: Int]
-        /// First byte and one past the last, of each run that could not be opened.
+        /// The first byte, and one past the last, of each run that could not be opened.
         package let ranges: [[Int64]]
         package let repaired: Bool
         package let problem: OrNull<String>
@@ -15,7 +15,7 @@ package struct VerifyDocument: Codable, Sendable {
     package let sound: Bool
     package let bytesOpened: Int64
     package let segments: Int
-    /// Every kind, those that were not found with 0.
+    /// The count of every kind of damage; 0 if none was found.
     package let damage: [String: Int]
     package let remaining: Int
     package let unreadable: Int
@@ -47,16 +47,16 @@ package struct VerifyDocument: Codable, Sendable {
         return Dictionary(uniqueKeysWithValues: classes.map { ($0.rawValue, damage[$0] ?? 0) })
     }
 
-    /// Pieces of damage that were found.
+    /// The total number of findings.
     package var found: Int { damage.values.reduce(0, +) }
 }
 
-/// What is asked of `POST /api/v1/verifications`.
+/// The body of `POST /api/v1/verifications`.
 struct VerificationOrder: Codable, Sendable {
     let repair: Bool?
-    /// Percent.
+    /// The percentage of segments to check.
     let sample: Double?
-    /// Bytes in a second.
+    /// Bytes per second.
     let limitRate: Int64?
 
     init(_ options: VerifyOptions) {
@@ -70,7 +70,7 @@ struct VerificationOrder: Codable, Sendable {
     }
 }
 
-/// How far a check of the vault is.
+/// The progress of a verification.
 package struct VerificationProgress: Codable, Sendable {
     package let bytesOpened: Int64
     package let bytesTotal: Int64

@@ -7,14 +7,14 @@ import NIOCore
 import NIOHTTPTypes
 import VaultModel
 
-/// Answers what need not be waited for: a few bytes of media that is held, fresh, and in memory.
+/// Answers requests for a few bytes of media that is held, fresh and in memory.
 ///
-/// Most of what players ask for again is that. Whatever is anything else, ``ServiceResponder`` answers, errors too.
+/// Most repeated requests of players are of this kind. ``ServiceResponder`` answers all others, including errors.
 struct CacheHitResponder: Sendable {
     private let responder: ServiceResponder
     private let logger: Logger
 
-    /// The most bytes of an answer: what a client that stands still may hold of the memory.
+    /// The most bytes of an answer: the memory that a stalled client may occupy.
     private static let mostBytes = 256 << 10
 
     init(_ responder: ServiceResponder, logger: Logger) {
@@ -22,9 +22,9 @@ struct CacheHitResponder: Sendable {
         self.logger = logger
     }
 
-    /// The answer to GET without a body, made without waiting; nil where another has to make it.
+    /// Returns the answer to a GET without a body, without waiting; nil if ``ServiceResponder`` must answer.
     ///
-    /// - Parameter memory: the connection's.
+    /// - Parameter memory: the connection's memory of its last request.
     func answer(to request: HTTPRequest, on channel: any Channel, _ memory: inout Memory) -> HeldAnswer? {
         let (arrival, now) = (ContinuousClock.now, Int64(Date().timeIntervalSince1970))
         guard let target = request.path, Route(target: target) == .media,
@@ -63,10 +63,10 @@ struct CacheHitResponder: Sendable {
         return admission?.found.reference
     }
 
-    /// Opens the bytes where the connection takes them from.
+    /// Opens the bytes into the buffer from which the connection sends them.
     private func open(_ held: HeldMedia, _ allocator: ByteBufferAllocator) -> ByteBuffer? {
         var buffer = allocator.buffer(capacity: held.count)
-        // The buffer lends its room for this call, at least as many bytes as it is asked for.
+        // The buffer lends its memory for this call, at least as many bytes as requested.
         let count = unsafe buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: held.count) { room in
             unsafe held.open(into: UnsafeMutableRawBufferPointer(rebasing: room[..<held.count])) ? held.count : 0
         }
@@ -82,27 +82,27 @@ struct CacheHitResponder: Sendable {
 }
 
 extension CacheHitResponder {
-    /// What a connection's last request came to, kept for the next.
+    /// The results of a connection's last request, kept for the next one.
     struct Memory {
         fileprivate var admission: Admission?
         fileprivate var head: CacheHitHead?
     }
 
-    /// A target, and what its capability opens.
+    /// A target, and the reference that its capability admits.
     fileprivate struct Admission {
         let target: String
         let found: TokenIssuer.Admission
     }
 }
 
-/// An answer that is all there.
+/// A complete answer with held bytes.
 struct HeldAnswer {
     let head: HTTPResponse
     let body: ByteBuffer
 }
 
 extension MediaRequest {
-    /// The one range that is asked for; nil where there are several, or none that can be.
+    /// The only requested range; nil if there are several, or none that can be satisfied.
     fileprivate var range: RequestedRange? {
         switch wanted {
         case .whole: .whole
@@ -112,12 +112,13 @@ extension MediaRequest {
     }
 }
 
-/// What the heads of answers with held bytes of one representation have in common, for a second: made once for many
-/// answers, as its dates alone take longer than all that differs.
+/// The part of the head that cache hits of one representation share for one second.
+///
+/// It is created once for many answers, because its dates alone take longer than everything that differs.
 struct CacheHitHead {
-    /// Of the representation; range and timing are each answer's own.
+    /// The facts of the representation; range and timing differ for each answer.
     let facts: MediaFacts
-    /// The fields that all of them have, `Date` among them.
+    /// The fields of all these answers, including `Date`.
     let fields: HTTPFields
     private let second: Int64
 
@@ -130,17 +131,17 @@ struct CacheHitHead {
         self.fields = fields
     }
 
-    /// Whether an answer with these bytes has them, too.
+    /// Returns whether an answer with these bytes shares this head.
     func isGood(for held: HeldMedia, now: Int64) -> Bool {
         second == now && facts.entityTag == held.entityTag && facts.information == held.information
     }
 }
 
-/// Gives the answers of a ``CacheHitResponder`` on the connection's event loop: the request goes no further, and no task is
-/// woken for it. Belongs to its channel's event loop.
+/// Writes the answers of a ``CacheHitResponder`` on the connection's event loop.
 ///
-/// Order is kept: while another request of the connection is being answered, or the client does not take what was
-/// written, the next goes the long way.
+/// The request is not passed on, and no task is woken for it. The order is kept: while another request of the
+/// connection is being answered, or the client does not take what was written, the next request is passed on. The
+/// handler belongs to its channel's event loop.
 final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -149,13 +150,13 @@ final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private let responder: CacheHitResponder
     private var memory = CacheHitResponder.Memory()
-    /// A request whose end has not come.
+    /// The head of a request whose end has not arrived.
     private var head: HTTPRequest?
-    /// How many requests were handed on that are not answered.
+    /// How many requests were passed on and are not answered.
     private var handedOn = 0
-    /// How many answers given here the system has not taken whole.
+    /// How many answers of this handler the system has not taken completely.
     private var unsent = 0
-    /// Told while one was on its way: the connection shall end after it.
+    /// Whether the connection must end after the answers that are being sent.
     private var mustEnd = false
 
     init(_ responder: CacheHitResponder) { self.responder = responder }
@@ -163,7 +164,7 @@ final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let request):
-            // What is answered before all of it has come is handed on at once.
+            // A request that may be answered before it is complete is passed on at once.
             guard handedOn == 0, context.channel.isWritable, request.method == .get, !request.hasBody,
                 request.headerFields[.connection] != "close"
             else { return handOn(data, context) }
@@ -206,13 +207,13 @@ final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        // An informational head has no end.
+        // Only an end counts, because an informational head has none.
         if case .end = unwrapOutboundIn(data) { handedOn -= 1 }
         context.write(data, promise: promise)
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // Whoever closes a quiet connection does not know what is on its way.
+        // The sender of this event closes a quiet connection, and does not know what is being sent.
         if event is ChannelShouldQuiesceEvent, unsent > 0 {
             mustEnd = true
         } else {

@@ -7,19 +7,19 @@ import Glibc
 import Musl
 #endif
 
-/// Notices that a client has gone away while nothing is written to it.
+/// Detects that a client has disconnected while nothing is written to it.
 ///
-/// The kernel is asked, in ``DisconnectMonitor`` and only while an answer waits: to watch what arrives on the connection
-/// instead would cost its keep-alive. A client that has closed its sending side alone counts as gone too.
+/// ``DisconnectMonitor`` asks the kernel, only while an answer waits: watching for bytes on the connection instead
+/// would cost its keep-alive. A client that has closed only its sending side also counts as gone.
 struct DisconnectWatch: Sendable {
-    /// The client closed or reset its connection.
+    /// The error that the client closed or reset its connection.
     struct ClientGone: Error {}
 
-    /// A watch that has begun.
+    /// An active watch.
     struct Watching {
         fileprivate let id: Int
 
-        /// Watches no more.
+        /// Ends the watch.
         func end() { DisconnectMonitor.shared.remove(id) }
     }
 
@@ -27,9 +27,9 @@ struct DisconnectWatch: Sendable {
 
     init(_ channel: any Channel) { self.channel = channel }
 
-    /// Does some work that waits for the origin, and cancels it once the client is gone.
+    /// Runs work that waits for the origin, and cancels it once the client is gone.
     ///
-    /// - Throws: what the work throws, which is `CancellationError` where it was cancelled.
+    /// - Throws: the error of the work, which is `CancellationError` if it was cancelled.
     func during<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
         let task = Task(executorPreference: EventLoopExecutor(channel.eventLoop)) { try await work() }
         let watching = begin(while: { true }, whenGone: { task.cancel() })
@@ -41,11 +41,11 @@ struct DisconnectWatch: Sendable {
         }
     }
 
-    /// Watches for the client to go away, until ``Watching/end()``.
+    /// Watches for the client to disconnect, until ``Watching/end()``.
     ///
     /// - Parameters:
-    ///   - isWaiting: whether nothing is being written: a write finds out by itself.
-    ///   - whenGone: called once when it has gone.
+    ///   - isWaiting: whether nothing is being written, because a write detects the disconnect itself.
+    ///   - whenGone: called once when the client has gone.
     func begin(while isWaiting: @escaping @Sendable () -> Bool, whenGone: @escaping @Sendable () -> Void) -> Watching {
         Watching(
             id: DisconnectMonitor.shared.add(
@@ -54,22 +54,23 @@ struct DisconnectWatch: Sendable {
 
     private func isThere() async -> Bool {
         guard channel.isActive else { return false }
-        // On a socket of this machine the end shows by itself.
+        // On a socket file, the end is detected without asking.
         guard channel.localAddress?.pathname == nil else { return true }
         #if os(Linux)
         guard let socket = channel as? any SocketOptionProvider else { return true }
         return (try? await socket.getTCPInfo().map { $0.tcpi_state == TCP_ESTABLISHED }.get()) ?? false
         #else
-        // Only a reset shows here, not a proper close.
+        // Only a reset is detected here, not an orderly close.
         return true
         #endif
     }
 }
 
-/// Looks after connections that wait, all in one round a few times a second: a timer for each answer would cost more than
-/// a short answer does.
+/// Checks all waiting connections together, a few times a second.
+///
+/// A timer for each answer would cost more than a short answer does.
 final class DisconnectMonitor: Sendable {
-    /// A connection, what is asked about it, and what is done once its client has gone.
+    /// A connection: how to check it, and what to do once its client has gone.
     struct Client: Sendable {
         let isWaiting: @Sendable () -> Bool
         let isThere: @Sendable () async -> Bool
@@ -84,15 +85,17 @@ final class DisconnectMonitor: Sendable {
 
     private let round = Locked(Round())
 
-    /// The round of the process.
+    /// The monitor of the process.
     static let shared = DisconnectMonitor()
 
-    /// How long until the next round: a client that leaves is noticed soon, and many cost no more than few.
+    /// Returns the time until the next check, longer for more clients.
+    ///
+    /// A client that leaves is noticed soon, and many clients do not cost more than a few.
     static func interval(of count: Int) -> Duration { min(.milliseconds(250), .milliseconds(50) * (1 + count / 64)) }
 
-    /// Takes a client in.
+    /// Registers a client.
     ///
-    /// - Returns: what takes it out again.
+    /// - Returns: the id for ``remove(_:)``.
     func add(_ client: Client) -> Int {
         let (id, starts) = round.withLock { round in
             round.lastID += 1
@@ -104,12 +107,12 @@ final class DisconnectMonitor: Sendable {
         return id
     }
 
-    /// Takes a client out.
+    /// Removes a client.
     func remove(_ id: Int) { round.withLock { _ = $0.clients.removeValue(forKey: id) } }
 
     private func pause() -> Duration { Self.interval(of: round.withLock { $0.clients.count }) }
 
-    /// Goes round until there is nobody.
+    /// Polls until no client is registered.
     private func run() async {
         while true {
             try? await Task.sleep(for: pause())

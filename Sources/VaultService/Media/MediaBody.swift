@@ -3,24 +3,25 @@ import MediaVault
 import NIOCore
 import VaultModel
 
-/// Hands the bytes of a reader to a connection, at the pace of the connection.
+/// Writes the bytes of a reader to a connection, at the pace of the connection.
 struct MediaBody: StreamedBody {
-    /// The reader ended before, or went past, what the head had promised.
+    /// The error that a reader delivered fewer or more bytes than the head promised.
     struct WrongLength: Error {}
 
     let reader: MediaReader
-    /// The bytes that the head has promised; nil where it could not.
+    /// The number of bytes that the head has promised; nil if it is unknown.
     let length: Int64?
     let channel: any Channel
     let watch: DisconnectWatch
 
-    /// The most bytes given to a connection that keeps up at a time.
+    /// The most bytes written at a time to a connection that keeps up.
     private static let pieceBytes = 128 << 10
 
-    /// Writes all, or throws so that the connection is closed: an answer that just ends early would leave the client
-    /// waiting.
+    /// Writes all bytes, or throws so that the connection is closed.
     ///
-    /// - Parameter sent: counts the bytes handed over.
+    /// An answer that merely ended early would leave the client waiting.
+    ///
+    /// - Parameter sent: counts the written bytes.
     @concurrent
     func write(to writer: inout any ResponseBodyWriter, counting sent: inout Int64) async throws {
         let watching = watch.begin(
@@ -28,17 +29,17 @@ struct MediaBody: StreamedBody {
         defer { watching.end() }
         let flow = BodyFlow(channel.eventLoop)
         do {
-            // A client that keeps up gets larger pieces; one that stands still holds few bytes.
+            // A client that keeps up gets larger pieces; a stalled one occupies little memory.
             while let bytes = try await reader.next(atMost: flow.isIdle ? Self.pieceBytes : MediaReader.chunkBytes) {
                 guard length.map({ sent + Int64(bytes.count) <= $0 }) ?? true else { throw WrongLength() }
                 try await writer.write(ByteBuffer(bytes: bytes))
                 sent += Int64(bytes.count)
                 flow.noteWrite()
                 await flow.room()
-                // The write of a cancelled task may drop its bytes without a word.
+                // A write in a cancelled task may drop its bytes silently.
                 try Task.checkCancellation()
             }
-            // A reader that was cancelled has ended, too.
+            // A reader that was cancelled also ends without an error.
             try Task.checkCancellation()
             guard length == nil || length == sent else { throw WrongLength() }
         } catch {
@@ -49,7 +50,7 @@ struct MediaBody: StreamedBody {
     }
 }
 
-/// Hands several ranges to a connection, each opened, or fetched, when its turn has come.
+/// Writes several ranges to a connection, and opens or fetches each in its turn.
 struct MultipartBody: StreamedBody {
     let multipart: Multipart
     /// The reader of the first part.
@@ -58,7 +59,7 @@ struct MultipartBody: StreamedBody {
     let watch: DisconnectWatch
     /// Opens one of the other parts.
     ///
-    /// - Throws: ``VaultError``, also where it is no longer one of the same representation.
+    /// - Throws: ``VaultError``, also if the representation has changed.
     let open: @Sendable (ByteRange) async throws -> MediaReader
 
     @concurrent
@@ -70,7 +71,7 @@ struct MultipartBody: StreamedBody {
             var given: Int64 = 0
             defer { sent += given }
             try await body.write(to: &writer, counting: &given)
-            // Each part may be some way ahead of the connection, not all of them together.
+            // Each part may run a little ahead of the connection, but not all parts together.
             try await channel.eventLoop.submit {}.get()
         }
         try await write(multipart.end, to: &writer, counting: &sent)
@@ -94,18 +95,19 @@ struct MultipartBody: StreamedBody {
     }
 }
 
-/// A body that is written by and by.
+/// A body that is written piece by piece.
 protocol StreamedBody: Sendable {
-    /// Writes all, or throws so that the connection is closed.
+    /// Writes all bytes, or throws so that the connection is closed.
     ///
-    /// - Parameter sent: counts the bytes handed over.
+    /// - Parameter sent: counts the written bytes.
     @concurrent
     func write(to writer: inout any ResponseBodyWriter, counting sent: inout Int64) async throws
 }
 
-/// Keeps a body from running ahead of its connection: the library's writer takes megabytes before it makes one wait.
+/// Keeps a body from running ahead of its connection.
 ///
-/// The connection's event loop takes what was written in order; what it has not come to is on its way.
+/// The library's writer accepts megabytes before it makes the caller wait. The connection's event loop takes writes
+/// in order; those that it has not reached are on their way.
 final class BodyFlow: Sendable {
     private struct State {
         var onTheirWay = 0
@@ -115,21 +117,21 @@ final class BodyFlow: Sendable {
     private let eventLoop: any EventLoop
     private let state = Locked(State())
 
-    /// The most pieces that may be on their way while the next is made ready.
+    /// The most pieces that may be on their way while the next is prepared.
     private static let most = 1
 
     init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
-    /// Whether the connection has come to everything that was written.
+    /// Whether the connection has taken everything that was written.
     var isIdle: Bool { state.withLock { $0.onTheirWay == 0 } }
 
-    /// Notes that a piece was written.
+    /// Records that a piece was written.
     func noteWrite() {
         state.withLock { $0.onTheirWay += 1 }
         eventLoop.execute { self.arrived() }
     }
 
-    /// Returns once the next piece may be made ready.
+    /// Waits until the next piece may be prepared.
     func room() async {
         guard state.withLock({ $0.onTheirWay > Self.most }) else { return }
         await withCheckedContinuation { waiter in
@@ -152,8 +154,9 @@ final class BodyFlow: Sendable {
 }
 
 extension Channel {
-    /// Returns once the connection has taken all that was written. Closing drops what it has not: a client that comes to a
-    /// hole gets everything before it.
+    /// Waits until the connection has taken all that was written.
+    ///
+    /// Closing drops the rest, but a client that reaches a gap must get everything before it.
     func drained() async throws {
         while try await getOption(.bufferedWritableBytes).get() > 0 {
             try await Task.sleep(for: .milliseconds(50))

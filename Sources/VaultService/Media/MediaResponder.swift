@@ -5,7 +5,7 @@ import MediaVault
 import NIOCore
 import VaultModel
 
-/// Answers requests for media that may be answered.
+/// Answers admitted requests for media.
 struct MediaResponder: Sendable {
     private let vault: Vault
     private let reference: MediaReference
@@ -23,14 +23,14 @@ struct MediaResponder: Sendable {
         watch = DisconnectWatch(context.channel)
     }
 
-    /// Answers a request by GET or HEAD.
+    /// Answers a request; any method but HEAD counts as GET.
     func respond(to request: Request) async throws -> Response {
         try await respond(to: MediaRequest(request.method == .head ? .head : .get, request.headers, now: now))
     }
 
     private func respond(to request: MediaRequest) async throws -> Response {
         do {
-            // A representation that changes between two questions begins anew; one that changes each time is given up.
+            // Starts again if the representation changes between two steps; gives up if it changes each time.
             for _ in 0..<3 {
                 if let response = try await attempt(request) { return response }
             }
@@ -46,7 +46,7 @@ struct MediaResponder: Sendable {
         }
     }
 
-    /// Nil where the representation changed meanwhile.
+    /// Tries to answer; returns nil if the representation changed meanwhile.
     private func attempt(_ request: MediaRequest) async throws -> Response? {
         guard request.needsFacts else { return try await media(Selection(request.wanted), of: nil) }
         let (facts, took) = try await timed { [vault, reference, now] in
@@ -65,10 +65,10 @@ struct MediaResponder: Sendable {
         return try await media(Selection(request, of: facts), of: facts)
     }
 
-    /// - Parameter facts: those that the request was judged by; nil where it need not be.
+    /// - Parameter facts: the facts on which the request was evaluated; nil if it needs none.
     private func media(_ selection: Selection, of facts: MediaFacts?) async throws -> Response? {
         switch selection {
-        // A 416 has to tell the length (RFC 9110 §14.4), and a range may be left out of account at any time (§14.2).
+        // A 416 has to state the length (RFC 9110 §14.4), and a range may be ignored at any time (§14.2).
         case .nothing where facts?.information.length == nil: return try await single(.whole, of: facts)
         case .nothing: throw Self.nothing(of: facts?.information.length)
         case .whole: return try await single(.whole, of: facts)
@@ -90,11 +90,11 @@ struct MediaResponder: Sendable {
         guard let (reader, opened) = try await open(parts[0].asRequested, of: judged) else { return nil }
         var facts = opened
         guard reader.range == parts[0], let total = facts.information.length else {
-            // It ends before a hole: an answer may give less than was asked for.
+            // The part ends before a gap; an answer may contain less than was requested.
             return media(reader, AnswerPlan(facts, isRanged: true))
         }
         let (given, source) = try await watch.during { try await reader.obtainable(of: parts) }
-        // Of one part that is left, an answer with one range tells all.
+        // If only one part is left, an answer with one range is enough.
         guard given.count > 1, given[0] == parts[0] else { return media(reader, AnswerPlan(facts, isRanged: true)) }
         facts.cacheStatus = CacheStatus(
             source, reader.bypass(of: source), reader.staleness, originStatus: facts.originStatus)
@@ -116,7 +116,7 @@ struct MediaResponder: Sendable {
         return Response(plan, body, context: context)
     }
 
-    /// Opens a reader; nil where it is not one of the representation that the request was judged by.
+    /// Opens a reader; returns nil if the representation is not the one on which the request was evaluated.
     private func open(
         _ range: RequestedRange, of judged: MediaFacts?
     ) async throws -> (reader: MediaReader, facts: MediaFacts)? {
@@ -136,7 +136,7 @@ struct MediaResponder: Sendable {
         return try await timed { [vault, reference] in try await vault.read(reference, range: range) }
     }
 
-    /// Asks the vault for as long as the client is there.
+    /// Runs work of the vault while the client is connected, and measures its time.
     private func timed<Value: Sendable>(
         _ question: @escaping @Sendable () async throws -> Value
     ) async throws -> (Value, Duration) {
@@ -147,10 +147,10 @@ struct MediaResponder: Sendable {
 
     private func held() async throws -> [ByteRange] { (try? await vault.summary(of: reference))?.held ?? [] }
 
-    private static let changed = VaultError(.changed, "it changed at its origin while it was asked for; ask again")
+    private static let changed = VaultError(.changed, "the resource changed at its origin meanwhile; try again")
 
     private static func nothing(of length: Int64?) -> VaultError {
-        var error = VaultError(.unsatisfiableRange, "the range asked for is no range; ask for bytes that there are")
+        var error = VaultError(.unsatisfiableRange, "the requested range cannot be satisfied; request existing bytes")
         error.length = length
         return error
     }

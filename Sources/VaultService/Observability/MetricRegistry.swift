@@ -2,9 +2,9 @@ import CoreMetrics
 import Synchronization
 import VaultModel
 
-/// Keeps the metrics of one service, and shows them as Prometheus reads them.
+/// The metrics of one service, for the text format of Prometheus.
 ///
-/// It is the service's own, not the process's: two services of one process count apart.
+/// Each service has its own registry, so two services of one process count separately.
 final class MetricRegistry: MetricsFactory {
     private struct Key: Hashable {
         let name: String
@@ -19,7 +19,7 @@ final class MetricRegistry: MetricsFactory {
 
     private let state = Locked(State())
 
-    /// All metrics, by name; what is counted elsewhere is added.
+    /// Returns all metrics by name, with others that are counted elsewhere.
     func families(help: [String: String] = [:], adding others: [MetricFamily] = []) -> [MetricFamily] {
         let all = state.withLock { state in
             state.counters.map { key, counter in (key, MetricFamily.Kind.counter, counter.samples) }
@@ -44,7 +44,7 @@ final class MetricRegistry: MetricsFactory {
         return values == others ? one.suffix < other.suffix : values.lexicographicallyPrecedes(others)
     }
 
-    /// A name and labels as Prometheus allows them.
+    /// Returns a name and labels as Prometheus allows them.
     private static func key(_ label: String, _ dimensions: [(String, String)]) -> Key {
         Key(
             name: spelled(label),
@@ -55,7 +55,7 @@ final class MetricRegistry: MetricsFactory {
         String(name.map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") ? $0 : "_" })
     }
 
-    // MARK: What the API of swift-metrics asks for
+    // MARK: MetricsFactory
 
     func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         state.withLock { $0.counters.value(for: Self.key(label, dimensions)) { MetricCounter() } }
@@ -69,12 +69,12 @@ final class MetricRegistry: MetricsFactory {
         state.withLock { $0.summaries.value(for: Self.key(label, dimensions)) { MetricSummary() } }
     }
 
-    /// A timer tells seconds.
+    /// Timers report seconds.
     func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         state.withLock { $0.summaries.value(for: Self.key(label, dimensions)) { MetricSummary() } }
     }
 
-    // What was counted stays: a counter that vanished would look as if it began anew.
+    // Counts are kept: a counter that vanished would look as if it had been reset.
     func destroyCounter(_ handler: any CounterHandler) {}
     func destroyMeter(_ handler: any MeterHandler) {}
     func destroyRecorder(_ handler: any RecorderHandler) {}
@@ -90,13 +90,13 @@ extension Dictionary {
     }
 }
 
-/// One metric as Prometheus reads it: all its samples, under one name.
+/// One metric of Prometheus: all its samples, under one name.
 struct MetricFamily: Hashable, Sendable {
     enum Kind: String, Sendable { case counter, gauge, summary }
 
-    /// One figure and the labels it stands under.
+    /// One value and its labels.
     struct Sample: Hashable, Sendable {
-        /// What is put after the family's name: `_sum` say.
+        /// The suffix to the family's name, such as `_sum`.
         var suffix = ""
         var labels: [Label] = []
         let value: Double
@@ -114,11 +114,11 @@ struct MetricFamily: Hashable, Sendable {
 
     let name: String
     let kind: Kind
-    /// What it counts, in a sentence.
+    /// A sentence that describes the metric.
     var help = ""
     var samples: [Sample]
 
-    /// The text format, version 0.0.4: each line ended.
+    /// The family in the text format, version 0.0.4, with every line terminated.
     var text: String {
         var text = help.isEmpty ? "" : "# HELP \(name) \(Self.escaped(help, quotes: false))\n"
         text += "# TYPE \(name) \(kind.rawValue)\n"
@@ -133,7 +133,7 @@ struct MetricFamily: Hashable, Sendable {
         return "{" + labels.map { "\($0.name)=\"\(escaped($0.value))\"" }.joined(separator: ",") + "}"
     }
 
-    /// Whole numbers without a point: counts of bytes stay what they are as long as a double can say them.
+    /// Returns a whole number without a decimal point, so that byte counts stay exact as far as a double can be.
     private static func text(of value: Double) -> String {
         Int64(exactly: value).map(String.init)
             ?? (value.isNaN ? "NaN" : value > 0 && value.isInfinite ? "+Inf" : "\(value)")
@@ -146,7 +146,7 @@ struct MetricFamily: Hashable, Sendable {
     }
 }
 
-/// How many values there were, and what they come to.
+/// The count and the sum of recorded values.
 final class MetricSummary: RecorderHandler, TimerHandler {
     private let seen = Locked((count: 0.0, sum: 0.0))
 

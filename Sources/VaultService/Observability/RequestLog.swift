@@ -4,7 +4,9 @@ package import Logging
 import Synchronization
 import VaultModel
 
-/// One request from its head to the last byte of its answer, counted and named. It is over when nobody holds it.
+/// One request, from its head to the last byte of its answer, with an id.
+///
+/// It is counted as open until the last reference to it is released.
 final class OpenRequest: Sendable {
     let id = RequestID()
     let metrics: ServiceMetrics
@@ -26,22 +28,24 @@ final class OpenRequest: Sendable {
 
     deinit { metrics.requestEnded(after: .now - began) }
 
-    /// What it is about: the service's own word for it, never the target.
+    /// Records the route, by the service's own name for it, never the target.
     func concerns(_ route: String) { facts.withLock { $0.route = route } }
 
-    /// It is answered with media.
+    /// Records that the answer is media.
     func givesMedia(_ cacheStatus: CacheStatus) {
         facts.withLock { $0.cacheStatus = cacheStatus }
         metrics.media(cacheStatus)
     }
 
-    /// Its answer has been given.
+    /// Records the end of the answer.
     func answered(_ status: Int, bytes: Int64) {
         metrics.answered(status, on: facts.withLock { $0.route })
         metrics.sent(bytes)
     }
 
-    /// What the log tells of its answer. The target is left out: it carries a capability, and often a token in its query.
+    /// Returns the metadata of the answer for the log.
+    ///
+    /// The target is omitted: it carries a capability, and often a token in its query.
     func metadata(status: Int, bytes: Int64) -> Logger.Metadata {
         let facts = facts.withLock { $0 }
         var metadata: Logger.Metadata = [
@@ -53,7 +57,7 @@ final class OpenRequest: Sendable {
     }
 }
 
-/// Writes each line of the log as an object of JSON: for those who collect logs rather than read them.
+/// Writes each line of the log as a JSON object, for log collectors.
 package struct JSONLogHandler: LogHandler {
     package var metadata: Logger.Metadata = [:]
     package var metadataProvider: Logger.MetadataProvider?
@@ -62,15 +66,15 @@ package struct JSONLogHandler: LogHandler {
     private let label: String
     private let write: @Sendable ([UInt8]) -> Void
 
-    /// - Parameter write: takes a line, its end included.
+    /// - Parameter write: writes a line, including its terminator.
     package init(label: String, write: @escaping @Sendable ([UInt8]) -> Void) {
         self.label = label
         self.write = write
     }
 
-    /// Writes to standard error.
+    /// Returns a handler that writes to standard error.
     package static func standardError(label: String) -> JSONLogHandler {
-        // One call for a line: lines of two threads never mix.
+        // One call per line, so that the lines of two threads do not mix.
         JSONLogHandler(label: label) { line in
             _ = unsafe line.withUnsafeBytes { unsafe Foundation.write(2, $0.baseAddress, $0.count) }
         }
@@ -90,14 +94,15 @@ package struct JSONLogHandler: LogHandler {
         line["level"] = event.level.rawValue
         line["logger"] = label
         line["message"] = event.message.description
-        // Text alone can always be written.
+        // Strings can always be encoded.
         guard let bytes = try? JSONText.bytes(of: line) else { return }
         write(bytes + [UInt8(ascii: "\n")])
     }
 }
 
-/// Names one request in the log and in its answer: where the process's mark stands before a number, lines of two runs
-/// cannot be taken for one another.
+/// The id of a request in the log and in its answer.
+///
+/// A random prefix for the process distinguishes the lines of two runs.
 struct RequestID: Hashable, Sendable, CustomStringConvertible {
     private let number: Int
 
@@ -110,6 +115,6 @@ struct RequestID: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension HTTPField.Name {
-    /// By which a client can name a request to whoever has the log; the name is one that HTTP allows.
+    /// The field by which a request can be found in the log; the name is valid, so the fallback is never used.
     static let requestID = HTTPField.Name("X-Request-Id") ?? .server
 }

@@ -2,7 +2,7 @@ import CoreMetrics
 import MediaVault
 import VaultModel
 
-/// What a service counts of itself; what its vault counts is put beside it when somebody asks.
+/// The metrics of a service; those of its vault are added when they are requested.
 final class ServiceMetrics: Sendable {
     private let registry = MetricRegistry()
     private let openRequests: Meter
@@ -10,7 +10,7 @@ final class ServiceMetrics: Sendable {
     private let hits: Counter
     private let fills: [CacheStatus.Fill: Counter]
     private let duration: Timer
-    /// Made when they are needed first: names are not spelled out for each answer.
+    /// The counters of answers, created on first use so that names are not built for each answer.
     private let answers = Locked<[AnswerKind: Counter]>([:])
 
     private struct AnswerKind: Hashable {
@@ -51,10 +51,10 @@ final class ServiceMetrics: Sendable {
         }
     }
 
-    /// Bytes of media, or of what stands in their place.
+    /// Counts the bytes of a body: media, or another answer.
     func sent(_ bytes: Int64) { served.increment(by: bytes) }
 
-    /// Media was answered.
+    /// Counts an answer with media.
     func media(_ cacheStatus: CacheStatus) {
         guard let fill = cacheStatus.fill else { return hits.increment() }
         fills[fill]?.increment()
@@ -64,9 +64,9 @@ final class ServiceMetrics: Sendable {
         Counter(label: "mediavault_errors_total", dimensions: [("class", error)], factory: registry).increment()
     }
 
-    // MARK: Telling
+    // MARK: Reporting
 
-    /// All of it as Prometheus reads it.
+    /// Returns all metrics in the text format of Prometheus.
     func text(of vault: Vault) async throws -> String {
         let (status, work) = (try await vault.status(), vault.work)
         let others = [
@@ -85,7 +85,7 @@ final class ServiceMetrics: Sendable {
         return registry.families(help: Self.help, adding: others).map(\.text).joined()
     }
 
-    /// What it counts itself.
+    /// The service's own metrics, without the vault's.
     var own: [MetricFamily] { registry.families() }
 
     private static func family(_ name: String, _ kind: MetricFamily.Kind, _ value: Int64) -> MetricFamily {
@@ -93,29 +93,29 @@ final class ServiceMetrics: Sendable {
     }
 
     private static let help = [
-        "mediavault_answers_total": "Answers, by what was asked for and their status.",
-        "mediavault_bytes_evicted_total": "Bytes of segment files that made room since the vault was opened.",
-        "mediavault_bytes_fetched_total": "Bytes of media that origins have sent since the vault was made.",
-        "mediavault_bytes_held": "Plaintext bytes that lie sealed in the vault.",
-        "mediavault_bytes_opened_total": "Plaintext bytes that were opened since the vault was opened.",
-        "mediavault_bytes_sealed_total": "Plaintext bytes that were sealed since the vault was opened.",
-        "mediavault_bytes_served_total": "Bytes of answers that were handed to clients.",
-        "mediavault_bytes_unstored_total": "Bytes that were handed on without being stored.",
+        "mediavault_answers_total": "Answers, by route and status.",
+        "mediavault_bytes_evicted_total": "Bytes of segment files evicted since the vault was opened.",
+        "mediavault_bytes_fetched_total": "Bytes of media received from origins since the vault was created.",
+        "mediavault_bytes_held": "Plaintext bytes held in the vault.",
+        "mediavault_bytes_opened_total": "Plaintext bytes decrypted since the vault was opened.",
+        "mediavault_bytes_sealed_total": "Plaintext bytes sealed since the vault was opened.",
+        "mediavault_bytes_served_total": "Bytes of answers sent to clients.",
+        "mediavault_bytes_unstored_total": "Bytes passed through without being stored.",
         "mediavault_bytes_used": "Bytes of segment files on disk.",
-        "mediavault_damage_total": "Blocks and files that failed their check when they were read.",
-        "mediavault_errors_total": "Requests that failed, by the name of the error.",
-        "mediavault_fills_total": "Media answers that needed the origin, by how.",
-        "mediavault_hits_total": "Media answers that came from the vault alone.",
-        "mediavault_open_requests": "Requests that are being answered.",
-        "mediavault_request_seconds": "How long requests took to be answered whole.",
-        "mediavault_resources": "Resources that the vault knows.",
+        "mediavault_damage_total": "Blocks and files that failed verification when read.",
+        "mediavault_errors_total": "Failed requests, by error code.",
+        "mediavault_fills_total": "Media answers that needed the origin, by kind.",
+        "mediavault_hits_total": "Media answers from the vault alone.",
+        "mediavault_open_requests": "Requests being answered.",
+        "mediavault_request_seconds": "Seconds to answer requests completely.",
+        "mediavault_resources": "Resources known to the vault.",
         "mediavault_segments": "Segment files.",
-        "mediavault_store_refuses": "1 while bytes are handed on because the store refuses them.",
+        "mediavault_store_refuses": "1 while bytes are passed through because the store refuses them.",
     ]
 }
 
 extension Duration {
-    /// The whole of it in nanoseconds.
+    /// The duration in whole nanoseconds.
     fileprivate var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         return seconds * 1_000_000_000 + attoseconds / 1_000_000_000

@@ -1,143 +1,145 @@
 extension APIRoute {
-    /// What can be asked, described: the same methods that the route answers to.
+    /// The descriptions of the methods that the route supports.
     var operations: [APIOperation] { own.flatMap { $0.method == "GET" && self != .events ? [$0, $0.head] : [$0] } }
 
     private var own: [APIOperation] {
         switch self {
         case .status:
-            [.get("Counts and state of the vault.", answers: [.json("Status", "The state.")])]
+            [.get("Returns the counts and the state of the vault.", answers: [.json("Status", "The state.")])]
         case .resources:
             [
                 .get(
-                    "What the vault holds, a page at a time.", parameters: ["After", "Limit"],
-                    answers: [.json("Page", "Some resources."), .badRequest])
+                    "Lists what the vault holds, a page at a time.", parameters: ["After", "Limit"],
+                    answers: [.json("Page", "A page of resources."), .badRequest])
             ]
-        case .resource: Self.about("What the vault holds of one resource.", "Resource")
-        case .explanation: Self.about("Where the bytes of the last answers of one resource came from.", "Explanation")
+        case .resource: Self.about("Returns what the vault holds of one resource.", "Resource")
+        case .explanation:
+            Self.about("Returns where the bytes of the last answers of one resource came from.", "Explanation")
         case .content: Self.media
         case .removals:
             [
                 .post(
-                    "Removes a resource: its bytes, what is known of it, and its key.", body: "Reference",
-                    answers: [.json("Removal", "It is gone."), .badRequest, .unknown, .storageFailed])
+                    "Removes a resource: its bytes, what is known about it, and its key.", body: "Reference",
+                    answers: [.json("Removal", "The resource was removed."), .badRequest, .unknown, .storageFailed])
             ]
-        case .pins: [.post("Keeps a resource whatever the limits say.", body: "Reference", answers: Self.done)]
-        case .unpins: [.post("Lets limits touch a resource again.", body: "Reference", answers: Self.done)]
-        case .modes: [.post("Gives a resource a mode of its own.", body: "ModeOrder", answers: Self.done)]
+        case .pins: [.post("Pins a resource, so that no limit evicts it.", body: "Reference", answers: Self.done)]
+        case .unpins: [.post("Unpins a resource.", body: "Reference", answers: Self.done)]
+        case .modes: [.post("Sets the mode of a resource.", body: "ModeOrder", answers: Self.done)]
         case .prunes:
             [
                 .post(
-                    "Lets go of what lies beyond limits, once: those given, or those in force where none is.",
+                    "Evicts once what exceeds the given limits, or the vault's own if none are given.",
                     body: "Limits",
-                    answers: [.json("Prune", "What went."), .badRequest, .storageFailed])
+                    answers: [.json("Prune", "What was removed."), .badRequest, .storageFailed])
             ]
         case .verifications:
             [
                 .post(
-                    "Opens every block, repairs where told to, and tells how far it is, a line of JSON for each step.",
+                    "Verifies every block, repairs damage on request, and reports progress as lines of JSON.",
                     body: "VerificationOrder", answers: [.lines, .badRequest, .storageFailed])
             ]
         case .revocations:
-            [.post("Revokes every playback address and the admin token that asks for it.", answers: Self.done)]
+            [.post("Revokes every playback link, and the admin token that requests it.", answers: Self.done)]
         case .reseals:
             [
                 .post(
-                    "Gives resources new keys, all of them where none is named, seals every segment anew, and tells how "
-                        + "far it is, a line of JSON for each step.",
+                    "Reseals the named resources under new keys, or all resources if none are named, and reports "
+                        + "progress as lines of JSON.",
                     body: "ResealingOrder", answers: [.lines, .badRequest, .storageFailed])
             ]
         case .shreds:
             [
                 .post(
-                    "Forgets resources for good: their keys, and what wrapped them.", body: "ShredOrder",
-                    answers: [.json("Shred", "What became of each."), .badRequest, .conflict, .storageFailed])
+                    "Shreds resources: destroys their keys, and what wrapped them.", body: "ShredOrder",
+                    answers: [.json("Shred", "The result for each resource."), .badRequest, .conflict, .storageFailed])
             ]
         case .audit:
             [
                 .get(
-                    "The audit log, read and checked.", parameters: ["AuditURL"],
+                    "Returns the audit log, read and checked.", parameters: ["AuditURL"],
                     answers: [.json("Audit", "Receipts and faults."), .badRequest])
             ]
         case .destructions:
             [
                 .post(
-                    "Makes the whole vault unreadable, for ever. The service answers no more questions about it.",
+                    "Makes the whole vault permanently unreadable. The service then answers no more requests about it.",
                     body: "DestructionOrder",
-                    answers: [.json("Destruction", "It is gone."), .badRequest, .conflict, .storageFailed])
+                    answers: [.json("Destruction", "The vault was destroyed."), .badRequest, .conflict, .storageFailed])
             ]
         case .keyring:
             [
-                .get("What the keyring tells of itself: its slots.", answers: [.json("Keyring", "The slots.")]),
+                .get("Returns the slots of the keyring.", answers: [.json("Keyring", "The slots.")]),
                 .post(
-                    "Changes the keyring as somebody orders who has unlocked it and proves that. No secret stands in it.",
+                    "Changes the keyring for a client that proves it has unlocked it. The body contains no secret.",
                     body: "KeyringOrder",
-                    answers: [.json("Nothing", "It is done."), .badRequest, .conflict, .storageFailed]),
+                    answers: [.json("Nothing", "The keyring was changed."), .badRequest, .conflict, .storageFailed]),
             ]
         case .locks:
             [
                 .post(
-                    "Wipes every key from the service's memory. All answers end, and nothing is opened until it is started "
-                        + "anew.",
+                    "Wipes every key from the service's memory. All answers end, and nothing is opened until it is "
+                        + "restarted.",
                     answers: Self.done)
             ]
-        case .keys: [.get("How the keys stand: each generation, and what needs it.", answers: [Self.keyState])]
+        case .keys:
+            [.get("Returns the state of the keys: each generation, and what needs it.", answers: [Self.keyState])]
         case .rotations:
             [
                 .post(
-                    "Makes a new generation of keys, which new resources use; with root a new root key and token key too; "
-                        + "with locator all resource ids anew instead.", body: "RotationOrder",
+                    "Creates a generation of keys for new resources. With root, also replaces the root key and the "
+                        + "token key. With locator, changes all resource ids instead.", body: "RotationOrder",
                     answers: [Self.keyState, .badRequest, .conflict, .storageFailed])
             ]
         case .rewraps:
             [
                 .post(
-                    "Wraps every resource key anew under the current generation, and tells how far it is, a line of "
-                        + "JSON for each step.", answers: [.lines])
+                    "Rewraps every resource key under the current generation, and reports progress as lines of "
+                        + "JSON.", answers: [.lines])
             ]
         case .retirements:
             [
                 .post(
-                    "Destroys a generation of keys that nothing needs.", body: "RetirementOrder",
+                    "Retires a generation of keys that nothing needs.", body: "RetirementOrder",
                     answers: [Self.keyState, .badRequest, .conflict, .storageFailed])
             ]
         case .settings:
             [
-                .get("The settings of the vault.", answers: [.json("Settings", "The settings.")]),
+                .get("Returns the settings of the vault.", answers: [.json("Settings", "The settings.")]),
                 APIOperation(
-                    method: "PATCH", summary: "Changes the settings that are named.", body: "SettingsChange",
-                    answers: [.json("Settings", "The settings as they are now."), .badRequest, .storageFailed]
+                    method: "PATCH", summary: "Changes the named settings.", body: "SettingsChange",
+                    answers: [.json("Settings", "The new settings."), .badRequest, .storageFailed]
                         + APIOperation.Answer.common),
             ]
         case .links:
             [
                 .post(
-                    "Makes the address under which a player finds a resource on this service.", body: "LinkOrder",
-                    answers: [.json("Link", "The address."), .badRequest])
+                    "Creates a playback link for a resource on this service.", body: "LinkOrder",
+                    answers: [.json("Link", "The link."), .badRequest])
             ]
         case .downloads: Self.downloadOperations
         case .events:
             [
                 .get(
-                    "What changes, as it changes: server-sent events.", parameters: ["OneURL", "ContentID"],
+                    "Reports changes as they happen, as server-sent events.", parameters: ["OneURL", "ContentID"],
                     answers: [
                         APIOperation.Answer(
                             status: 200, description: "Events until the client or the service ends.",
                             type: "text/event-stream"), .badRequest,
                     ])
             ]
-        case .openAPI: [.get("This document.", answers: [.json("Description", "OpenAPI 3.1.")])]
+        case .openAPI: [.get("Returns this document.", answers: [.json("Description", "OpenAPI 3.1.")])]
         }
     }
 
-    private static let keyState = APIOperation.Answer.json("Keys", "How the keys stand now.")
+    private static let keyState = APIOperation.Answer.json("Keys", "The new state of the keys.")
 
     private static let done: [APIOperation.Answer] = [
-        .json("Nothing", "It is done."), .badRequest, .unknown, .storageFailed,
+        .json("Nothing", "The request was carried out."), .badRequest, .unknown, .storageFailed,
     ]
 
-    /// A resource is named in the query, or, where request fields are needed for that, in a body.
+    /// Returns operations on a resource, named in the query, or in a body if that needs request fields.
     private static func about(_ summary: String, _ schema: String) -> [APIOperation] {
-        let answers: [APIOperation.Answer] = [.json(schema, "What is known."), .badRequest, .unknown]
+        let answers: [APIOperation.Answer] = [.json(schema, "The known facts of the resource."), .badRequest, .unknown]
         return [
             .get(summary, parameters: ["URL", "ContentID"], answers: answers),
             .post(summary, body: "Reference", answers: answers),
@@ -148,35 +150,35 @@ extension APIRoute {
         let answers: [APIOperation.Answer] =
             [
                 APIOperation.Answer(status: 200, description: "All bytes.", type: "*/*"),
-                APIOperation.Answer(status: 206, description: "The range asked for.", type: "*/*"),
-                APIOperation.Answer(status: 304, description: "The client has it already.", type: "*/*"),
-                .badRequest, .problem(412, "It is not what the request says it is."),
-                .problem(416, "The range lies outside the resource."),
-                .problem(503, "The origin asks to come later, or the service ends."),
+                APIOperation.Answer(status: 206, description: "The requested range.", type: "*/*"),
+                APIOperation.Answer(status: 304, description: "The client already has the bytes.", type: "*/*"),
+                .badRequest, .problem(412, "The representation does not meet the request's condition."),
+                .problem(416, "The range is outside the resource."),
+                .problem(503, "The origin asks to retry later, or the service is shutting down."),
             ]
-            + [401, 403, 404, 410, 451].map { .problem($0, "The origin answers so.") }
+            + [401, 403, 404, 410, 451].map { .problem($0, "The origin answered with this status.") }
             + [
                 .problem(502, "The origin failed."),
-                .problem(504, "The bytes are not held, and cannot be fetched now."),
+                .problem(504, "Bytes are not held, and cannot be fetched now."),
             ]
         return [
-            .get("The bytes of a resource.", parameters: ["URL", "ContentID", "Range"], answers: answers),
-            .post("The same, named in a body.", body: "Reference", answers: answers),
+            .get("Returns the bytes of a resource.", parameters: ["URL", "ContentID", "Range"], answers: answers),
+            .post("Returns the bytes of a resource that is named in a body.", body: "Reference", answers: answers),
         ]
     }
 
     private static let downloadOperations: [APIOperation] = [
         .get(
-            "The downloads that the service runs, and those that ended last.",
-            answers: [.json("Downloads", "Those that began last first.")]),
+            "Lists the running and the most recently ended downloads.",
+            answers: [.json("Downloads", "The downloads, the most recently started first.")]),
         .post(
-            "Fetches what is missing of a resource. It ends with whoever asked, who is told how far it is line by line; "
-                + "one that is detached goes on by itself.",
+            "Fetches the gaps of a resource. A download ends with its client, which gets the progress as lines of "
+                + "JSON; a detached one continues without its client.",
             body: "DownloadOrder",
-            answers: [.lines, .json("DownloadBegun", "It goes on by itself.", status: 202), .badRequest]),
+            answers: [.lines, .json("DownloadBegun", "The detached download has begun.", status: 202), .badRequest]),
         APIOperation(
-            method: "DELETE", summary: "Ends a download; what was received is kept.", parameters: ["DownloadID"],
-            answers: [.json("Nothing", "It ends."), .badRequest, .unknown] + APIOperation.Answer.common),
+            method: "DELETE", summary: "Ends a download; received data is kept.", parameters: ["DownloadID"],
+            answers: [.json("Nothing", "The download ends."), .badRequest, .unknown] + APIOperation.Answer.common),
     ]
 }
 
@@ -197,16 +199,16 @@ extension APIOperation {
 extension APIOperation.Answer {
     fileprivate static let badRequest = problem(400, "The query or the body cannot be used.")
     fileprivate static let conflict = problem(
-        409, "Something needs it, another act works on the keys, or they have changed meanwhile.")
-    fileprivate static let unknown = problem(404, "There is none, or the token is not the right one.")
-    /// Every route is hidden from who has no token, and any may come to grief.
+        409, "It is still needed, another key operation is in progress, or the keys have changed meanwhile.")
+    fileprivate static let unknown = problem(404, "It does not exist, or the token is not valid.")
+    /// The problems of all routes: each is hidden from clients without a token, and each may fail.
     fileprivate static let common = [
-        problem(403, "A web page of another site asks."), problem(404, "The token is not the right one."),
-        problem(415, "The body does not say that it is JSON."), problem(500, "The store or the index failed."),
-        problem(503, "The service ends."),
+        problem(403, "A web page of another site sent the request."), problem(404, "The token is not valid."),
+        problem(415, "The body is not declared as JSON."), problem(500, "The store or the index failed."),
+        problem(503, "The service is shutting down."),
     ]
     fileprivate static let storageFailed = problem(507, "The disk is full.")
     fileprivate static let lines = APIOperation.Answer(
-        status: 200, description: "A line of JSON for each step, the last with done or problem.",
+        status: 200, description: "Lines of JSON with progress, the last with done or problem.",
         type: "application/x-ndjson")
 }

@@ -1,11 +1,11 @@
-/// The schemas of what is asked and answered (JSON Schema 2020-12).
+/// The schemas of requests and answers (JSON Schema 2020-12).
 enum APISchemas {
     static let all: [String: JSONTree] = answers.merging(questions) { $1 }.merging(words) { $1 }
 
-    /// Values that stand in several places.
+    /// The schemas of values that occur in several places.
     private static let words: [String: JSONTree] = [
         "URL": [
-            "type": "string", "format": "uri", "description": "http or https, 8192 bytes at most.",
+            "type": "string", "format": "uri", "description": "http or https, at most 8192 bytes.",
             "examples": ["https://media.example/film.mp4"],
         ],
         "ContentID": [
@@ -19,12 +19,12 @@ enum APISchemas {
             "anyOf": [
                 ["type": "string", "pattern": #"^([0-9]+([kKMGT]?B|[KMGT]iB|[kKMGT])|0|default)$"#], ["enum": [0]],
             ],
-            "description": "Bytes with their unit: 5G, 200MiB, 5B. A bare number but 0 is refused.",
+            "description": "A size with its unit: 5G, 200MiB, 5B. A bare number other than 0 is refused.",
             "examples": ["200MiB"],
         ],
         "Range": [
             "type": "array", "items": ref("Bytes"), "minItems": 2, "maxItems": 2,
-            "description": "The first byte and one past the last.",
+            "description": "The first byte, and one past the last.",
         ],
         "Ranges": ["type": "array", "items": ref("Range")],
     ]
@@ -152,7 +152,7 @@ enum APISchemas {
                     ["type": "string", "pattern": #"^[^\u0000-\u0008\u000a-\u001f\u007f]*$"#],
                 ],
             ],
-            "description": "Fields of the requests to the origin. They are secrets, and stand in no query.",
+            "description": "Fields of requests to the origin. They are secrets, and must not be in a query.",
         ]),
     ]
 
@@ -162,14 +162,14 @@ enum APISchemas {
             reference.merging([
                 "lifetime": orNull([
                     "type": "integer", "minimum": 1, "maximum": 31_536_000,
-                    "description": "Seconds; a day where it is left out.",
+                    "description": "Seconds; one day if omitted.",
                 ])
             ]) { $1 }, optional: ["contentID", "fields", "lifetime"]),
         "DownloadOrder": object(
             reference.merging([
                 "connections": orNull(whole), "limitRate": orNull(whole),
                 "detached": orNull([
-                    "type": "boolean", "description": "Whether it goes on without whoever asked for it.",
+                    "type": "boolean", "description": "Whether the download continues without its client.",
                 ]),
             ]) { $1 }, optional: ["contentID", "fields", "connections", "limitRate", "detached"]),
         "ModeOrder": object(
@@ -178,7 +178,8 @@ enum APISchemas {
             [
                 "repair": orNull(truth),
                 "sample": orNull([
-                    "type": "number", "exclusiveMinimum": 0, "maximum": 100, "description": "Percent of the segments.",
+                    "type": "number", "exclusiveMinimum": 0, "maximum": 100,
+                    "description": "The percentage of segments to check.",
                 ]),
                 "limitRate": orNull(positive),
             ], optional: ["repair", "sample", "limitRate"]),
@@ -188,7 +189,7 @@ enum APISchemas {
         "ShredOrder": object(
             [
                 "resources": list(of: "Reference"),
-                "quick": orNull(["type": "boolean", "description": "Whether the generation is left as it is."]),
+                "quick": orNull(["type": "boolean", "description": "Whether to leave the generation as it is."]),
             ], optional: ["quick"]),
         "DestructionOrder": object(["vault": ["type": "string", "pattern": "^[0-9a-f]{32}$"]]),
         "KeyringOrder": object(
@@ -200,7 +201,7 @@ enum APISchemas {
                             "number": count, "label": text, "method": unlockMethod, "rootKey": text,
                             "salt": orNull(text), "opsLimit": orNull(count), "memLimit": orNull(count),
                         ], optional: ["salt", "opsLimit", "memLimit"])),
-                "proof": ["type": "string", "description": "That whoever orders it has the root key."],
+                "proof": ["type": "string", "description": "Proves that the client has the root key."],
             ], optional: ["number", "slot"]),
         "RotationOrder": object(
             [
@@ -213,7 +214,7 @@ enum APISchemas {
                             "name": orNull(text), "loose": orNull(truth),
                         ], optional: ["path", "name", "loose"]),
                     "description":
-                        "Files, by path, and credentials of the service's unit, by name. Only for the control socket.",
+                        "Files, by path, and credentials of the service's unit, by name. Only on the control socket.",
                 ]),
             ], optional: ["root", "locator", "dropSlots", "slots"]),
         "RetirementOrder": object(["generation": whole(from: 1)]),
@@ -230,7 +231,7 @@ enum APISchemas {
     private static let texts: JSONTree = ["type": "array", "items": text]
     private static let hostFlags: JSONTree = orNull(map(of: truth, host()))
 
-    // One member a line of its own: the compiler takes minutes for one large literal.
+    // Adds members one by one: the compiler takes minutes for one large literal.
     private static let settings: JSONTree = {
         var members: [String: JSONTree] = ["maxSize": ref("Bytes"), "maxAge": count, "minFree": orNull(ref("Bytes"))]
         members["evictDownloads"] = truth
@@ -272,13 +273,13 @@ enum APISchemas {
     private static let count: JSONTree = ["type": "integer", "minimum": 0]
     private static let whole: JSONTree = [
         "type": "integer", "format": "int64", "minimum": .number(.min), "maximum": .number(.max),
-        "description": "What lies out of bounds is brought within them.",
+        "description": "A value out of bounds is clamped.",
     ]
     private static func whole(from least: Int64) -> JSONTree { ["type": "integer", "minimum": .number(least)] }
     private static let positive: JSONTree = [
         "type": "integer", "format": "int64", "minimum": 1, "maximum": .number(.max),
     ]
-    /// 0 is no limit.
+    /// A limit; 0 means no limit.
     private static let limit: JSONTree = [
         "type": "integer", "format": "int64", "minimum": 0, "maximum": 9_007_199_254_740_991,
     ]
@@ -288,7 +289,7 @@ enum APISchemas {
         "type": "string", "minLength": 1, "maxLength": 256, "pattern": #"^[^\u0000-\u001f\u007f]+$"#,
     ]
 
-    /// A host as the settings name it.
+    /// Returns the schema of a host as the settings name it.
     private static func host(orEvery: Bool = false) -> JSONTree {
         let name = "[A-Za-z][A-Za-z0-9]{0,30}(\\.[A-Za-z][A-Za-z0-9]{0,30}){0,3}"
         return ["type": "string", "pattern": .text(orEvery ? "^(\\*|\(name))$" : "^\(name)$")]
@@ -298,14 +299,14 @@ enum APISchemas {
 
     private static func orNull(_ schema: JSONTree) -> JSONTree { ["anyOf": [schema, ["type": "null"]]] }
 
-    /// An object whose members are names of the caller's.
+    /// Returns the schema of an object whose member names the client chooses.
     private static func map(of schema: JSONTree, _ names: JSONTree? = nil) -> JSONTree {
         var members: [String: JSONTree] = ["type": "object", "additionalProperties": schema]
         if let names { members["propertyNames"] = names }
         return .object(members)
     }
 
-    /// An object, of which all members are there but those that may be left out.
+    /// Returns the schema of an object with all its members, except optional ones.
     private static func object(_ members: [String: JSONTree], optional: Set<String> = []) -> JSONTree {
         let required = members.keys.filter { !optional.contains($0) }.sorted()
         var schema: [String: JSONTree] = ["type": "object", "properties": .object(members)]

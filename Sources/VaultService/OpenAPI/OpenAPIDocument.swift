@@ -1,14 +1,14 @@
 import MediaVault
 
-/// The description of the API that the service gives of itself (OpenAPI 3.1).
+/// The service's own description of its API (OpenAPI 3.1).
 enum OpenAPIDocument {
     static let whole: JSONTree = [
         "openapi": "3.1.0",
         "info": [
             "title": "MediaVault", "version": .text(Vault.version),
             "description": .text(
-                "What the command does, done by the service that owns the vault. Who has no token is told nothing: every "
-                    + "route is 404. Members that are left out and members that are null mean the same."),
+                "The operations of the command, performed by the service that owns the vault. Without a token, every "
+                    + "route is 404. Omitted members and null members mean the same."),
         ],
         "security": [["adminToken": []]],
         "paths": .object(
@@ -21,12 +21,12 @@ enum OpenAPIDocument {
             "securitySchemes": [
                 "adminToken": [
                     "type": "http", "scheme": "bearer",
-                    "description": "What the command token prints. The control socket needs none.",
+                    "description": "The output of the command token. The control socket needs none.",
                 ]
             ],
             "headers": [
                 "RequestID": [
-                    "description": "Names the request in the service's log.", "schema": ["type": "string"],
+                    "description": "Identifies the request in the service's log.", "schema": ["type": "string"],
                 ]
             ],
             "parameters": parameters, "schemas": .object(APISchemas.all),
@@ -35,12 +35,12 @@ enum OpenAPIDocument {
 
     private static let parameters: JSONTree = [
         "URL": query("url", "The resource's URL, with its query.", "#/components/schemas/URL", isRequired: true),
-        "OneURL": query("url", "Only changes of this resource are told.", "#/components/schemas/URL"),
-        "AuditURL": query("url", "Only receipts about this resource are told.", "#/components/schemas/URL"),
+        "OneURL": query("url", "Reports only changes of this resource.", "#/components/schemas/URL"),
+        "AuditURL": query("url", "Returns only receipts about this resource.", "#/components/schemas/URL"),
         "ContentID": query("contentID", "The caller's own name for the resource.", "#/components/schemas/ContentID"),
-        "After": query("after", "The end of the page before.", "#/components/schemas/PageEnd"),
+        "After": query("after", "The value of next from the previous page.", "#/components/schemas/PageEnd"),
         "Limit": [
-            "name": "limit", "in": "query", "description": "How many resources a page has at most.",
+            "name": "limit", "in": "query", "description": "The most resources of a page.",
             "schema": ["type": "integer", "minimum": 1, "maximum": 1000, "default": 128],
         ],
         "DownloadID": [
@@ -48,7 +48,7 @@ enum OpenAPIDocument {
             "schema": ["type": "integer", "format": "int64", "minimum": 0, "maximum": .number(.max)],
         ],
         "Range": [
-            "name": "Range", "in": "header", "description": "The bytes wanted (RFC 9110 §14.2).",
+            "name": "Range", "in": "header", "description": "The requested bytes (RFC 9110 §14.2).",
             "schema": ["type": "string"], "example": "bytes=0-1023",
         ],
     ]
@@ -63,22 +63,22 @@ enum OpenAPIDocument {
     }
 }
 
-/// One thing that can be asked of the API, described: a method of a route.
+/// The description of one method of a route.
 struct APIOperation: Sendable {
-    /// What an answer with a status is.
+    /// The description of an answer with a status.
     struct Answer: Sendable {
         let status: Int
         let description: String
         var type = "application/json"
-        /// The name of its schema; nil where its bytes have none.
+        /// The name of its schema; nil if its bytes have none.
         var schema: String?
 
-        /// A document.
+        /// Returns the description of a JSON document.
         static func json(_ schema: String, _ description: String, status: Int = 200) -> Answer {
             Answer(status: status, description: description, schema: schema)
         }
 
-        /// A problem.
+        /// Returns the description of a problem.
         static func problem(_ status: Int, _ description: String) -> Answer {
             Answer(status: status, description: description, type: "application/problem+json", schema: "Problem")
         }
@@ -91,7 +91,7 @@ struct APIOperation: Sendable {
     var body: String?
     let answers: [Answer]
 
-    /// The operation as OpenAPI has it.
+    /// Returns the operation in the form of OpenAPI.
     func tree(of route: APIRoute) -> JSONTree {
         var members: [String: JSONTree] = [
             "operationId": .text(method.lowercased() + route.operationName), "summary": .text(summary),
@@ -127,14 +127,14 @@ struct APIOperation: Sendable {
 }
 
 extension APIRoute {
-    /// What stands after the method in the name of an operation.
+    /// The part of an operation's name after the method.
     fileprivate var operationName: String {
         let word = self == .openAPI ? "description" : rawValue
         return word.prefix(1).uppercased() + word.dropFirst()
     }
 }
 
-/// JSON as a value that can be written down as it is.
+/// A JSON value that can be written as a literal.
 indirect enum JSONTree: Hashable, Sendable {
     case object([String: JSONTree])
     case array([JSONTree])
@@ -143,7 +143,7 @@ indirect enum JSONTree: Hashable, Sendable {
     case truth(Bool)
     case null
 
-    /// The member of an object; nil where there is none.
+    /// The member of an object; nil if there is none.
     subscript(name: String) -> JSONTree? {
         guard case .object(let members) = self else { return nil }
         return members[name]

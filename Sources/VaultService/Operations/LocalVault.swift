@@ -1,7 +1,7 @@
 package import MediaVault
 import VaultModel
 
-/// A vault that this process has open: as its owner, where something is to change.
+/// A vault that this process has open, as its owner if anything is to change.
 package struct LocalVault: VaultClient {
     package let vault: Vault
 
@@ -15,13 +15,13 @@ package struct LocalVault: VaultClient {
     package func resources(after cursor: String?, limit: Int?) async throws -> PageDocument {
         let last = try cursor.map { cursor in
             guard let id = ResourceID(hex: cursor) else {
-                throw VaultError(.invalidArgument, "after is no end of a page; take it from the page before")
+                throw VaultError(.invalidArgument, "after is invalid; use the value of next from the previous page")
             }
             return id
         }
         let limit = limit ?? Self.pageSize
         guard (1...Self.mostInPage).contains(limit) else {
-            throw VaultError(.invalidArgument, "a page has 1 to \(Self.mostInPage) resources; correct the limit")
+            throw VaultError(.invalidArgument, "limit must be between 1 and \(Self.mostInPage)")
         }
         let page = try await vault.page(after: last, limit: limit)
         return PageDocument(
@@ -41,7 +41,7 @@ package struct LocalVault: VaultClient {
             defer { reader.cancel() }
             var window = try ByteWindow(range, of: reader)
             while !window.isDone, let bytes = try await reader.next() { try await take(window.cut(bytes)) }
-            // A reader whose task is cancelled ends as if it were done.
+            // A reader whose task is cancelled ends as if it were complete.
             try Task.checkCancellation()
             try window.check()
             if reader.isShortened, let missing = reader.range?.upperBound {
@@ -61,7 +61,7 @@ package struct LocalVault: VaultClient {
             for try await step in vault.download(reference, options: options) {
                 try await progress(ProgressDocument(step))
             }
-            // So does a download.
+            // A download whose task is cancelled also ends as if it were complete.
             try Task.checkCancellation()
         }
     }
@@ -69,7 +69,7 @@ package struct LocalVault: VaultClient {
     package func beginDownload(_ reference: MediaReference, _ options: DownloadOptions) async throws {
         throw VaultError(
             .invalidArgument,
-            "there is no service to leave a download to; start one with serve, or fetch without --detach")
+            "no service is running to take over the download; start one with serve, or fetch without --detach")
     }
 
     private func telling(of reference: MediaReference, _ act: () async throws -> Void) async throws {
@@ -81,7 +81,7 @@ package struct LocalVault: VaultClient {
     }
 }
 
-// What stays, what goes, and what is checked.
+// Retention, verification, and settings.
 extension LocalVault {
     package func remove(_ reference: MediaReference) async throws -> RemovalDocument {
         let bytes = try await vault.remove(reference)
@@ -110,7 +110,7 @@ extension LocalVault {
             report = step.report ?? report
             try await progress(VerificationProgress(step))
         }
-        // A check that was not cancelled ends with its report.
+        // A verification that was not cancelled ends with its report.
         guard let report else { throw CancellationError() }
         return VerifyDocument(report)
     }
@@ -130,7 +130,7 @@ extension LocalVault {
     package func change(_ change: SettingsChange) async throws -> SettingsDocument {
         try change.limits.check()
         let mode = try change.mode.map { try NamedMode($0) }
-        // All of it, or nothing.
+        // All settings change together, or none.
         let limits: @Sendable (inout StorageLimits) throws -> Void = { $0 = change.limits.laid(over: $0) }
         let policy: @Sendable (() throws -> KeyPolicy) throws -> KeyPolicy = { try change.applied(to: try $0()) }
         try await vault.changeSettings(
@@ -140,7 +140,7 @@ extension LocalVault {
     }
 }
 
-// The life of the keys.
+// The key lifecycle.
 extension LocalVault {
     package func keys() async throws -> KeysDocument { KeysDocument(try await vault.keyReport()) }
 
@@ -159,7 +159,7 @@ extension LocalVault {
             report = step.report ?? report
             try await progress(RewrapStep(step))
         }
-        // One that was not cancelled ends with its report.
+        // A rewrap that was not cancelled ends with its report.
         guard let report else { throw CancellationError() }
         return RewrapDocument(report)
     }
@@ -169,7 +169,7 @@ extension LocalVault {
     }
 }
 
-// What is sealed anew, what is forgotten, and what was done.
+// Resealing, shredding, and the audit log.
 extension LocalVault {
     package func reseal(
         _ references: [MediaReference], bytesPerSecond: Int64?, progress: (ResealStep) async throws -> Void
@@ -179,7 +179,7 @@ extension LocalVault {
             report = step.report ?? report
             try await progress(ResealStep(step))
         }
-        // One that was not cancelled ends with its report.
+        // A reseal that was not cancelled ends with its report.
         guard let report else { throw CancellationError() }
         return report
     }
@@ -196,8 +196,9 @@ extension LocalVault {
 }
 
 extension VaultError {
-    /// The error as those outside are told: where origins may be asked, a byte is missing because its origin did not give
-    /// it.
+    /// Returns the error as it is reported to clients.
+    ///
+    /// If the mode allows asking origins, a byte is missing because its origin did not deliver it.
     func told(in mode: VaultMode) -> VaultError {
         var error = self
         if code == .notHeld, mode.asksOrigins { error.code = .unreachable }

@@ -1,13 +1,13 @@
 import Foundation
 package import MediaVault
 
-/// What opens a slot of the keyring, as the owner of the vault is told it.
+/// The secret that unlocks a keyring slot, as it is passed to the vault's owner.
 package enum SlotKey: Sendable {
     case unlock(Unlock)
-    /// A credential of the owner's own unit, whoever names it.
+    /// A credential of the owner's own unit, by name.
     case credential(CredentialName)
 
-    /// Whether another process of the same user can be told where it is: it rests in a file, or in that process's unit.
+    /// Whether another process of the same user can find it, in a file or among the credentials of that process's unit.
     package var isFoundByOthers: Bool {
         switch self {
         case .unlock(.keyFile), .unlock(.passphraseFile), .unlock(.credential), .credential: true
@@ -15,20 +15,20 @@ package enum SlotKey: Sendable {
         }
     }
 
-    /// Whether its name alone is known, which means another file to each unit.
+    /// Whether only a name is known, which refers to a different file in each unit.
     package var isCredentialName: Bool {
         if case .credential = self { true } else { false }
     }
 
-    /// Why what is typed, or printed by a command, does not reach a service.
+    /// The error that a typed passphrase or a key command's output cannot be passed to a service.
     package static let unfound = VaultError(
         .invalidArgument,
-        "a running service takes what unlocks a slot from a file or from a credential of its unit: name one with "
-            + "--key-file, --passphrase-file or --credential, or end the service and run this again")
+        "a running service reads a slot's secret from a file or from a credential of its unit; name one with "
+            + "--key-file, --passphrase-file or --credential, or stop the service and run this again")
 
-    /// What the library takes, in the process that is to read it.
+    /// The unlock method for the library, in the process that reads the secret.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` where this process was lent no credentials.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if this process has no credentials.
     package var unlock: Unlock {
         get throws {
             switch self {
@@ -41,34 +41,34 @@ package enum SlotKey: Sendable {
     }
 }
 
-/// The name of a credential that the service manager lends the processes of a unit (systemd: `LoadCredentialEncrypted=`).
+/// The name of a credential that the service manager passes to a unit (systemd: `LoadCredentialEncrypted=`).
 package struct CredentialName: Hashable, Sendable {
-    /// The variable in which the service manager says where it has put them.
+    /// The environment variable with the folder of the unit's credentials.
     package static let folderVariable = "CREDENTIALS_DIRECTORY"
-    /// The name where none is said.
+    /// The default name.
     package static let standard = CredentialName(unchecked: "mediavault.key")
 
     let text: String
 
-    /// - Throws: ``VaultError`` with code `invalidArgument` where no file has such a name.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if it is not a valid file name.
     package init(_ text: String) throws {
         guard !text.isEmpty, text != ".", text != "..", text.utf8.count <= 255, !text.contains("/") else {
-            throw VaultError(.invalidArgument, "a credential has a name, and no path; name one that the unit loads")
+            throw VaultError(.invalidArgument, "a credential must be a name, not a path; use one that the unit loads")
         }
         self.text = text
     }
 
     private init(unchecked text: String) { self.text = text }
 
-    /// The absolute path of its file.
+    /// Returns the absolute path of the credential's file.
     ///
-    /// - Parameter folder: what ``folderVariable`` says to the process that reads it.
-    /// - Throws: ``VaultError`` with code `invalidArgument` where no service manager has lent any.
+    /// - Parameter folder: the value of ``folderVariable`` in the process that reads the file.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if that is not an absolute path.
     package func path(in folder: String?) throws -> String {
         guard let folder, folder.hasPrefix("/") else {
             throw VaultError(
                 .invalidArgument,
-                "whoever opens the keyring here was lent no credentials: \(Self.folderVariable) is not set; "
+                "the process that opens the keyring here has no credentials: \(Self.folderVariable) is not set; "
                     + "run it in a unit that loads \(text)")
         }
         return folder + "/" + text

@@ -1,102 +1,106 @@
 package import MediaVault
 
-/// What can be done to a vault, by its owner: in this process, or in the service that owns it.
+/// The operations on a vault, performed by this process or by the service that owns the vault.
 package protocol VaultClient: Sendable {
-    /// Counts and state of the vault.
+    /// Returns the counts and the state of the vault.
     func status() async throws -> StatusDocument
 
-    /// Some resources: the first, or those after the end of the page before.
+    /// Returns a page of resources.
     ///
-    /// - Parameter limit: how many at most; nil leaves it to the vault.
+    /// - Parameters:
+    ///   - after: the `next` of the previous page; nil for the first page.
+    ///   - limit: the most resources of the page; nil for the default.
     func resources(after: String?, limit: Int?) async throws -> PageDocument
 
-    /// What the vault holds of a resource; nil where it has never seen it.
+    /// Returns what the vault holds of a resource; nil if it has no record of the resource.
     func resource(_ reference: MediaReference) async throws -> ResourceDocument?
 
-    /// Hands over the bytes asked for, in order: held ones, and those that are fetched.
+    /// Delivers the bytes of a range in order, from the vault or from the origin.
     func read(
         _ reference: MediaReference, _ range: RequestedRange, to take: (ArraySlice<UInt8>) async throws -> Void
     ) async throws
 
-    /// Fetches what is missing of a resource; returns when all of it is durable.
+    /// Fetches the gaps of a resource; returns when all of it is durable.
     ///
-    /// - Parameter progress: told ten times a second at most.
+    /// - Parameter progress: called at most ten times a second.
     func download(
         _ reference: MediaReference, _ options: DownloadOptions, progress: (ProgressDocument) async throws -> Void
     ) async throws
 
-    /// Begins a download that goes on without whoever asked for it.
+    /// Starts a detached download, which continues without its client.
     func beginDownload(_ reference: MediaReference, _ options: DownloadOptions) async throws
 
-    /// Removes a resource, with all that is known of it.
+    /// Removes a resource, with all that is known about it.
     func remove(_ reference: MediaReference) async throws -> RemovalDocument
 
-    /// Keeps a resource whatever the limits say.
+    /// Pins a resource, so that no limit evicts it.
     func pin(_ reference: MediaReference) async throws
 
-    /// Lets limits touch a resource again.
+    /// Unpins a resource.
     func unpin(_ reference: MediaReference) async throws
 
-    /// Gives a resource a mode of its own; nil has it follow the vault's.
+    /// Sets the mode of a resource; nil makes it follow the vault's.
     func setMode(_ mode: VaultMode?, of reference: MediaReference) async throws
 
-    /// Lets go of what lies beyond limits, once: those given, or those in force where none is.
+    /// Evicts once what exceeds the given limits, or the vault's own if none are given.
     func prune(_ limits: LimitsDocument) async throws -> PruneDocument
 
-    /// Opens every block, and repairs where the options say so.
+    /// Opens every block, or a sample, and repairs damage if the options request it.
     func verify(
         _ options: VerifyOptions, progress: (VerificationProgress) async throws -> Void
     ) async throws -> VerifyDocument
 
-    /// Revokes every playback address made so far, and the admin token.
+    /// Revokes every playback link created so far, and the admin token.
     func revokeLinks() async throws
 
-    /// Gives resources new keys, all of them where none is named, and seals their segments anew.
+    /// Reseals resources under new keys; all of them if none is named.
     func reseal(
         _ references: [MediaReference], bytesPerSecond: Int64?, progress: (ResealStep) async throws -> Void
     ) async throws -> ResealReport
 
-    /// Forgets resources for good.
+    /// Shreds resources, so that no old copy of the index opens them.
     func shred(_ references: [MediaReference], quick: Bool) async throws -> ShredDocument
 
-    /// The audit log, read and checked.
+    /// Returns the audit log, read and checked.
     func audit() async throws -> AuditDocument
 
-    /// Makes the whole vault unreadable.
+    /// Makes the whole vault permanently unreadable.
     func destroy(vaultID: String) async throws -> DestructionDocument
 
-    /// What the keyring's file tells: its slots.
+    /// Returns the slots of the keyring file.
     func keyring() async throws -> KeyringListing
 
-    /// Changes the keyring, as somebody ordered who has unlocked it.
+    /// Changes the keyring as ordered by a caller that has unlocked it.
     func carryOut(_ order: KeyringOrder) async throws
 
-    /// Wipes every key from memory: all reading ends, and nothing is opened until the vault is opened anew.
+    /// Wipes every key from memory; all reading ends until the vault is opened again.
     func lock() async throws
 
-    /// How the keys stand.
+    /// Returns the state of the keys.
     func keys() async throws -> KeysDocument
 
-    /// Makes a new generation, which new resources use; gives how the keys stand then.
+    /// Creates a generation for new resources, and returns the new state of the keys.
     func rotate() async throws -> KeysDocument
 
-    /// Makes a new root key, token key and generation, for the slots that these open; gives how the keys stand then.
+    /// Creates a root key, token key and generation, and returns the new state of the keys.
     ///
-    /// - Parameter droppingOtherSlots: whether slots that none of them opens go.
+    /// - Parameters:
+    ///   - keys: the secrets of the slots to keep.
+    ///   - droppingOtherSlots: whether to drop the slots that none of them unlocks.
     func rotateRoot(unlockedBy keys: [SlotKey], droppingOtherSlots: Bool) async throws -> KeysDocument
 
-    /// Computes every resource id anew; gives how the keys stand then.
+    /// Changes the locator, and so every resource id, and returns the new state of the keys.
     func changeLocator() async throws -> KeysDocument
 
-    /// Wraps every resource key anew under the current generation.
+    /// Rewraps every resource key under the current generation.
     func rewrap(progress: (RewrapStep) async throws -> Void) async throws -> RewrapDocument
 
-    /// Destroys a generation that nothing needs; gives how the keys stand then.
+    /// Retires a generation that nothing needs, and returns the new state of the keys.
     func retire(_ generation: Int) async throws -> KeysDocument
 
-    /// The vault's settings.
+    /// Returns the vault's settings.
     func settings() async throws -> SettingsDocument
 
-    /// Changes the settings, and gives them as they are then.
+    /// Changes the settings, and returns the new ones.
     func change(_ change: SettingsChange) async throws -> SettingsDocument
 }

@@ -1,14 +1,14 @@
 import VaultModel
 
-/// What a request makes its answer depend on (RFC 9110 §13).
+/// The conditions of a request (RFC 9110 §13).
 struct Conditions: Hashable, Sendable {
-    /// What they come to for one representation.
+    /// The result of the conditions for one representation.
     enum Verdict: Hashable {
         /// The request is answered.
         case hold
-        /// The client has what it asks for: 304.
+        /// The client already has the representation: 304.
         case notModified
-        /// 412.
+        /// A condition fails: 412.
         case failed
     }
 
@@ -18,7 +18,7 @@ struct Conditions: Hashable, Sendable {
     private let ifUnmodifiedSince: HTTPDate?
     private let ifRange: [String]
 
-    /// Reads the values of the fields. A date that is none, or of which there are two, is as if it were not there.
+    /// Parses the values of the fields; an invalid or repeated date is ignored.
     ///
     /// - Parameter now: seconds since 1970.
     init(
@@ -36,17 +36,17 @@ struct Conditions: Hashable, Sendable {
     /// No conditions.
     static let none = Conditions(now: 0)
 
-    /// Whether there are any but that of a range.
+    /// Whether there are conditions other than `If-Range`.
     var hasAny: Bool {
         ifMatch != nil || ifNoneMatch != nil || ifModifiedSince != nil || ifUnmodifiedSince != nil
     }
 
-    /// Whether a range depends on its representation.
+    /// Whether a range depends on its representation, by `If-Range`.
     var hasRange: Bool { !ifRange.isEmpty }
 
-    /// What they come to, in the order of RFC 9110 §13.2.2: a tag makes the date beside it mean nothing.
+    /// Evaluates the conditions in the order of RFC 9110 §13.2.2: a tag overrides the date beside it.
     ///
-    /// - Parameter lastModified: nil where it is not known; dates then mean nothing.
+    /// - Parameter lastModified: the modification date; nil if unknown, and dates are then ignored.
     func verdict(on tag: EntityTag, _ lastModified: HTTPDate?) -> Verdict {
         if let ifMatch {
             guard ifMatch.contains(where: { $0.matchesStrongly(tag) }) else { return .failed }
@@ -61,15 +61,16 @@ struct Conditions: Hashable, Sendable {
         return .hold
     }
 
-    /// Whether a range counts for the representation with this tag. Only strong comparison will do, and a date is no
-    /// strong validator: each representation has a tag to name (RFC 9110 §13.1.5).
+    /// Returns whether a range applies to the representation with this tag (RFC 9110 §13.1.5).
+    ///
+    /// Only strong comparison counts. A date is not a strong validator: each representation has a tag to use instead.
     func rangeCounts(for tag: EntityTag) -> Bool {
         ifRange.isEmpty || ifRange.count == 1 && (EntityTag(ifRange[0])?.matchesStrongly(tag) ?? false)
     }
 }
 
 extension NamedTags {
-    /// Whether a representation that there is has one of the tags, by the comparison given.
+    /// Returns whether an existing representation has one of the tags, by the given comparison.
     fileprivate func contains(where matches: (EntityTag) -> Bool) -> Bool {
         switch self {
         case .any: true
@@ -80,19 +81,19 @@ extension NamedTags {
 
 /// The representations that `If-Match` or `If-None-Match` names (RFC 9110 §13.1.1, §13.1.2).
 enum NamedTags: Hashable, Sendable {
-    /// Any that there is: `*`.
+    /// Any existing representation: `*`.
     case any
-    /// Those with one of these tags. A field that is no list of tags names none.
+    /// Those with one of these tags; a field that is not a list of tags names none.
     case tags([EntityTag])
 
-    /// Reads the values of all such fields of a request; nil where there are none.
+    /// Parses the values of all such fields of a request; nil if there are none.
     init?(_ values: [String]) {
         guard !values.isEmpty else { return nil }
         let list = values.joined(separator: ",")
         self = list.trimmingBlanks() == "*" ? .any : .tags(Self.tags(list) ?? [])
     }
 
-    /// A comma within quotes belongs to its tag.
+    /// Parses a list of tags, in which a comma within quotes belongs to its tag.
     private static func tags(_ list: String) -> [EntityTag]? {
         var tags: [EntityTag] = []
         var rest = list.utf8[...]

@@ -1,19 +1,19 @@
 import HTTPTypes
 import VaultModel
 
-/// What a request asks of a resource.
+/// A request for a resource: its method, range and conditions.
 struct MediaRequest: Hashable, Sendable {
     enum Method: Hashable, Sendable { case get, head }
 
-    /// What its `Range` comes to, before the representation is known.
+    /// The requested bytes, before the representation is known.
     enum Wanted: Hashable, Sendable {
-        /// Everything: no range, or one that is to be ignored.
+        /// Everything, because there is no range, or one that must be ignored.
         case whole
         /// One range.
         case single(RequestedRange)
         /// Two ranges or more.
         case several([RequestedRange])
-        /// A range that no representation has.
+        /// A range that no representation can satisfy.
         case nothing
     }
 
@@ -21,7 +21,7 @@ struct MediaRequest: Hashable, Sendable {
     let wanted: Wanted
     let conditions: Conditions
 
-    /// Reads the fields of a request; several `Range` lines ask for everything.
+    /// Parses the fields of a request; several `Range` lines request everything.
     init(method: Method, range: [String] = [], conditions: Conditions = .none) {
         self.method = method
         self.conditions = conditions
@@ -35,8 +35,9 @@ struct MediaRequest: Hashable, Sendable {
         }
     }
 
-    /// Whether the representation must be known before it is opened. One range of it, or all of it, need not wait for
-    /// that.
+    /// Whether the representation must be known before it is opened.
+    ///
+    /// A request for one range, or for everything, need not wait for that.
     var needsFacts: Bool {
         if method == .head || conditions.hasAny { return true }
         return switch wanted {
@@ -48,7 +49,7 @@ struct MediaRequest: Hashable, Sendable {
 }
 
 extension MediaRequest {
-    /// Reads a request for media.
+    /// Parses a request for media.
     ///
     /// - Parameter now: seconds since 1970.
     init(_ method: Method, _ fields: HTTPFields, now: Int64) {
@@ -67,12 +68,12 @@ enum Selection: Hashable, Sendable {
     case whole
     /// One range.
     case single(RequestedRange)
-    /// Several that do not overlap, in the order they were asked for.
+    /// Several ranges that do not overlap, in the requested order.
     case several([ByteRange])
-    /// None that there are: 416.
+    /// No existing bytes: 416.
     case nothing
 
-    /// What a request comes to that need not know the representation.
+    /// Creates the selection for a request that does not depend on the representation.
     init(_ wanted: MediaRequest.Wanted) {
         self =
             switch wanted {
@@ -82,13 +83,13 @@ enum Selection: Hashable, Sendable {
             }
     }
 
-    /// What a request comes to for a representation.
+    /// Creates the selection for a request of a known representation.
     init(_ request: MediaRequest, of facts: MediaFacts) {
         guard request.conditions.rangeCounts(for: facts.entityTag) else {
             self = .whole
             return
         }
-        // Parts say where they lie in the whole, so its length must be known.
+        // Each part states its position in the whole, so the length must be known.
         guard case .several(let ranges) = request.wanted, let length = facts.information.length, !facts.isWholeAnswer
         else {
             self.init(request.wanted)
@@ -105,7 +106,9 @@ enum Selection: Hashable, Sendable {
 }
 
 extension RequestedRange {
-    /// Whether it asks for the last bytes, one at least: of nothing that is everything (RFC 9110 §14.1.2).
+    /// Whether it requests at least one of the last bytes.
+    ///
+    /// For an empty representation, that is everything (RFC 9110 §14.1.2).
     var isSuffix: Bool {
         guard case .suffix(let count) = self else { return false }
         return count > 0
@@ -113,6 +116,6 @@ extension RequestedRange {
 }
 
 extension ByteRange {
-    /// The range as a request would name it; it is not empty.
+    /// The range as a request names it; it must not be empty.
     var asRequested: RequestedRange { .closed(first: lowerBound, last: upperBound - 1) }
 }

@@ -3,14 +3,14 @@ import Hummingbird
 import NIOCore
 import VaultModel
 
-/// What a request has to pass before anything is looked up for it: the name it came by, and who made it.
+/// The checks of a request before anything is looked up for it: its host and its sender.
 struct RequestGate: Sendable {
     enum Verdict {
-        /// It is answered with this and nothing else.
+        /// The request is refused with this answer.
         case refused(Answer)
-        /// A page asks what it may send.
+        /// The request is a page's preflight, which asks what the page may send.
         case preflight(CORSGrant)
-        /// It goes on; what is answered may be had by the page that is named, where one is.
+        /// The request continues; if there is a grant, its page may read the answer.
         case admitted(CORSGrant?)
     }
 
@@ -18,7 +18,7 @@ struct RequestGate: Sendable {
     private let pages: CrossSiteCheck
     private let isSecure: Bool
 
-    /// - Throws: ``VaultError`` where a host name or an origin is none.
+    /// - Throws: ``VaultError`` if a host name or an origin is invalid.
     init(_ configuration: ServiceConfiguration) throws {
         isSecure = configuration.tls != nil
         hosts = try HostCheck(hostNames: configuration.hostNames, isSecure: isSecure)
@@ -27,7 +27,7 @@ struct RequestGate: Sendable {
 
     func verdict(on request: HTTPRequest, about route: Route, at listener: SocketAddress?) -> Verdict {
         let names = request.hosts
-        // No page leads to a socket file, so that any one name will do there.
+        // No page can reach a socket file, so any single name is accepted there.
         switch hosts.verdict(on: names, port: listener?.pathname == nil ? listener?.port ?? 0 : nil) {
         case .malformed: return .refused(ErrorAnswer.malformedHost)
         case .foreign: return .refused(ErrorAnswer.foreignHost)
@@ -50,7 +50,7 @@ struct RequestGate: Sendable {
 }
 
 extension Route {
-    /// Whether pages of allowed origins may have it.
+    /// Whether pages of allowed origins may request it.
     fileprivate var isForPages: Bool { self == .media || self == .health }
 }
 
@@ -59,7 +59,7 @@ extension HTTPField.Name {
 }
 
 extension HTTPRequest {
-    /// The values of all its `Host` fields; the library keeps the first apart.
+    /// The values of all its `Host` fields; the library keeps the first separately.
     fileprivate var hosts: [String] {
         (authority.map { [$0] } ?? []) + headerFields.filter { $0.name.canonicalName == "host" }.map(\.value)
     }
@@ -68,8 +68,9 @@ extension HTTPRequest {
         headerFields[.contentLength].map { $0 != "0" } ?? (headerFields[.transferEncoding] != nil)
     }
 
-    /// Whether what it brings may change something. A form of a page's, which its browser sends without asking, says that it
-    /// is something other than JSON.
+    /// Whether the request may be answered even if it changes something.
+    ///
+    /// A body must be declared as JSON: a page's form, which a browser sends without a preflight, has another type.
     var mayChange: Bool {
         method == .get || method == .head || method == .options || !hasBody
             || (headerFields[.contentType] ?? "").prefix { $0 != ";" }.trimmingBlanks()
@@ -77,13 +78,15 @@ extension HTTPRequest {
     }
 }
 
-/// Which `Host` a request may name. Only this stops a page that has its own name lead to this machine (DNS rebinding).
+/// The check of the `Host` that a request names.
+///
+/// Only this stops a page whose own name leads to this machine (DNS rebinding).
 struct HostCheck: Sendable {
     enum Verdict: Hashable {
         case allowed
         /// Missing, empty or repeated.
         case malformed
-        /// Another's name, or another port.
+        /// Another host name, or another port.
         case foreign
     }
 
@@ -91,21 +94,22 @@ struct HostCheck: Sendable {
     private let defaultPort: Int
 
     /// - Parameters:
-    ///   - hostNames: names beside those of this machine, without a port.
+    ///   - hostNames: names besides those of this machine, without a port.
     ///   - isSecure: whether the listener speaks TLS.
     init(hostNames: [String] = [], isSecure: Bool = false) throws {
         defaultPort = isSecure ? 443 : 80
         for name in hostNames {
             guard let url = try? MediaURL("http://\(name)/"), url.host.isEqualIgnoringCase(name) else {
                 throw VaultError(
-                    .invalidArgument, "\(name) is no host name: write the name alone, without scheme, port or path")
+                    .invalidArgument, "\(name) is not a host name; write the name alone, without scheme, port or path")
             }
         }
         names = Set(["127.0.0.1", "localhost", "[::1]"] + hostNames.map { $0.lowercased() })
     }
 
-    /// Judges the `Host` fields of a request that came to a listener's port; nil is a listener that has none, where any
-    /// name will do.
+    /// Checks the `Host` fields of a request.
+    ///
+    /// - Parameter port: the port of the listener; nil if it has none, and any name is accepted.
     func verdict(on fields: [String], port: Int?) -> Verdict {
         guard fields.count == 1, let field = fields.first, !field.isEmpty else { return .malformed }
         guard let port else { return .allowed }
@@ -116,47 +120,47 @@ struct HostCheck: Sendable {
     }
 }
 
-/// Whether a web page has made a request, and whether it may.
+/// The check of whether a web page sent a request, and whether it may.
 ///
-/// Pages can send a great deal without being allowed to read the answer; what a browser says of who asks is all there is
-/// to tell them by. Programs that are no browsers say nothing of it, and are told by their capability alone.
+/// Pages can send many requests without permission to read the answers, and only the browser's fields identify them.
+/// Programs other than browsers do not send these fields; only their capability identifies them.
 struct CrossSiteCheck: Sendable {
     enum Verdict: Hashable {
-        /// No page has made it, or one of the service's own.
+        /// No page sent it, or one of the service's own.
         case own
-        /// A page of this origin, which the operator allowed, has made it.
+        /// A page of this origin, which the operator allowed, sent it.
         case allowed(String)
-        /// Another page has made it.
+        /// Another page sent it.
         case foreign
     }
 
     private let origins: Set<String>
 
-    /// Whether there are pages that may.
+    /// Whether pages of any origin are allowed.
     var allowsAny: Bool { !origins.isEmpty }
 
-    /// - Parameter origins: the allowed ones, such as `https://kiosk.example`.
-    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` where one is no origin.
+    /// - Parameter origins: the allowed origins, such as `https://kiosk.example`.
+    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` if one is not an origin.
     init(allowing origins: [String] = []) throws {
         self.origins = Set(
             try origins.map { text in
                 guard let url = try? MediaURL(text), !url.hasCredentials, text.isEqualIgnoringCase(url.origin) else {
                     throw VaultError(
                         .invalidArgument,
-                        "\(text) is no origin of a web page: write scheme, host and port, such as https://kiosk.example"
+                        "\(text) is not a web page's origin; write scheme, host and port, such as https://kiosk.example"
                     )
                 }
                 return url.origin
             })
     }
 
-    /// Judges what a request says of who made it.
+    /// Checks the fields of a request that identify its sender.
     ///
     /// - Parameters:
     ///   - origin: the values of `Origin`.
     ///   - site: `Sec-Fetch-Site`.
-    ///   - referer: `Referer`, which a page can leave out and not forge; of `<video src>` nothing else names the page.
-    ///   - own: the service's own origin, by the name that the request came by.
+    ///   - referer: `Referer`, which a page can omit but not forge; for `<video src>`, nothing else names the page.
+    ///   - own: the service's own origin, with the host that the request names.
     func verdict(
         origin: [String], site: String?, referer: @autoclosure () -> String?, own: @autoclosure () -> String
     ) -> Verdict {
@@ -174,15 +178,15 @@ struct CrossSiteCheck: Sendable {
     }
 }
 
-/// What an answer says so that a page of an allowed origin may have it (Fetch §3.2).
+/// The fields with which an answer lets a page of an allowed origin read it (Fetch §3.2).
 struct CORSGrant: Hashable, Sendable {
-    /// The page's.
+    /// The origin of the page.
     let origin: String
 
     private static let readable = "Accept-Ranges, Cache-Status, Content-Length, Content-Range, ETag, Server-Timing"
     private static let sendable =
         "If-Match, If-Modified-Since, If-None-Match, If-Range, If-Unmodified-Since, Range"
-    /// Seconds for which a browser need not ask again.
+    /// How many seconds a browser may reuse the answer to a preflight.
     private static let validity = "600"
 
     /// Lets the page read an answer, and show the media in it.
@@ -193,7 +197,7 @@ struct CORSGrant: Hashable, Sendable {
         set("Vary", "Origin, Referer, Sec-Fetch-Site", in: &fields)
     }
 
-    /// The answer to the question that a browser asks before it sends fields of a page's.
+    /// Returns the answer to a preflight.
     func preflight(of request: Request, context: ServiceContext) -> Response {
         context.log(status: 204, bytes: 0)
         var response = Response(status: .noContent)
@@ -202,7 +206,7 @@ struct CORSGrant: Hashable, Sendable {
         set("Access-Control-Allow-Headers", Self.sendable, in: &response.headers)
         set("Access-Control-Max-Age", Self.validity, in: &response.headers)
         set("Cache-Control", "no-store", in: &response.headers)
-        // Browsers ask apart for leave to reach from a public page into this network.
+        // Browsers ask separately whether a public page may reach a private network.
         if HTTPField.Name("Access-Control-Request-Private-Network").map({ request.headers[$0] }) == "true" {
             set("Access-Control-Allow-Private-Network", "true", in: &response.headers)
         }

@@ -1,6 +1,6 @@
 import VaultModel
 
-/// What a request target is about, read from its raw text: a router would lose empty path segments.
+/// The route of a request target, parsed from its raw text because a router would lose empty path segments.
 enum Route: Hashable, Sendable {
     case media, health, readiness, metrics, unknown
     case api(APIRoute)
@@ -22,7 +22,7 @@ enum Route: Hashable, Sendable {
         }
     }
 
-    /// The word that stands for it in the log and in the metrics.
+    /// The name of the route in the log and in the metrics.
     var word: String {
         switch self {
         case .media: "media"
@@ -37,7 +37,7 @@ enum Route: Hashable, Sendable {
 
 /// The token of an `Authorization` field (RFC 6750 §2.1).
 enum BearerToken {
-    /// The token; nil where there is no field, or it carries something else.
+    /// Returns the token; nil if there is no field, or it contains something else.
     static func read(_ authorization: String?) -> String? {
         guard let authorization, let blank = authorization.firstIndex(of: " "),
             authorization[..<blank].isEqualIgnoringCase("Bearer")

@@ -19,9 +19,10 @@ struct EventLoopChannel<Base: ServerChildChannel>: ServerChildChannel where Base
     }
 }
 
-/// Runs tasks on an event loop, so that what a connection's bytes set going begins without a change of thread.
+/// Runs tasks on an event loop.
 ///
-/// Nothing that blocks may run here: files, the index and keys from passphrases are the vault's pool's.
+/// Work that a connection's bytes trigger then begins without a change of thread. Nothing that blocks may run here:
+/// files, the index, and keys from passphrases belong to the vault's pool.
 final class EventLoopExecutor: TaskExecutor, Sendable {
     private let eventLoop: any EventLoop
 
@@ -30,7 +31,7 @@ final class EventLoopExecutor: TaskExecutor, Sendable {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         eventLoop.execute { [self] in
-            // The executor that the runtime asked is the one that runs the job.
+            // The job must run on the executor that the runtime chose.
             unsafe job.runSynchronously(on: asUnownedTaskExecutor())
         }
     }

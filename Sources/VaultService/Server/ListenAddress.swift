@@ -1,10 +1,10 @@
 import VaultModel
 
-/// Where the service listens: a host and a port.
+/// The host and port on which the service listens.
 package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
-    /// A name or an address; an IPv6 address without its brackets.
+    /// A host name or IP address; an IPv6 address without brackets.
     package let host: String
-    /// The port; 0 takes a free one.
+    /// The port; 0 selects a free one.
     package let port: Int
 
     package init(host: String, port: Int) {
@@ -12,7 +12,7 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Reads `host:port`, such as `127.0.0.1:8300` or `[::1]:8300`.
+    /// Parses `host:port`, such as `127.0.0.1:8300` or `[::1]:8300`.
     ///
     /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument``.
     package init(_ text: String) throws {
@@ -37,12 +37,12 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
             && parts.allSatisfy { part in DecimalNumber.exact(part).map { $0 <= 255 } ?? false }
     }
 
-    /// As it stands in a URL.
+    /// The address as written in a URL.
     package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
     private static func malformed(_ text: String) -> VaultError {
         VaultError(
             .invalidArgument,
-            "\(text) is no address to listen on: write host:port, such as 127.0.0.1:8300 or [::1]:8300")
+            "\(text) is not an address to listen on; write host:port, such as 127.0.0.1:8300 or [::1]:8300")
     }
 }

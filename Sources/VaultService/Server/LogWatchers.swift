@@ -1,13 +1,13 @@
 import Logging
 import MediaVault
 
-/// Tells the log once when bytes begin to pass through unstored, once when that is over, and once of each eviction.
+/// Logs once when bytes begin to pass through unstored, once when storing resumes, and each eviction.
 struct StoreWatch: Sendable {
     let vault: Vault
     let logger: Logger
 
     func begin() -> Task<Void, Never> {
-        // Listening begins here, not when the task first runs: nothing is missed.
+        // Subscribes here, not when the task first runs, so that no event is missed.
         let events = vault.storeEvents()
         return Task {
             for await event in events { tell(event) }
@@ -18,7 +18,7 @@ struct StoreWatch: Sendable {
         switch event {
         case .passingThrough(let reason, let message):
             logger.warning(
-                "media is handed on without being stored",
+                "media is passed through without being stored",
                 metadata: ["reason": "\(reason.rawValue)", "message": "\(message)"])
         case .storing(let passed):
             logger.notice("media is stored again", metadata: ["passedThrough": "\(passed)"])
@@ -29,7 +29,7 @@ struct StoreWatch: Sendable {
     }
 }
 
-/// Tells the log once when keys could not be locked in memory, with what to do about it.
+/// Logs once if keys could not be locked in memory, with a remedy.
 struct MemoryWatch: Sendable {
     let vault: Vault
     let logger: Logger
@@ -42,8 +42,9 @@ struct MemoryWatch: Sendable {
     }
 }
 
-/// Leaves out of a log what the HTTP server says of its own end when it is cancelled while it begins: why it was, the
-/// error says that ends the service.
+/// Drops the HTTP server's messages about its own end when it is cancelled while it starts.
+///
+/// The error that ends the service states the reason.
 struct ListenerLogHandler: LogHandler {
     private static let source = "HummingbirdCore"
     private static let ofItsEnd: Set = [

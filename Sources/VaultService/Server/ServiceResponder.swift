@@ -6,7 +6,7 @@ import MediaVault
 import NIOCore
 import VaultModel
 
-/// Answers every request: first whose name it came by, then what it is about.
+/// Answers every request: the gate checks its host and sender, then its route decides.
 struct ServiceResponder: HTTPResponder {
     let vault: Vault
     let api: APIResponder
@@ -20,8 +20,8 @@ struct ServiceResponder: HTTPResponder {
             response.headers[.requestID] = "\(open.id)"
             return response
         } catch {
-            // The client is gone, or the service ends: there is nobody to answer.
-            context.logger.debug("given up", metadata: ["reason": "\(type(of: error))"])
+            // The client is gone, or the service is shutting down, so no answer is needed.
+            context.logger.debug("abandoned", metadata: ["reason": "\(type(of: error))"])
             return .abandoned(context: context)
         }
     }
@@ -48,7 +48,7 @@ struct ServiceResponder: HTTPResponder {
         guard Methods.areKnown(request.method.rawValue) else { return short(ErrorAnswer.unknownMethod) }
         switch route {
         case .unknown:
-            // CONNECT names no resource, and OPTIONS may name all.
+            // CONNECT names no resource, and OPTIONS may name the server as a whole.
             let isOfServer = [.connect, .trace, .options].contains(request.method)
             return short(isOfServer ? ErrorAnswer.methodNotAllowed() : ErrorAnswer.notFound)
         case .api, .metrics:
@@ -75,11 +75,11 @@ struct ServiceResponder: HTTPResponder {
     }
 }
 
-/// What a request is answered with at hand: its connection, its logger, and where it is counted.
+/// The context of a request: its connection, its logger, and where it is counted.
 struct ServiceContext: InitializableFromSource {
     let channel: any Channel
     private(set) var request: OpenRequest?
-    /// Whether it came by the control socket, from the vault's own user.
+    /// Whether the request came through the control socket.
     var isControl = false
     private let source: Logger
 
@@ -88,18 +88,18 @@ struct ServiceContext: InitializableFromSource {
         self.source = source.logger
     }
 
-    /// A logger whose lines carry the request's name. It is made when there is something to log: most answers log nothing.
+    /// A logger whose lines carry the request's id, created on demand because most answers log nothing.
     var logger: Logger {
         var logger = source
-        // The library's own name for the request would be a second one.
+        // The library's own id for the request would be a second one.
         logger[metadataKey: "hb.request.id"] = nil
         if let request { logger[metadataKey: "request"] = "\(request.id)" }
         return logger
     }
 
-    /// Gives the request its name, and counts it from now on.
+    /// Assigns the request an id, and starts to count it.
     ///
-    /// - Parameter arrival: when it came.
+    /// - Parameter arrival: when the request arrived.
     mutating func begin(
         _ method: String, _ metrics: ServiceMetrics, at arrival: ContinuousClock.Instant = .now
     ) -> OpenRequest {
@@ -108,7 +108,7 @@ struct ServiceContext: InitializableFromSource {
         return request
     }
 
-    /// Notes an answer.
+    /// Counts and logs an answer.
     func log(status: Int, bytes: Int64) {
         guard let request else { return }
         request.answered(status, bytes: bytes)
@@ -116,7 +116,7 @@ struct ServiceContext: InitializableFromSource {
         logger.info("answered", metadata: request.metadata(status: status, bytes: bytes))
     }
 
-    /// Notes why there is no answer, or no more of it.
+    /// Counts and logs the error that prevented an answer, or cut it short.
     func failed(_ error: VaultError) {
         request?.metrics.failed(error.code.description)
         guard source.logLevel <= .debug else { return }

@@ -6,13 +6,13 @@ import NIOCore
 import ServiceLifecycle
 import VaultModel
 
-/// A socket in the file system, known again whatever has taken its name since.
+/// A socket file, identified by device and inode in case another file takes its name.
 struct SocketFile: Hashable, Sendable {
     private let path: String
     private let device: UInt64
     private let number: UInt64
 
-    /// The one that stands at a path now; nil where there is none.
+    /// Identifies the socket at a path; nil if there is none.
     init?(path: String) {
         var facts = stat()
         guard unsafe lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFSOCK else { return nil }
@@ -21,10 +21,11 @@ struct SocketFile: Hashable, Sendable {
         number = UInt64(facts.st_ino)
     }
 
-    /// Gives a socket another name in its folder, at which nobody but its owner connects:
-    /// whoever shall as well is let in by the operator.
+    /// Gives a socket another name in its folder, at which only its owner can connect.
     ///
-    /// - Throws: `IOError`, such as one with `EEXIST` where anything has that name.
+    /// The operator may let other users connect.
+    ///
+    /// - Throws: `IOError`, for example with `EEXIST` if the name is taken.
     init(moving draft: String, to path: String) throws {
         defer { _ = unsafe unlink(draft) }
         guard unsafe chmod(draft, 0o600) == 0, unsafe link(draft, path) == 0, let file = Self(path: path) else {
@@ -33,15 +34,15 @@ struct SocketFile: Hashable, Sendable {
         self = file
     }
 
-    /// Removes it, its listener having ended; what stands in its place by now is not ours.
+    /// Removes the socket after its listener has ended, unless another file has taken its place.
     func remove() {
         if Self(path: path) == self { _ = unsafe unlink(path) }
     }
 
-    /// Removes the socket that a killed program has left at a path.
+    /// Removes a socket that a killed program left at a path.
     ///
-    /// - Throws: `IOError` with `EADDRINUSE` where a program listens there, and with what the system says where it does
-    ///   not tell; `SocketAddressError` where the path is too long for a socket.
+    /// - Throws: `IOError` with `EADDRINUSE` if a program listens there, and with the system's error if that cannot be
+    ///   determined; `SocketAddressError` if the path is too long for a socket.
     static func removeLeft(at path: String) throws {
         let file = Self(path: path)
         let address = try SocketAddress(unixDomainSocketPath: path)
@@ -53,34 +54,36 @@ struct SocketFile: Hashable, Sendable {
         let descriptor = socket(AF_UNIX, kind, 0)
         guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "socket") }
         defer { close(descriptor) }
-        // Where many wait to be accepted, one more is told so in place of waiting.
+        // If the listener's queue is full, the connect fails at once instead of waiting.
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
         let error = unsafe address.withSockAddr { unsafe connect(descriptor, $0, socklen_t($1)) == 0 ? 0 : errno }
         switch error {
-        // Nobody listens.
+        // No program listens.
         case ENOENT, ECONNREFUSED, ENOTSOCK: file?.remove()
-        // A socket of another kind has a listener as well.
+        // A program listens, perhaps with a full queue (EAGAIN) or on another type of socket (EPROTOTYPE).
         case 0, EAGAIN, EPROTOTYPE: throw IOError(errnoCode: EADDRINUSE, reason: "connect")
         default: throw IOError(errnoCode: error, reason: "connect")
         }
     }
 }
 
-/// Listens at a socket file as long as the service runs, with the manners and bounds of the port. Only its owner connects.
+/// Listens on a socket file while the service runs, with the behaviour and limits of the port.
+///
+/// Only the owner of the file can connect.
 struct SocketListener<Responder: HTTPResponder>: Service where Responder.Context == ServiceContext {
     let path: String
     let responder: Responder
-    /// Answers what need not be waited for, where anything is.
+    /// Answers cache hits; nil to leave all requests to ``responder``.
     var held: CacheHitResponder?
     let configuration: ServiceConfiguration
     let logger: Logger
     /// Called once it listens.
     let onListening: @Sendable () -> Void
 
-    /// Players and commands of few users, a few at a time each.
+    /// The most connections, enough for the players and commands of a few users.
     private static var mostConnections: Int { 128 }
 
-    /// - Throws: what the system says where it cannot listen, such as that a program does already.
+    /// - Throws: the system's error if it cannot listen, for example because another program does.
     func run() async throws {
         try SocketFile.removeLeft(at: path)
         let draft = SocketName.draft(beside: path)
@@ -98,26 +101,26 @@ struct SocketListener<Responder: HTTPResponder>: Service where Responder.Context
         try await Listeners(all: [application, connections, name]).run()
     }
 
-    /// Why it could not listen, in a word or two.
+    /// Returns the reason why it could not listen, in a few words.
     static func reason(_ error: any Error) -> String {
         (error as? IOError).map { ListenFailure.reason($0.errnoCode) } ?? "\(type(of: error))"
     }
 }
 
-/// Gives a socket that listens the name by which it is asked for, as long as the service runs.
+/// Gives a listening socket its public name while the service runs.
 ///
-/// In the end the HTTP library removes whatever socket stands where it has bound one. So it binds where nobody else does,
-/// and what another program has meanwhile put at the name is left alone.
+/// When it ends, the HTTP library removes any socket at the path that it has bound. It therefore binds a private path,
+/// so that a socket that another program has meanwhile put at the public name is left alone.
 struct SocketName: Service {
     let path: String
-    /// Where the socket is bound.
+    /// The private path where the socket is bound.
     let draft: String
-    /// Ends once it listens.
+    /// Ends when the socket listens.
     let bound: AsyncStream<Never>
-    /// Called once it can be asked by its name.
+    /// Called once clients can connect by the public name.
     let onListening: @Sendable () -> Void
 
-    /// - Throws: `IOError` where it cannot have the name.
+    /// - Throws: `IOError` if it cannot take the name.
     func run() async throws {
         for await _ in bound {}
         // The listener may have failed.
@@ -128,14 +131,16 @@ struct SocketName: Service {
         try? await gracefulShutdown()
     }
 
-    /// A name of nobody's in the folder of a path.
+    /// Returns a random name in the folder of a path.
     static func draft(beside path: String) -> String {
         let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
         return "\(folder).\(String(UInt32.random(in: 0 ... .max), radix: 16))"
     }
 }
 
-/// Serves by a socket file what the service serves by its port: only who may open the file can ask.
+/// Serves on a socket file what the service serves on its port.
+///
+/// Only users who may open the file can connect.
 struct MediaSocket: Service {
     let path: String
     let responder: ServiceResponder
@@ -154,8 +159,8 @@ struct MediaSocket: Service {
         } catch let error where !(error is CancellationError) {
             throw VaultError(
                 .storage,
-                "the media socket \(path) cannot be made (\(SocketListener<ServiceResponder>.reason(error))); end what "
-                    + "listens there, or name a short path in a folder of your own")
+                "cannot create the media socket \(path) (\(SocketListener<ServiceResponder>.reason(error))); stop the "
+                    + "program that listens there, or choose a short path in a folder that you own")
         }
     }
 }

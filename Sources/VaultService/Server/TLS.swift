@@ -16,9 +16,9 @@ import Darwin
 
 /// The files of a TLS listener.
 package struct TLSFiles: Hashable, Sendable {
-    /// The certificate, and those that lead to its authority, in PEM.
+    /// The path of the certificate, followed by those that lead to its authority, in PEM.
     package let certificate: String
-    /// Its key, in PEM and without a passphrase.
+    /// The path of its private key, in PEM without a passphrase.
     package let key: String
 
     package init(certificate: String, key: String) {
@@ -26,7 +26,7 @@ package struct TLSFiles: Hashable, Sendable {
         self.key = key
     }
 
-    /// What connections are made with: TLS 1.2 and later, HTTP/1.1. Reads the files.
+    /// Reads the files, and returns the context for new connections: TLS 1.2 or later, HTTP/1.1.
     ///
     /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument``.
     func context() throws -> NIOSSLContext {
@@ -50,32 +50,33 @@ package struct TLSFiles: Hashable, Sendable {
             return try NIOSSLContext(configuration: configuration)
         } catch {
             throw VaultError(
-                .invalidArgument, "the TLS key \(key) is not the one of \(certificate); name the right one")
+                .invalidArgument,
+                "the TLS key \(key) does not match the certificate \(certificate); use the matching key")
         }
     }
 
     private static func unusable(_ what: String, _ path: String) -> VaultError {
         VaultError(
-            .invalidArgument, "the TLS \(what) \(path) cannot be read; name a file in PEM that has no passphrase")
+            .invalidArgument, "cannot read the TLS \(what) \(path); use a PEM file without a passphrase")
     }
 }
 
 extension TLSFiles {
-    /// The two files as they are: another one where either has changed.
+    /// The state of both files, which differs if either has changed.
     struct Stamp: Hashable, Sendable {
         let certificate: FileStamp?
         let key: FileStamp?
     }
 
-    /// The files as they are now.
+    /// The current state of the files.
     var stamp: Stamp { Stamp(certificate: FileStamp(path: certificate), key: FileStamp(path: key)) }
 }
 
-/// The certificate and the key that new connections are made with, read anew when their files have changed.
+/// The certificate and key for new connections, reloaded when their files change.
 ///
-/// A service runs for longer than a certificate is good. The files are looked at now and then: who renews them, or mounts
-/// them, need not know the process nor be told to signal it, and a hang-up ends one on a terminal as before. What cannot
-/// be used leaves in use what there was, and is logged once; connections that stand go on.
+/// A service outlives its certificate. The files are polled, so a program that renews or mounts them need not signal
+/// the process, and SIGHUP still ends a service on a terminal. If the new files cannot be used, the previous ones stay
+/// in use, which is logged once. Open connections continue.
 final class TLSIdentity: Service {
     private struct State {
         var context: NIOSSLContext
@@ -89,21 +90,21 @@ final class TLSIdentity: Service {
 
     /// Reads the files.
     ///
-    /// - Parameter interval: how long it is from one look to the next.
-    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` where they cannot be used.
+    /// - Parameter interval: the time between two checks.
+    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` if they cannot be used.
     init(_ files: TLSFiles, every interval: Duration, logger: Logger) throws {
         self.files = files
         self.interval = interval
         self.logger = logger
-        // Taken first: what changes while it is read is read again.
+        // Taken before reading, so that a change during the read is noticed.
         let renewal = TLSRenewal(read: files.stamp)
         state = Locked(State(context: try files.context(), renewal: renewal))
     }
 
-    /// What a connection is made with that begins now.
+    /// The context for a new connection.
     var context: NIOSSLContext { state.withLock { $0.context } }
 
-    /// Looks at the files until the service ends.
+    /// Checks the files until the service ends.
     func run() async throws {
         try? await cancelWhenGracefulShutdown { [self] in
             while true {
@@ -113,7 +114,7 @@ final class TLSIdentity: Service {
         }
     }
 
-    /// Looks at the files once, and reads them where they have changed. Blocks.
+    /// Checks the files once, and reads them if they have changed. Blocks.
     func look() {
         let stamp = files.stamp
         guard state.withLock({ $0.renewal.isDue(stamp) }) else { return }
@@ -123,60 +124,63 @@ final class TLSIdentity: Service {
                 state.context = context
                 state.renewal.succeed(stamp)
             }
-            logger.notice("the TLS certificate was read anew")
+            logger.notice("the TLS certificate was reloaded")
         } catch {
             guard state.withLock({ $0.renewal.fail(stamp) }) else { return }
             logger.warning(
-                "the TLS certificate has changed and the one before stays in use", metadata: ["reason": "\(error)"])
+                "the new TLS certificate cannot be used; the previous one stays in use",
+                metadata: ["reason": "\(error)"])
         }
     }
 }
 
-/// When the files of a TLS listener are read anew. A value.
+/// Decides when the files of a TLS listener are read again.
 struct TLSRenewal {
-    /// The files as they were when what is in use was read.
+    /// The state of the files when those in use were read.
     private var read: TLSFiles.Stamp
-    /// The files as they were when they could not be used, and that was told.
+    /// The state of the files when a failure was last reported.
     private var told: TLSFiles.Stamp?
-    /// The files as they were at the last look.
+    /// The state of the files at the last check.
     private var seen: TLSFiles.Stamp
 
-    /// - Parameter read: the files as they were before they were first read.
+    /// - Parameter read: the state of the files before they were first read.
     init(read: TLSFiles.Stamp) {
         self.read = read
         seen = read
     }
 
-    /// Whether the files shall be read now.
+    /// Returns whether to read the files now.
     mutating func isDue(_ stamp: TLSFiles.Stamp) -> Bool {
         defer { seen = stamp }
-        // Who writes two files has done with both when nothing has changed between two looks.
+        // If nothing has changed between two checks, both files have been written completely.
         return stamp != read && stamp == seen
     }
 
-    /// What was read is in use.
+    /// Records that the files were read and are in use.
     mutating func succeed(_ stamp: TLSFiles.Stamp) { (read, told) = (stamp, nil) }
 
-    /// What was read cannot be used. It is read again at the next look: what failed may be the reading.
+    /// Records that the files could not be used.
     ///
-    /// - Returns: whether that is to be told: once for the same files.
+    /// They are read again at the next check, because the read itself may have failed.
+    ///
+    /// - Returns: whether to report the failure, once for the same files.
     mutating func fail(_ stamp: TLSFiles.Stamp) -> Bool {
         defer { told = stamp }
         return told != stamp
     }
 }
 
-/// By what a file is known to be the same as before, without reading it.
+/// Metadata that shows whether a file has changed, without reading it.
 struct FileStamp: Hashable, Sendable {
     let device: UInt64
     let number: UInt64
     let size: Int64
-    /// When its bytes or its rights last changed: seconds and nanoseconds since 1970.
+    /// When its contents or permissions last changed: seconds and nanoseconds since 1970.
     let changed: [Int]
 }
 
 extension FileStamp {
-    /// That of the file that a path leads to; nil where there is none.
+    /// Reads the stamp of the file that a path leads to; nil if there is none.
     init?(path: String) {
         var facts = stat()
         guard unsafe stat(path, &facts) == 0 else { return nil }
@@ -191,7 +195,7 @@ extension FileStamp {
     }
 }
 
-/// A connection that begins with TLS, by the certificate that is in use when it begins.
+/// A TLS connection with the certificate that is in use when it begins.
 struct SecureChannel<Base: ServerChildChannel>: ServerChildChannel {
     typealias Value = Base.Value
 

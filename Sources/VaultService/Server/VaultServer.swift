@@ -8,7 +8,7 @@ import ServiceLifecycle
 import UnixSignals
 import VaultModel
 
-/// The HTTP service over a vault.
+/// The HTTP service of a vault.
 package final class VaultServer: Sendable {
     private let address: ListenAddress
     private let group: ServiceGroup
@@ -16,12 +16,12 @@ package final class VaultServer: Sendable {
     private let memoryWatch: MemoryWatch
     let api: APIResponder
 
-    /// Prepares a service that listens once it runs.
+    /// Creates a service that listens once it runs.
     ///
-    /// - Parameter onListening: called once, with the address and the port that the system gave, as soon as clients can
-    ///   connect.
-    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` where other machines could connect and
-    ///   that was not asked for, a host name is none, or the TLS files cannot be used.
+    /// - Parameter onListening: called once, as soon as clients can connect, with the address and the port that the
+    ///   system assigned.
+    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` if other machines could connect and that
+    ///   is not allowed, a host name or page origin is invalid, or the TLS files cannot be used.
     package init(
         vault: Vault, configuration: ServiceConfiguration, logger: Logger,
         onListening: @escaping @Sendable (ListenAddress) async -> Void = { _ in }
@@ -30,8 +30,8 @@ package final class VaultServer: Sendable {
         guard address.isLoopback || configuration.tls != nil || configuration.isInsecure else {
             throw VaultError(
                 .invalidArgument,
-                "\(address) can be reached by other machines and the service speaks plain HTTP: listen on 127.0.0.1, "
-                    + "give it a certificate with --tls-certificate and --tls-key, or allow it with --insecure")
+                "\(address) can be reached by other machines, and the service uses plain HTTP; listen on 127.0.0.1, "
+                    + "use TLS with --tls-certificate and --tls-key, or allow plain HTTP with --insecure")
         }
         self.address = address
         var logger = logger
@@ -58,7 +58,7 @@ package final class VaultServer: Sendable {
             onServerRunning: { channel in
                 let port = channel.localAddress?.port ?? address.port
                 vault.noteListening(at: port)
-                // Who is told that the service listens may at once ask by the other ways.
+                // The caller may use the other listeners as soon as it is notified.
                 for await _ in controlSettled {}
                 for await _ in socketSettled {}
                 await onListening(ListenAddress(host: address.host, port: port))
@@ -84,15 +84,16 @@ package final class VaultServer: Sendable {
             services: [Listeners(all: listeners)],
             gracefulShutdownSignals: configuration.endsOnSignals ? [.sigterm, .sigint] : [],
             logger: logger)
-        // Without a limit the end waits for ever while a paused player keeps its answer open.
+        // Without a limit, shutdown would wait forever while a paused player keeps its answer open.
         services.maximumGracefulShutdownDuration = configuration.shutdownLimit
         group = ServiceGroup(configuration: services)
     }
 
-    /// Serves until ``shutDown()``, SIGTERM or SIGINT: then no connection is accepted, running answers get the time
-    /// that the configuration allows, and this returns.
+    /// Serves until ``shutDown()``, SIGTERM or SIGINT.
     ///
-    /// - Throws: ``ListenFailure`` where it cannot listen.
+    /// It then accepts no more connections, gives running answers the time that the configuration allows, and returns.
+    ///
+    /// - Throws: ``ListenFailure`` if it cannot listen.
     package func run() async throws {
         let watching = [watch.begin(), memoryWatch.begin()]
         defer { for task in watching { task.cancel() } }
@@ -101,7 +102,7 @@ package final class VaultServer: Sendable {
         } catch let failure as IOError {
             throw ListenFailure(address: address, errno: failure.errnoCode)
         } catch is SocketAddressError {
-            throw ListenFailure(address: address, reason: "nobody knows that name")
+            throw ListenFailure(address: address, reason: "unknown host name")
         }
     }
 
@@ -111,24 +112,26 @@ package final class VaultServer: Sendable {
     }
 }
 
-/// Listeners that begin and end together: a group of services would end one after the other.
+/// Listeners that begin and end together.
+///
+/// A service group would end them one after the other.
 struct Listeners: Service {
     let all: [any Service]
 
     func run() async throws {
         try await withThrowingTaskGroup { group in
             for listener in all { group.addTask { try await listener.run() } }
-            // One that fails ends the others.
+            // A listener that fails ends the others.
             while try await group.next() != nil {}
         }
     }
 }
 
-/// The service could not listen at its address.
+/// The error that the service could not listen on its address.
 package struct ListenFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Where it should have listened.
+    /// The address on which the service should listen.
     package let address: ListenAddress
-    /// Why, in a few words.
+    /// The reason, in a few words.
     package let reason: String
 
     init(address: ListenAddress, reason: String) {
@@ -138,52 +141,54 @@ package struct ListenFailure: Error, Hashable, Sendable, CustomStringConvertible
 
     init(address: ListenAddress, errno: Int32) { self.init(address: address, reason: Self.reason(errno)) }
 
-    /// What the system's error says, in a few words.
+    /// Returns a system error in a few words.
     static func reason(_ errno: Int32) -> String {
         switch errno {
-        case EADDRINUSE, EEXIST: "it is in use"
-        case EADDRNOTAVAIL: "it is no address of this machine"
-        case ENOENT, ENOTDIR: "its folder is not there"
-        case EACCES: "it takes rights that this process has not"
+        case EADDRINUSE, EEXIST: "already in use"
+        case EADDRNOTAVAIL: "not an address of this machine"
+        case ENOENT, ENOTDIR: "its folder does not exist"
+        case EACCES: "permission denied"
         default: "error \(errno)"
         }
     }
 
     /// One sentence without a full stop.
     package var description: String {
-        "the service cannot listen on \(address) (\(reason)); end what listens there, or choose another address"
+        "the service cannot listen on \(address) (\(reason)); stop the program there, or choose another address"
     }
 }
 
-/// How the service listens, and its limits.
+/// The listeners of a service, and its limits.
 package struct ServiceConfiguration: Sendable {
-    /// Where it listens.
+    /// The address on which it listens.
     package var address = ListenAddress(host: "127.0.0.1", port: 8300)
-    /// Names beside `127.0.0.1`, `localhost` and `[::1]` that a request may carry in `Host`, without a port.
+    /// Names, besides `127.0.0.1`, `localhost` and `[::1]`, that a request may carry in `Host`, without a port.
     package var hostNames: [String] = []
-    /// The vault's folder, where the control socket is; nil makes none.
+    /// The vault's folder, where the control socket is created; nil for no control socket.
     package var controlFolder: String?
-    /// Origins of web pages that may play, such as `https://kiosk.example`.
+    /// Origins of web pages that may play media, such as `https://kiosk.example`.
     package var allowedOrigins: [String] = []
-    /// What it speaks TLS with; nil is plain HTTP.
+    /// The TLS certificate and key; nil for plain HTTP.
     package var tls: TLSFiles?
-    /// How often it is looked whether those files have changed; what has changed is read at the look after.
+    /// How often the TLS files are checked for a change; changed files are read at the next check.
     package var tlsInterval: Duration = .seconds(5)
-    /// Whether it may listen where other machines can connect, without TLS.
+    /// Whether it may listen without TLS where other machines can connect.
     package var isInsecure = false
-    /// A socket file where it serves as well; nil makes none.
+    /// The path of a socket file on which it also serves; nil for none.
     package var mediaSocket: String?
-    /// The connections held at a time, or fewer where the system allows fewer open files; more are not accepted until one
-    /// ends.
+    /// The most connections at a time, or fewer if the system allows fewer open files.
+    ///
+    /// Further connections are not accepted until one ends.
     package var mostConnections = 1024
-    /// How long a connection may do what it does.
+    /// The time limits of connections.
     package var connectionLimits = ConnectionLimits()
-    /// How long running answers may go on once the service is told to end: with what closing the vault takes, the end
-    /// comes within ten seconds.
+    /// How long running answers may continue after shutdown begins.
+    ///
+    /// Including the time to close the vault, the service then ends within ten seconds.
     package var shutdownLimit: Duration = .seconds(9)
-    /// Called when a crowd of clients has gone: what the process keeps of its memory may be given back. It must not block.
+    /// Called when a crowd of clients has gone, so that the process can return unused memory. It must not block.
     package var afterCrowd: @Sendable () -> Void = {}
-    /// Whether SIGTERM and SIGINT end it.
+    /// Whether SIGTERM and SIGINT end the service.
     package var endsOnSignals = true
 
     package init() {}
