@@ -74,16 +74,18 @@ final class OpenConnections: Service {
     /// Returns an HTTP server whose connections are managed here.
     ///
     /// - Parameters:
-    ///   - held: answers cache hits; nil to pass on all requests.
+    ///   - handler: makes a connection's handler for cache hits; nil to pass on all requests.
     ///   - identity: the TLS certificate and key; nil for plain HTTP.
-    func server(_ held: CacheHitResponder?, _ identity: TLSIdentity? = nil) -> HTTPServerBuilder {
+    func server(
+        answering handler: (@Sendable () -> any RemovableChannelHandler)?, _ identity: TLSIdentity? = nil
+    ) -> HTTPServerBuilder {
         HTTPServerBuilder { [self] responder in
             let plain = EventLoopChannel(
                 base: HTTP1Channel(
                     responder: responder,
                     configuration: .init(
                         additionalChannelHandlers: [ConnectionObserver(self)]
-                            + (held.map { [CacheHitHandler($0)] } ?? []) + [ConnectionOptionsInstaller()])))
+                            + (handler.map { [$0()] } ?? []) + [ConnectionOptionsInstaller()])))
             guard let identity else { return plain }
             return SecureChannel(base: plain, identity: identity)
         }

@@ -22,6 +22,9 @@ struct CacheHitResponder: Sendable {
         self.logger = logger
     }
 
+    /// Makes a handler for a connection that answers requests by this responder.
+    var handler: @Sendable () -> any RemovableChannelHandler { { CacheHitHandler(self) } }
+
     /// Returns the answer to a GET without a body, without waiting; nil if ``ServiceResponder`` must answer.
     ///
     /// - Parameter memory: the connection's memory of its last request.

@@ -91,7 +91,7 @@ struct SocketListener<Responder: HTTPResponder>: Service where Responder.Context
         let connections = OpenConnections(
             most: Self.mostConnections, limits: configuration.connectionLimits, afterCrowd: configuration.afterCrowd)
         let application = Application(
-            responder: responder, server: connections.server(held),
+            responder: responder, server: connections.server(answering: held?.handler),
             configuration: ApplicationConfiguration(
                 address: .unixDomainSocket(path: draft),
                 availableConnectionsDelegate: OpenConnections.Admission(connections: connections)),

@@ -51,7 +51,8 @@ package final class VaultServer: Sendable {
         }
         let application = Application(
             responder: responder,
-            server: connections.server(CacheHitResponder(responder, logger: logger), identity),
+            server: connections.server(
+                answering: CacheHitResponder(responder, logger: logger).handler, identity),
             configuration: ApplicationConfiguration(
                 address: .hostname(address.host, port: address.port),
                 availableConnectionsDelegate: OpenConnections.Admission(connections: connections)),
