@@ -131,7 +131,8 @@ let package = Package(
         .testTarget(
             name: "VaultServiceTests",
             dependencies: [
-                "VaultService", "MediaVault", "VaultModel", "OriginTestSupport", hummingbird, httpTypes, logging, metrics,
+                "VaultService", "MediaVault", "VaultModel", "OriginTestSupport", hummingbird, httpTypes, logging,
+                metrics,
                 nioCore, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings),

@@ -8,7 +8,7 @@
 /// Makes a connection defensive: no statement can write to the schema as a table or turn the rollback journal off.
 ///
 /// `sqlite3_db_config` is variadic, so Swift cannot call it. Returns SQLite's result code.
-static inline int cfile_guard_schema(sqlite3 *connection) {
+static inline int cfile_set_defensive(sqlite3 *connection) {
     return sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)0);
 }
 
@@ -22,7 +22,7 @@ static inline int cfile_guard_schema(sqlite3 *connection) {
 ///
 /// Returns the number of bytes read, or -1 with errno set: EAGAIN if it would have to wait, EOPNOTSUPP if the file
 /// system does not support this.
-static inline ssize_t cfile_read_from_memory(int descriptor, void *buffer, size_t count, long long offset) {
+static inline ssize_t cfile_read_cached(int descriptor, void *buffer, size_t count, long long offset) {
     struct iovec place = {.iov_base = buffer, .iov_len = count};
     return syscall(
         SYS_preadv2, descriptor, &place, 1UL, (unsigned long)offset,
@@ -32,7 +32,7 @@ static inline ssize_t cfile_read_from_memory(int descriptor, void *buffer, size_
 /// Makes the kernel begin to write `count` bytes at `offset` to the disk, without waiting.
 ///
 /// This is a hint: its result is ignored (sync_file_range(2)).
-static inline void cfile_begin_writing(int descriptor, long long offset, long long count) {
+static inline void cfile_start_writeback(int descriptor, long long offset, long long count) {
     // The value of the flag, which never changes: the C library declares its name only with extensions enabled.
     (void)syscall(SYS_sync_file_range, descriptor, offset, count, 2UL);
 }

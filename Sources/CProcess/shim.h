@@ -22,12 +22,12 @@ static inline int cprocess_forbid_dumps(void) {
 /// once.
 ///
 /// Returns 1, or 0 if the allocator refuses.
-static inline int cprocess_keep_freed_memory(int kept, int bound) {
+static inline int cprocess_set_malloc_thresholds(int kept, int bound) {
     return mallopt(M_TRIM_THRESHOLD, kept) && mallopt(M_MMAP_THRESHOLD, bound);
 }
 
 /// Returns all freed memory to the system. This may take some milliseconds.
-static inline void cprocess_give_freed_memory_back(void) { malloc_trim(0); }
+static inline void cprocess_release_free_memory(void) { malloc_trim(0); }
 #endif
 
 #endif

@@ -58,7 +58,7 @@ enum Failure: Hashable, Sendable {
             self = .message(error.message, .usage)
         case let error as Interrupted:
             self = .message(error.message, .signal(error.signal))
-        case let error as Reported:
+        case let error as AlreadyReported:
             self = .silent(error.status)
         case is OutputClosed:
             self = .silent(.failed)
@@ -73,9 +73,9 @@ enum Failure: Hashable, Sendable {
             return .answer(MediaVaultCommand.fullMessage(for: error))
         case .validationFailure:
             let (message, full) = (MediaVaultCommand.message(for: error), MediaVaultCommand.fullMessage(for: error))
-            return .message(CommandLineFault(arguments).sentence(message, full), .usage)
+            return .message(CommandLineError(arguments).sentence(message, full), .usage)
         default:
-            return .message(CommandLineFault.line(MediaVaultCommand.message(for: error)), .failed)
+            return .message(CommandLineError.line(MediaVaultCommand.message(for: error)), .failed)
         }
     }
 }
@@ -89,6 +89,6 @@ struct UsageError: Error, Hashable, Sendable {
 }
 
 /// Ends a run that continued after failures, which were already reported.
-struct Reported: Error, Hashable, Sendable {
+struct AlreadyReported: Error, Hashable, Sendable {
     let status: ExitStatus
 }

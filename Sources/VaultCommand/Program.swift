@@ -12,7 +12,7 @@ import Darwin
 enum Program {
     static func main() async {
         ProcessHardening.apply()
-        FreedMemory.keepSome()
+        MemoryTrimming.keepFreedMemory()
         let status = await run(Array(CommandLine.arguments.dropFirst()))
         exit(status.rawValue)
     }

@@ -28,14 +28,14 @@ struct AddressPolicy: Sendable {
     /// Returns the failure for an address that is refused; nil if it is allowed.
     func refusal(of address: NetworkAddress, port: Int) -> OriginFailure? {
         if ownListeners.contain(address, port: port) { return Self.isOwn }
-        return allowsPrivate || address.isPublic ? nil : Self.isPrivate
+        return allowsPrivate || address.isPublic ? nil : Self.privateAddress
     }
 
-    static let isPrivate = OriginFailure(
+    static let privateAddress = OriginFailure(
         .invalidResponse, "it leads to a private address whose host is not in the setting allow-host")
     static let isOwn = OriginFailure(.invalidResponse, "it leads back to this service")
     /// The failure for an address that is not an IP address.
-    static let isStrange = OriginFailure(.invalidResponse, "it leads to an address that is not an IP address")
+    static let notAnIPAddress = OriginFailure(.invalidResponse, "it leads to an address that is not an IP address")
 }
 
 /// Checks every connection of a hop against the address policy.
@@ -110,12 +110,12 @@ final class AddressGuard {
             return !isDirty
         }
         isReused = !opened.contains(serial)
-        isDirty = isReused && SpentConnection.isDirty(socket)
+        isDirty = isReused && KeptConnection.isDirty(socket)
         return !isDirty
     }
 
     private func allows(_ address: NetworkAddress?, port: Int) -> Bool {
-        let refusal = address.map { policy.refusal(of: $0, port: port) } ?? AddressPolicy.isStrange
+        let refusal = address.map { policy.refusal(of: $0, port: port) } ?? AddressPolicy.notAnIPAddress
         self.refusal = refusal ?? self.refusal
         return refusal == nil
     }
@@ -174,14 +174,14 @@ package struct NetworkAddress: Hashable, Sendable {
 
     /// Whether the address is on the public Internet, by the registries of special-purpose addresses (RFC 6890).
     var isPublic: Bool {
-        if bytes.count == 4 { return !Self.specialFour.contains(where: isIn) }
+        if bytes.count == 4 { return !Self.specialIPv4.contains(where: isIn) }
         if let embedded { return embedded.isPublic }
-        return isIn(Self.globalSixteen) && !Self.specialSixteen.contains(where: isIn)
+        return isIn(Self.globalIPv6) && !Self.specialIPv6.contains(where: isIn)
     }
 
     /// Whether the address belongs to this machine, so that a socket can be bound to it. Asks the system.
-    var isOfThisMachine: Bool {
-        if let embedded { return embedded.isOfThisMachine }
+    var isLocal: Bool {
+        if let embedded { return embedded.isLocal }
         #if canImport(Darwin)
         let kind = SOCK_DGRAM
         #else
@@ -236,7 +236,7 @@ package struct NetworkAddress: Hashable, Sendable {
         return bytes.starts(with: [0x20, 0x02]) ? NetworkAddress(bytes: Array(bytes[2..<6])) : nil
     }
 
-    private static let specialFour = [
+    private static let specialIPv4 = [
         Block(bytes: [0], bits: 8), Block(bytes: [10], bits: 8), Block(bytes: [100, 64], bits: 10),
         Block(bytes: [127], bits: 8), Block(bytes: [169, 254], bits: 16), Block(bytes: [172, 16], bits: 12),
         Block(bytes: [192, 0, 0], bits: 24), Block(bytes: [192, 0, 2], bits: 24),
@@ -245,8 +245,8 @@ package struct NetworkAddress: Hashable, Sendable {
         Block(bytes: [203, 0, 113], bits: 24), Block(bytes: [224], bits: 3),
     ]
     /// The global unicast addresses assigned so far; all others are local or unassigned.
-    private static let globalSixteen = Block(bytes: [0x20], bits: 3)
-    private static let specialSixteen = [
+    private static let globalIPv6 = Block(bytes: [0x20], bits: 3)
+    private static let specialIPv6 = [
         // Protocol assignments, including Teredo, and documentation.
         Block(bytes: [0x20, 0x01, 0x00], bits: 23), Block(bytes: [0x20, 0x01, 0x0D, 0xB8], bits: 32),
         Block(bytes: [0x3F, 0xFF, 0x00], bits: 20),
@@ -264,6 +264,6 @@ package final class OwnListeners: Sendable {
 
     /// Returns whether a connection would reach one of the listeners, at any address of this machine.
     func contain(_ address: NetworkAddress, port: Int) -> Bool {
-        ports.withLock { $0.contains(port) } && address.isOfThisMachine
+        ports.withLock { $0.contains(port) } && address.isLocal
     }
 }

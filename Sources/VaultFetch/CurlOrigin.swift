@@ -96,7 +96,7 @@ final class Transfer: Sendable {
     /// Ends the transfer and returns the received bytes that were not taken.
     func end() -> [[UInt8]] {
         cancel()
-        return state.withLock { $0.takeRest() }
+        return state.withLock { $0.takeUnread() }
     }
 
     /// Asks the state until it has a value or an error. Cancelling the task ends the transfer.

@@ -17,7 +17,7 @@ final class CurlTransfer {
     }
 
     /// The most bytes of a redirect's body that are read and dropped in order to keep its connection.
-    private static let mostDropped = 64 * 1024
+    private static let maxDroppedBytes = 64 * 1024
 
     let transfer: Transfer
     let hop: Hop
@@ -56,11 +56,11 @@ final class CurlTransfer {
                 reach: RedirectPolicy.reach(of: hop.url, named: transfer.request.url, transfer.request.reach),
                 host: hop.url.host, configuration), sockets)
         var handle = try CurlHandle()
-        try handle.set(fields: transfer.fields.lines(for: hop.url, hasLeft: hop.hasLeft))
+        try handle.set(fields: transfer.fields.lines(for: hop.url, hasLeftOrigin: hop.hasLeftOrigin))
         self.handle = handle
         try setTarget()
         try setTrust(configuration)
-        try setConduct(configuration)
+        try setBehavior(configuration)
         try setReceivers()
         try addresses.watch(self.handle)
     }
@@ -132,7 +132,7 @@ final class CurlTransfer {
         if let authorities = configuration.authorities { try handle.set(CURLOPT_CAINFO, authorities) }
     }
 
-    private func setConduct(_ configuration: CurlConfiguration) throws(OriginFailure) {
+    private func setBehavior(_ configuration: CurlConfiguration) throws(OriginFailure) {
         try handle.set(CURLOPT_USERAGENT, configuration.userAgent)
         // Proxy variables of the environment are ignored.
         try handle.set(CURLOPT_PROXY, "")
@@ -194,7 +194,7 @@ final class CurlTransfer {
     private func receive(body: Span<UInt8>) -> Int {
         guard redirect == nil else {
             dropped += body.count
-            return dropped <= Self.mostDropped ? body.count : 0
+            return dropped <= Self.maxDroppedBytes ? body.count : 0
         }
         guard hasHead else {
             failure = OriginFailure(.invalidResponse, "the response has no head")
@@ -215,7 +215,7 @@ final class CurlTransfer {
 
 extension OriginFailure {
     /// No response, not even a refusal: the origin may be behind a connection that is down for a while.
-    package static let noAnswer = OriginFailure(.unreachable, "no response in time")
+    package static let noResponse = OriginFailure(.unreachable, "no response in time")
 }
 
 /// The failures that libcurl's results stand for.
@@ -230,7 +230,7 @@ enum CurlFailure {
         case CURLE_COULDNT_RESOLVE_HOST: OriginFailure(.unreachable, "host name not found")
         case CURLE_COULDNT_CONNECT: OriginFailure(.unreachable, isRefused ? "connection refused" : "no connection")
         case CURLE_OPERATION_TIMEDOUT where headArrived: OriginFailure(.interrupted, "no data for too long")
-        case CURLE_OPERATION_TIMEDOUT: .noAnswer
+        case CURLE_OPERATION_TIMEDOUT: .noResponse
         case CURLE_PEER_FAILED_VERIFICATION: OriginFailure(.unreachable, "its TLS certificate is not trusted")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ISSUER_ERROR,
             CURLE_SSL_CACERT_BADFILE, CURLE_SSL_INVALIDCERTSTATUS, CURLE_USE_SSL_FAILED:
@@ -258,7 +258,7 @@ struct Hop {
     ///
     /// The caller's fields and credentials are then not sent any more, even if a later redirect leads back to the first
     /// origin: the other origin chose that target.
-    private(set) var hasLeft = false
+    private(set) var hasLeftOrigin = false
     /// Whether the hop must use a new connection.
     private(set) var isOnFreshConnection = false
 
@@ -268,7 +268,8 @@ struct Hop {
     func following(to target: MediaURL) -> Hop {
         var next = Hop(target)
         next.count = count + 1
-        next.hasLeft = hasLeft || (target.scheme, target.host) != (url.scheme, url.host)
+        next.hasLeftOrigin =
+            hasLeftOrigin || (target.scheme, target.host) != (url.scheme, url.host)
             || target.effectivePort != url.effectivePort
         return next
     }

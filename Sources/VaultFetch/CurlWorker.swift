@@ -35,7 +35,7 @@ final class CurlWorker {
             startWaiting()
             multi.perform()
             for (handle, result) in multi.ended() { end(handle, result) }
-            for curl in running.values { followAtOnce(curl) }
+            for curl in running.values { followRedirect(curl) }
             for curl in running.values { curl.deliver() }
             endStalled(now: .now)
             startWaiting()
@@ -71,7 +71,7 @@ final class CurlWorker {
     /// Starts waiting transfers while connections are available. A redirect replaces the hop that led to it, and never
     /// waits.
     private func startWaiting() {
-        while !waiting.isEmpty, running.count < max(1, configuration.mostConnections()) {
+        while !waiting.isEmpty, running.count < max(1, configuration.maxConnections()) {
             let transfer = waiting.removeFirst()
             launch(transfer, Hop(transfer.request.url))
         }
@@ -81,7 +81,7 @@ final class CurlWorker {
         guard !transfer.isCancelled else { return }
         do throws(OriginFailure) {
             let curl = try CurlTransfer(transfer, hop, configuration, sockets, connections)
-            multi.bound(connections: configuration.mostConnections())
+            multi.bound(connections: configuration.maxConnections())
             guard multi.add(curl.handle) else { throw CurlHandle.unusable }
             running[ObjectIdentifier(transfer)] = curl
         } catch {
@@ -96,7 +96,7 @@ final class CurlWorker {
     }
 
     /// Follows a redirect without waiting for its body, which is not used.
-    private func followAtOnce(_ curl: CurlTransfer) {
+    private func followRedirect(_ curl: CurlTransfer) {
         guard let target = curl.redirect else { return }
         multi.remove(curl.handle)
         running[ObjectIdentifier(curl.transfer)] = nil
@@ -232,7 +232,7 @@ package struct CurlConfiguration: Sendable {
     /// The most connections, including those kept for later requests; evaluated for each request.
     ///
     /// A request beyond them waits for one.
-    package var mostConnections: @Sendable () -> Int = { ConnectionShare.ofProcess }
+    package var maxConnections: @Sendable () -> Int = { ConnectionShare.ofProcess }
     /// The ports on which this process listens: a request to one of them would loop.
     package var ownListeners = OwnListeners()
 

@@ -6,9 +6,9 @@ import VaultModel
 /// of all of them count towards the limits, so that no origin can send heads without end.
 struct HeadParser {
     /// The most bytes in all heads of one request.
-    static let mostBytes = 64 * 1024
+    static let maxBytes = 64 * 1024
     /// The most fields in one head.
-    static let mostFields = 200
+    static let maxFields = 200
 
     private var bytesRead = 0
     private var status: Int?
@@ -21,7 +21,7 @@ struct HeadParser {
     mutating func read(_ line: some Collection<UInt8>) throws(OriginFailure) -> OriginHead? {
         guard !isComplete else { return nil }
         bytesRead += line.count
-        guard bytesRead <= Self.mostBytes else {
+        guard bytesRead <= Self.maxBytes else {
             throw OriginFailure(.invalidResponse, "the response head is larger than 64 KiB")
         }
         let text = Self.text(line)
@@ -31,7 +31,7 @@ struct HeadParser {
         }
         guard text.isEmpty else {
             add(text)
-            guard fields.count <= Self.mostFields else {
+            guard fields.count <= Self.maxFields else {
                 throw OriginFailure(.invalidResponse, "the response head has more than 200 fields")
             }
             return nil

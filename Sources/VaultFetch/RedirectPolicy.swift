@@ -13,7 +13,7 @@ enum RedirectPolicy {
     }
 
     /// The most redirects followed for one request.
-    static let mostHops = 10
+    static let maxHops = 10
 
     /// Decides whether a head is a redirect to follow.
     ///
@@ -23,7 +23,7 @@ enum RedirectPolicy {
         guard [301, 302, 303, 307, 308].contains(head.status), let location = head.fields["Location"] else {
             return .deliver
         }
-        guard hops < mostHops else { throw OriginFailure(.invalidResponse, "more than \(mostHops) redirects") }
+        guard hops < maxHops else { throw OriginFailure(.invalidResponse, "more than \(maxHops) redirects") }
         guard let target = try? URLReference.resolve(location, at: url) else {
             throw OriginFailure(.invalidResponse, "a redirect to something other than an http or https URL")
         }

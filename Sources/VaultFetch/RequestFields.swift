@@ -37,12 +37,12 @@ package struct RequestFields: Sendable {
     ///
     /// The caller's fields and credentials go only to the origin that they were given for.
     ///
-    /// - Parameter hasLeft: whether a redirect has led to another origin on the way; then they are not sent at all.
-    func lines(for url: MediaURL, hasLeft: Bool = false) -> [String] {
+    /// - Parameter hasLeftOrigin: whether a redirect has led to another origin on the way; then they are not sent at all.
+    func lines(for url: MediaURL, hasLeftOrigin: Bool = false) -> [String] {
         var lines = ["Accept-Encoding: identity"]
         if let range = request.range { lines.append("Range: \(range)") }
         lines += Self.conditions(request).map { "\($0.name): \($0.value)" }
-        guard !hasLeft, url.scheme == request.url.scheme, url.host == request.url.host,
+        guard !hasLeftOrigin, url.scheme == request.url.scheme, url.host == request.url.host,
             url.effectivePort == request.url.effectivePort
         else { return lines }
         // libcurl sends a field without a value only if a semicolon replaces the colon.

@@ -10,7 +10,7 @@ package enum ResponseCheck {
         _ head: OriginHead, asked: OriginRequest, known: KnownRepresentation? = nil
     ) throws(OriginFailure) -> ResponseDecision {
         let content = try content(of: head, asked: asked)
-        guard content.length ?? 0 <= ContentInformation.mostBytes else {
+        guard content.length ?? 0 <= ContentInformation.maxBytes else {
             throw invalidResponse("the stated length is larger than any media file")
         }
         if case .unsatisfiable(nil) = content, let first = asked.first, first < known?.length ?? 0 {

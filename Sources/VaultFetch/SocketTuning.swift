@@ -58,7 +58,7 @@ enum SocketWindow {
 }
 
 /// A check of a kept connection before it carries another request.
-enum SpentConnection {
+enum KeptConnection {
     /// Returns whether unsolicited bytes, or the end of the connection, wait on a socket.
     ///
     /// Bytes that are there before a request is sent would be taken for the beginning of its response. libcurl
@@ -145,8 +145,8 @@ enum ConnectionShare {
         #else
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         #endif
-        guard unsafe getrlimit(resource, &limit) == 0 else { return OpenFiles.connections(of: 0) }
+        guard unsafe getrlimit(resource, &limit) == 0 else { return DescriptorShares.connections(of: 0) }
         // libcurl accepts no larger number, and more connections would be of no use.
-        return min(OpenFiles.connections(of: Int(clamping: limit.rlim_cur)), 1 << 16)
+        return min(DescriptorShares.connections(of: Int(clamping: limit.rlim_cur)), 1 << 16)
     }
 }

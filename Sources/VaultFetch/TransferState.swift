@@ -124,9 +124,9 @@ struct TransferState<Waiter> {
     }
 
     /// Takes the received bytes that the reader had not taken when it cancelled.
-    mutating func takeRest() -> [[UInt8]] { buffer.removeAll() }
+    mutating func takeUnread() -> [[UInt8]] { buffer.removeAll() }
 
-    /// Cancels the transfer; buffered bytes stay for ``takeRest()`` only.
+    /// Cancels the transfer; buffered bytes stay for ``takeUnread()`` only.
     ///
     /// - Returns: whether the loop still has to end the transfer.
     mutating func cancel() -> Bool {
@@ -173,17 +173,17 @@ struct BodyBuffer {
         guard !blocks.isEmpty else { return nil }
         let block = blocks.removeFirst()
         count -= block.count
-        return Self.fitted(block)
+        return Self.shrunk(block)
     }
 
     /// Removes and returns all blocks.
     mutating func removeAll() -> [[UInt8]] {
         defer { (blocks, count) = ([], 0) }
-        return blocks.map(Self.fitted)
+        return blocks.map(Self.shrunk)
     }
 
     /// Returns a block in memory of its own size if it is not nearly full, because it may be kept for long.
-    private static func fitted(_ block: [UInt8]) -> [UInt8] {
+    private static func shrunk(_ block: [UInt8]) -> [UInt8] {
         guard block.count < blockSize - blockSize / 8 else { return block }
         return unsafe block.withUnsafeBufferPointer { unsafe Array($0) }
     }

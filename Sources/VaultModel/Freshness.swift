@@ -74,14 +74,14 @@ package struct Freshness: Hashable, Sendable {
     package let isStrict: Bool
 
     /// The longest lifetime: the value that RFC 9111 §1.2.2 has a cache use for any larger number.
-    package static let mostLifetime: Int64 = 1 << 31
+    package static let maxLifetime: Int64 = 1 << 31
     /// The seconds by which a clock may be set back without causing a revalidation.
     private static let clockTolerance: Int64 = 60
 
     /// Creates a freshness; values out of bounds are clamped.
     package init(checked: Int64, lifetime: Int64, isStrict: Bool = false) {
-        self.checked = min(max(0, checked), ContentInformation.mostBytes)
-        self.lifetime = min(max(0, lifetime), Self.mostLifetime)
+        self.checked = min(max(0, checked), ContentInformation.maxBytes)
+        self.lifetime = min(max(0, lifetime), Self.maxLifetime)
         self.isStrict = isStrict
     }
 
@@ -101,7 +101,7 @@ package struct Freshness: Hashable, Sendable {
     }
 
     /// Returns whether it differs enough from the stored one to be worth writing.
-    package func isNews(after written: Freshness?) -> Bool {
+    package func isWorthStoring(after written: Freshness?) -> Bool {
         guard let written, written.isStrict == isStrict else { return true }
         let more = (checked + lifetime) - (written.checked + written.lifetime)
         return more < 0 || more >= max(60, lifetime / 10)
@@ -115,7 +115,7 @@ extension Freshness {
     /// Between them it is a tenth of the time since the last change.
     package static let heuristicBounds: ClosedRange<Int64> = 3600...604_800
     /// The longest apparent age that counts; a longer one means that a clock is wrong.
-    private static let mostApparentAge: Int64 = 86_400
+    private static let maxApparentAge: Int64 = 86_400
 
     /// Computes the freshness from the fields of a response.
     ///
@@ -124,7 +124,7 @@ extension Freshness {
     /// - Parameter asked: when the request was sent, by the local clock, in seconds since 1970.
     package init(_ fields: HeaderFields, asked: Int64) {
         // A clock may return any value.
-        let asked = min(max(0, asked), ContentInformation.mostBytes)
+        let asked = min(max(0, asked), ContentInformation.maxBytes)
         let control = CacheControl(fields.values("Cache-Control"))
         let date = Self.time("Date", in: fields, now: asked) ?? asked
         let age = Self.age(fields, date: date, asked: asked)
@@ -147,7 +147,7 @@ extension Freshness {
     }
 
     private static func stated(_ control: CacheControl, _ fields: HeaderFields, date: Int64) -> Int64? {
-        if let maxAge = control.maxAge { return min(maxAge, mostLifetime) }
+        if let maxAge = control.maxAge { return min(maxAge, maxLifetime) }
         guard fields["Expires"] != nil else { return nil }
         // `0`, and any other text that is not a date, means a time in the past.
         return time("Expires", in: fields, now: date).map { max(0, $0 - date) } ?? 0
@@ -164,7 +164,7 @@ extension Freshness {
         let apparent = max(0, asked - date)
         // The first of several ages counts (RFC 9111 §5.1).
         let told = fields["Age"].flatMap { DecimalNumber.clamped($0.prefix { $0 != "," }.trimmingBlanks()) } ?? 0
-        return max(min(told, mostLifetime), apparent <= mostApparentAge ? apparent : 0)
+        return max(min(told, maxLifetime), apparent <= maxApparentAge ? apparent : 0)
     }
 
     private static func time(_ name: String, in fields: HeaderFields, now: Int64) -> Int64? {

@@ -1,6 +1,6 @@
 /// The ranges that a `Range` field requests (RFC 9110 §14.2).
 public enum RangeHeader: Hashable, Sendable {
-    /// No range, a unit that is not `bytes`, an empty value, or more than ``mostRanges`` ranges: send everything.
+    /// No range, a unit that is not `bytes`, an empty value, or more than ``maxRanges`` ranges: send everything.
     case ignored
     /// The unit is `bytes`, but a list of ranges does not follow: respond with 416.
     case malformed
@@ -8,7 +8,7 @@ public enum RangeHeader: Hashable, Sendable {
     case ranges([RequestedRange])
 
     /// The most ranges that are served separately; a longer list is ignored, so that the work stays bounded.
-    public static let mostRanges = 16
+    public static let maxRanges = 16
 
     /// Parses the value of a `Range` field.
     ///
@@ -26,7 +26,7 @@ public enum RangeHeader: Hashable, Sendable {
             let item = item.trimmingBlanks()
             // An empty member of a list is ignored (RFC 9110 §5.6.1.2).
             if item.isEmpty { continue }
-            guard ranges.count < Self.mostRanges else {
+            guard ranges.count < Self.maxRanges else {
                 self = .ignored
                 return
             }

@@ -27,9 +27,9 @@ public struct KeyPolicy: Hashable, Sendable {
     public private(set) var immutable: Set<String> = []
 
     /// The most rules of a kind, and the most names in a rule.
-    public static let mostRules = 256
+    public static let maxRules = 256
     /// The longest name of a query item, in bytes.
-    public static let longestName = 256
+    public static let maxNameLength = 256
 
     /// Creates a policy without rules: each URL names a resource of its own.
     public init() {}
@@ -49,18 +49,18 @@ public struct KeyPolicy: Hashable, Sendable {
         let host = try host.map { try HostAuthority.host($0) }
         let names = Set(names.map { Array($0.utf8) }).sorted { $0.lexicographicallyPrecedes($1) }
         for name in names {
-            guard (1...Self.longestName).contains(name.count), name.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            guard (1...Self.maxNameLength).contains(name.count), name.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
                 throw VaultError(
                     .invalidArgument,
-                    "a query item name must have 1 to \(Self.longestName) bytes and no control character; correct it")
+                    "a query item name must have 1 to \(Self.maxNameLength) bytes and no control character; correct it")
             }
         }
-        guard names.count <= Self.mostRules else { throw Self.tooMany }
+        guard names.count <= Self.maxRules else { throw Self.tooMany }
         var rules = ignoreQuery.filter { $0.host != host }
         if !names.isEmpty {
             rules.append(IgnoredItems(host: host, names: names.map { String(decoding: $0, as: UTF8.self) }))
         }
-        guard rules.count <= Self.mostRules else { throw Self.tooMany }
+        guard rules.count <= Self.maxRules else { throw Self.tooMany }
         ignoreQuery = rules.sorted { ($0.host ?? "") < ($1.host ?? "") }
     }
 
@@ -70,7 +70,7 @@ public struct KeyPolicy: Hashable, Sendable {
     public mutating func map(_ authority: String, to other: String?) throws {
         var policy = self
         policy.mapped[try HostAuthority(authority)] = try other.map { try HostAuthority($0) }
-        guard policy.mapped.count <= Self.mostRules else { throw Self.tooMany }
+        guard policy.mapped.count <= Self.maxRules else { throw Self.tooMany }
         guard !policy.isCircular else {
             throw VaultError(.invalidArgument, "the host mappings would form a cycle; map them in one direction only")
         }
@@ -94,7 +94,7 @@ public struct KeyPolicy: Hashable, Sendable {
     /// Treats the content of a host as immutable, or no longer.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
-    public mutating func takeAsImmutable(_ host: String, _ isImmutable: Bool = true) throws {
+    public mutating func setImmutable(_ host: String, _ isImmutable: Bool = true) throws {
         try Self.list(host, isImmutable, in: &immutable)
     }
 
@@ -102,7 +102,7 @@ public struct KeyPolicy: Hashable, Sendable {
         let host = try HostAuthority.host(host)
         var listed = hosts
         if isListed { listed.insert(host) } else { listed.remove(host) }
-        guard listed.count <= mostRules else { throw tooMany }
+        guard listed.count <= maxRules else { throw tooMany }
         hosts = listed
     }
 
@@ -165,7 +165,7 @@ public struct KeyPolicy: Hashable, Sendable {
     }
 
     private static let tooMany = VaultError(
-        .invalidArgument, "there may be at most \(mostRules) rules of a kind; remove some")
+        .invalidArgument, "there may be at most \(maxRules) rules of a kind; remove some")
 }
 
 /// A host, and a port if one is given: `media.example`, `media.example:8080`, `[::1]`.

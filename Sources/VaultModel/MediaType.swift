@@ -2,7 +2,7 @@
 public struct ContentInformation: Hashable, Sendable {
     /// The greatest length of a representation: 2⁵³ − 1 bytes, the largest integer that every JSON reader keeps
     /// exactly.
-    public static let mostBytes: Int64 = (1 << 53) - 1
+    public static let maxBytes: Int64 = (1 << 53) - 1
 
     /// The length in bytes, or nil until the origin states it.
     public var length: Int64?
@@ -48,7 +48,7 @@ extension MediaType {
     package static let unknown = "application/octet-stream"
 
     /// The longest value that is parsed, in bytes, parameters included.
-    private static let mostBytes = 1024
+    private static let maxBytes = 1024
 
     /// Parses a field value that is exactly one media type with its parameters (RFC 9110 §8.3.1).
     ///
@@ -58,7 +58,7 @@ extension MediaType {
     /// - Returns: the value without white space around it; nil if it is anything else.
     package static func one(_ value: some StringProtocol) -> String? {
         let text = value.trimmingBlanks()
-        guard text.utf8.count <= mostBytes else { return nil }
+        guard text.utf8.count <= maxBytes else { return nil }
         var rest = Array(text.utf8)[...]
         guard skipToken(&rest), skip("/", &rest), skipToken(&rest), !text.lowercased().hasPrefix("multipart/") else {
             return nil

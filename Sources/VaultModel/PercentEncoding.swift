@@ -113,17 +113,17 @@ package enum DotSegments {
     /// The most times that an origin and the proxies in front of it are expected to decode escapes.
     ///
     /// A path that is escaped more often is treated as if it hid a dot segment.
-    private static let mostRounds = 4
+    private static let maxDecodings = 4
 
     /// Returns whether an origin might find a dot segment that ``contains(_:)`` does not find.
     ///
     /// That is the case next to an escaped slash or backslash, before a path parameter, if a segment is escaped twice
     /// or encoded in more bytes than UTF-8 needs, or if the path would end at an escaped zero byte.
-    package static func areHidden(in path: String) -> Bool {
+    package static func mayBeHidden(in path: String) -> Bool {
         guard path.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: ";") }) else { return false }
         var shown = Array(path.utf8)
-        for _ in 0..<mostRounds {
-            if isMisread(shown) { return true }
+        for _ in 0..<maxDecodings {
+            if mayBeMisread(shown) { return true }
             let decoded = PercentEncoding.decoded(shown)
             guard decoded.count < shown.count else { return false }
             shown = decoded
@@ -134,7 +134,7 @@ package enum DotSegments {
     /// Returns whether a lenient origin would find a dot segment or an early end in a path, without further decoding.
     ///
     /// Such an origin takes a backslash for a slash, and ignores parameters and trailing white space.
-    private static func isMisread(_ path: [UInt8]) -> Bool {
+    private static func mayBeMisread(_ path: [UInt8]) -> Bool {
         guard !path.contains(0) else { return true }
         return shortest(path).split(whereSeparator: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") })
             .contains { segment in

@@ -8,7 +8,7 @@ public struct SegmentDescription: Hashable, Sendable {
     /// The bytes that sealing adds to a block.
     public static let tagByteCount = 16
     /// The most plaintext bytes in a segment: 8 MiB.
-    public static let mostBytes: Int64 = 8_388_608
+    public static let maxBytes: Int64 = 8_388_608
     /// The allowed block sizes: powers of two from 4 KiB to 1 MiB.
     public static let blockSizes = Set((12...20).map { 1 << $0 })
 
@@ -63,8 +63,8 @@ public struct SegmentDescription: Hashable, Sendable {
     public static func length(inFileOf size: Int64, blockSize: Int) -> Int64 {
         let sealed = max(0, size - Int64(headerByteCount))
         let (blocks, rest) = sealed.quotientAndRemainder(dividingBy: Int64(blockSize + tagByteCount))
-        guard blocks <= mostBytes / Int64(blockSize) else { return mostBytes }
-        return min(mostBytes, blocks * Int64(blockSize) + max(0, rest - Int64(tagByteCount)))
+        guard blocks <= maxBytes / Int64(blockSize) else { return maxBytes }
+        return min(maxBytes, blocks * Int64(blockSize) + max(0, rest - Int64(tagByteCount)))
     }
 
     /// Returns the offset of block `index` in the file.
@@ -83,7 +83,7 @@ public struct SegmentDescription: Hashable, Sendable {
 
     /// Whether a segment can have these numbers; rows of a damaged index may not.
     public var isPossible: Bool {
-        Self.blockSizes.contains(blockSize) && start >= 0 && (0...Self.mostBytes).contains(length)
-            && start <= .max - Self.mostBytes
+        Self.blockSizes.contains(blockSize) && start >= 0 && (0...Self.maxBytes).contains(length)
+            && start <= .max - Self.maxBytes
     }
 }

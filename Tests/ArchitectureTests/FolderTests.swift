@@ -22,7 +22,8 @@ struct FolderTests {
 
     @Test("The reader of declarations and names sees what a file declares and what it names")
     func reader() {
-        let text = SwiftText("public struct One: Two { let three: Four } // Five \"Six\"\nextension Seven {}\nenum Eight {}")
+        let text = SwiftText(
+            "public struct One: Two { let three: Four } // Five \"Six\"\nextension Seven {}\nenum Eight {}")
         #expect(text.declared == ["One", "Eight"])
         #expect(text.named == ["One", "Two", "Four", "Seven", "Eight"])
         #expect(SwiftText(#"let a = "One"; // Two"#).named.isEmpty)

@@ -9,7 +9,7 @@ import Testing
         #expect(Failure(VaultError(.owned, "another owns it")) == .message("another owns it", .failed))
         #expect(Failure(UsageError("--range is one range")) == .message("--range is one range", .usage))
         #expect(Failure(OutputClosed()) == .silent(.failed))
-        #expect(Failure(Reported(status: .origin)) == .silent(.origin))
+        #expect(Failure(AlreadyReported(status: .origin)) == .silent(.origin))
         #expect(Failure(Interrupted(signal: 2)) == .message("interrupted; received data is kept", .signal(2)))
     }
 
@@ -20,7 +20,10 @@ import Testing
             (["list", "--frob"], "unknown option '--frob'; did you mean '--json'? see mediavault list --help"),
             (["frob"], "there is no command frob; see mediavault --help"),
             (["fetc", "http://a/b"], "there is no command fetc; did you mean fetch? see mediavault --help"),
-            (["keys", "rotat"], "there is no command keys rotat; did you mean keys rotate? see mediavault keys --help"),
+            (
+                ["keys", "rotat"],
+                "there is no command keys rotat; did you mean keys rotate? see mediavault keys --help"
+            ),
             (["rotate"], "there is no command rotate; did you mean keys rotate? see mediavault --help"),
             (["http://u:p@a/b?token=1"], "there is no command http://a/b?…; see mediavault --help"),
             (

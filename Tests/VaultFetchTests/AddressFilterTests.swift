@@ -32,7 +32,7 @@ struct AddressFilterTests {
         let server = try ScriptedOrigin(resource)
         let url = try MediaURL("http://\(host):\(server.port)/film.mp4")
         let refusal = await failure(client(), OriginRequest(url: url, reach: .publicOnly))
-        #expect(refusal == AddressPolicy.isPrivate)
+        #expect(refusal == AddressPolicy.privateAddress)
         #expect(server.exchanges.isEmpty)
         #expect(await failure(client(), OriginRequest(url: url)) == nil, "the operator may name it")
     }
@@ -42,7 +42,7 @@ struct AddressFilterTests {
         let server = try ScriptedOrigin(resource)
         let request = OriginRequest(url: server.url(), reach: .publicOnly)
         #expect(await failure(client(allowing: ["127.0.0.1"]), request) == nil)
-        #expect(await failure(client(allowing: ["127.0.0.2", "localhost"]), request) == AddressPolicy.isPrivate)
+        #expect(await failure(client(allowing: ["127.0.0.2", "localhost"]), request) == AddressPolicy.privateAddress)
     }
 
     @Test("A connection that was kept for the operator's request carries nobody else's")
@@ -52,7 +52,7 @@ struct AddressFilterTests {
         for _ in 0..<2 { _ = try await client.send(OriginRequest(url: server.url())).allBytes() }
         #expect(server.exchanges.map(\.connection) == [0, 0], "it is kept from request to request")
         #expect(
-            await failure(client, OriginRequest(url: server.url(), reach: .publicOnly)) == AddressPolicy.isPrivate)
+            await failure(client, OriginRequest(url: server.url(), reach: .publicOnly)) == AddressPolicy.privateAddress)
         #expect(server.exchanges.count == 2)
         // It was taken for the request that was refused, and closed with it: no other was opened for that one.
         _ = try await client.send(OriginRequest(url: server.url())).allBytes()
@@ -69,7 +69,7 @@ struct AddressFilterTests {
             request.target == "/film.mp4" ? .redirect(to: "http://\(host):\(port)/x") : resource.answer(to: request)
         }
         let refusal = await failure(client(), OriginRequest(url: server.url()))
-        #expect(refusal == (isFollowed ? nil : AddressPolicy.isPrivate))
+        #expect(refusal == (isFollowed ? nil : AddressPolicy.privateAddress))
         #expect(server.exchanges.count == (isFollowed ? 2 : 1))
     }
 
@@ -78,7 +78,7 @@ struct AddressFilterTests {
         let inside = try ScriptedOrigin(resource)
         let target = inside.url("/admin").absoluteString
         let server = try ScriptedOrigin { _ in .redirect(to: target) }
-        #expect(await failure(client(), OriginRequest(url: server.url())) == AddressPolicy.isPrivate)
+        #expect(await failure(client(), OriginRequest(url: server.url())) == AddressPolicy.privateAddress)
         #expect(inside.exchanges.isEmpty)
         #expect(await failure(client(allowing: ["127.0.0.1"]), OriginRequest(url: server.url())) == nil)
         #expect(inside.exchanges.count == 1)

@@ -18,7 +18,7 @@ struct ConnectionShareTests {
             return answer
         }
         var configuration = CurlConfiguration(userAgent: "MediaVault/test")
-        configuration.mostConnections = { 2 }
+        configuration.maxConnections = { 2 }
         let client = CurlOrigin(configuration: configuration)
         let held = Task { try await client.send(OriginRequest(url: server.url("/held"))).allBytes() }
         let second = Task { try await client.send(OriginRequest(url: server.url("/other"))).allBytes() }
@@ -38,7 +38,7 @@ struct ConnectionShareTests {
         let film = ScriptedResource(length: 20_000_000)
         let server = try ScriptedOrigin { [resource] in ($0.target == "/film" ? film : resource).answer(to: $0) }
         var configuration = CurlConfiguration(userAgent: "MediaVault/test")
-        configuration.mostConnections = { 1 }
+        configuration.maxConnections = { 1 }
         configuration.stallTimeout = .milliseconds(300)
         let client = CurlOrigin(configuration: configuration)
         // A reader that takes nothing holds the one connection.
@@ -52,7 +52,7 @@ struct ConnectionShareTests {
     }
 
     @Test("A request that is given up leaves its connection to one that waits")
-    func givenUp() async throws {
+    func withReserve() async throws {
         let gate = Gate()
         let server = try ScriptedOrigin { [resource] request in
             var answer = resource.answer(to: request)
@@ -60,7 +60,7 @@ struct ConnectionShareTests {
             return answer
         }
         var configuration = CurlConfiguration(userAgent: "MediaVault/test")
-        configuration.mostConnections = { 1 }
+        configuration.maxConnections = { 1 }
         let client = CurlOrigin(configuration: configuration)
         let held = Task { try await client.send(OriginRequest(url: server.url("/held"))) }
         await server.wait { $0.first?.phase == .held }
@@ -74,7 +74,7 @@ struct ConnectionShareTests {
     @Test("Connections that are kept make way for those to other origins")
     func kept() async throws {
         var configuration = CurlConfiguration(userAgent: "MediaVault/test")
-        configuration.mostConnections = { 1 }
+        configuration.maxConnections = { 1 }
         let client = CurlOrigin(configuration: configuration)
         for _ in 0..<3 {
             let server = try ScriptedOrigin { [resource] in resource.answer(to: $0) }

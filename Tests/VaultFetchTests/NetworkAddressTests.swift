@@ -34,10 +34,10 @@ struct NetworkAddressTests {
     @Test("Addresses that can be bound to are this machine's, in every form; others are not")
     func ownAddresses() throws {
         for text in ["127.0.0.1", "127.3.2.1", "0.0.0.0", "::ffff:127.0.0.1"] {
-            #expect(try #require(NetworkAddress(text)).isOfThisMachine, "\(text)")
+            #expect(try #require(NetworkAddress(text)).isLocal, "\(text)")
         }
         for text in ["1.1.1.1", "192.0.2.77", "2606:4700::1111"] {
-            #expect(try !#require(NetworkAddress(text)).isOfThisMachine, "\(text)")
+            #expect(try !#require(NetworkAddress(text)).isLocal, "\(text)")
         }
     }
 }

@@ -24,7 +24,8 @@ struct TrustTests {
 
     enum Fault: CaseIterable { case otherHost, expired, selfSigned, unknownAuthority }
 
-    @Test("One for another host, one that is over, one of its own making, and an unknown authority's are not",
+    @Test(
+        "One for another host, one that is over, one of its own making, and an unknown authority's are not",
         arguments: Fault.allCases)
     func refused(_ fault: Fault) async throws {
         let authority = try TestAuthority()

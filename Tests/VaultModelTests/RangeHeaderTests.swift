@@ -58,7 +58,8 @@ struct RangeHeaderTests {
     @Test(
         "No field, an empty value and an unknown unit are ignored: 200",
         arguments: [
-            nil, "", " ", "items=0-9", "bytes = 0-9", " bytes=0-9", "bytes", "bytes:0-9", "0-9", "bytes=", "bytes= \t", "bytes=,", "bytes= , ,",
+            nil, "", " ", "items=0-9", "bytes = 0-9", " bytes=0-9", "bytes", "bytes:0-9", "0-9", "bytes=", "bytes= \t",
+            "bytes=,", "bytes= , ,",
             "=0-9",
             "bytes\u{301}=0-9", "byteſ=0-9",
         ] as [String?])

@@ -79,7 +79,7 @@ struct SegmentDescriptionTests {
         let id = try #require(SegmentID(bytes: [UInt8](repeating: 1, count: 16)))
         let representation = try #require(RepresentationID(bytes: [UInt8](repeating: 2, count: 16)))
         let edges = [1, 2, 15, 16, 17, blockSize - 1, blockSize, blockSize + 1, 2 * blockSize, 3 * blockSize - 1]
-        for length in edges.map(Int64.init) + [SegmentDescription.mostBytes - 1, SegmentDescription.mostBytes] {
+        for length in edges.map(Int64.init) + [SegmentDescription.maxBytes - 1, SegmentDescription.maxBytes] {
             let segment = SegmentDescription(
                 id: id, representation: representation, keyNumber: 1, blockSize: blockSize, start: 0, length: length)
             #expect(SegmentDescription.length(inFileOf: segment.fileSize, blockSize: blockSize) == length)
@@ -87,6 +87,6 @@ struct SegmentDescriptionTests {
         for size in [Int64(0), 87, 88, 89, 104] {
             #expect(SegmentDescription.length(inFileOf: size, blockSize: blockSize) == 0)
         }
-        #expect(SegmentDescription.length(inFileOf: .max, blockSize: blockSize) == SegmentDescription.mostBytes)
+        #expect(SegmentDescription.length(inFileOf: .max, blockSize: blockSize) == SegmentDescription.maxBytes)
     }
 }

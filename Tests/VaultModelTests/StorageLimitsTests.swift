@@ -2,7 +2,7 @@ import Testing
 import VaultModel
 
 @Suite("Limits of the room")
-struct RoomLimitsTests {
+struct StorageLimitsTests {
     @Test("Nothing said and 0 are no limit", arguments: [nil, 0, -1] as [Int64?])
     func none(value: Int64?) {
         let limits = StorageLimits(maxSize: value, maxAge: value, minFree: value ?? 0)

@@ -16,7 +16,8 @@ package final class MeteredFileSystem: FileSystem {
         var refusals = 0
 
         mutating func set(_ path: String, _ size: Int64?) {
-            total += SegmentDescription.diskSize(ofFile: size ?? 0)
+            total +=
+                SegmentDescription.diskSize(ofFile: size ?? 0)
                 - SegmentDescription.diskSize(ofFile: sizes[path] ?? 0)
             sizes[path] = size
             most = max(most, total)
@@ -72,8 +73,8 @@ package final class MeteredFileSystem: FileSystem {
         if Self.counts(path) { meter.withLock { $0.set(path, nil) } }
     }
 
-    package func move(_ path: String, toFree newPath: String) throws(FileFailure) {
-        try below.move(path, toFree: newPath)
+    package func move(_ path: String, toUnused newPath: String) throws(FileFailure) {
+        try below.move(path, toUnused: newPath)
         if Self.counts(path) { meter.withLock { $0.set(path, nil) } }
     }
 
@@ -116,8 +117,8 @@ private final class MeteredFile: StoredFile {
         try unsafe below.read(into: buffer, at: offset)
     }
 
-    func readAtHand(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
-        unsafe below.readAtHand(into: buffer, at: offset)
+    func readFromMemory(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
+        unsafe below.readFromMemory(into: buffer, at: offset)
     }
 
     func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(FileFailure) {
@@ -133,5 +134,5 @@ private final class MeteredFile: StoredFile {
     }
 
     func size() throws(FileFailure) -> Int64 { try below.size() }
-    func hasName() throws(FileFailure) -> Bool { try below.hasName() }
+    func isLinked() throws(FileFailure) -> Bool { try below.isLinked() }
 }

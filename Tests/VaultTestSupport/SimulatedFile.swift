@@ -74,5 +74,5 @@ final class SimulatedFile: StoredFile {
     }
 
     func size() throws(FileFailure) -> Int64 { try real.size() }
-    func hasName() throws(FileFailure) -> Bool { try real.hasName() }
+    func isLinked() throws(FileFailure) -> Bool { try real.isLinked() }
 }

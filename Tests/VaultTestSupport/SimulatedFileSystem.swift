@@ -176,7 +176,7 @@ package final class SimulatedFileSystem: FileSystem {
         state.withLock { $0.names.rename(path, to: newPath) }
     }
 
-    package func move(_ path: String, toFree newPath: String) throws(FileFailure) {
+    package func move(_ path: String, toUnused newPath: String) throws(FileFailure) {
         guard !real.exists(newPath) else { throw FileFailure(.alreadyExists, "rename: the name is taken") }
         try rename(path, to: newPath)
     }

@@ -4,7 +4,7 @@ package import VaultCrypto
 package enum TestKeyring {
     /// The bytes of a new keyring's file.
     package static func file(key byte: UInt8 = 0x5A) throws -> [UInt8] {
-        try KeyringMaker.make(with: secret(byte), method: .keyFile, label: "test", now: 1_700_000_000)
+        try NewKeyring.make(with: secret(byte), method: .keyFile, label: "test", now: 1_700_000_000)
     }
 
     /// A new keyring, unlocked: another vault's each time.

@@ -32,17 +32,17 @@ public struct Download: AsyncSequence, Sendable {
 
 /// The options of a download.
 public struct DownloadOptions: Hashable, Sendable {
-    /// The number of connections that fetch at the same time if the origin supports ranges: 1 to ``mostConnections``.
+    /// The number of connections that fetch at the same time if the origin supports ranges: 1 to ``maxConnections``.
     public var connections: Int
     /// The most bytes per second taken from the origin; nil for no limit.
     public var bytesPerSecond: Int64?
 
     /// The most connections of one download: more gain nothing and burden the origin.
-    public static let mostConnections = 16
+    public static let maxConnections = 16
 
     /// By default one connection without a rate limit. Values out of bounds are clamped.
     public init(connections: Int = 1, bytesPerSecond: Int64? = nil) {
-        self.connections = min(max(1, connections), Self.mostConnections)
+        self.connections = min(max(1, connections), Self.maxConnections)
         self.bytesPerSecond = bytesPerSecond.map { max(1, $0) }
     }
 }
@@ -54,10 +54,10 @@ public struct DownloadOptions: Hashable, Sendable {
 /// memory.
 struct DownloadPlan: IteratorProtocol {
     /// The smallest piece: it fills a segment, and is worth the round trip of its request.
-    static let leastPiece = SegmentDescription.mostBytes
-    private static let mostPiece = 8 * SegmentDescription.mostBytes
+    static let minPieceSize = SegmentDescription.maxBytes
+    private static let maxPieceSize = 8 * SegmentDescription.maxBytes
     /// Pieces per connection: if one connection is slow or ends early, enough is left for the others to share.
-    private static let piecesEach: Int64 = 4
+    private static let piecesPerConnection: Int64 = 4
 
     /// The gaps that no connection has taken yet, in ascending order.
     private var gaps: ArraySlice<ByteRange>
@@ -83,8 +83,8 @@ struct DownloadPlan: IteratorProtocol {
 
     /// Returns the piece size, a multiple of the segment size.
     private static func pieceSize(for missing: Int64, connections: Int) -> Int64 {
-        let fair = missing / (Int64(connections) * piecesEach)
-        return min(max(leastPiece, fair - fair % leastPiece), mostPiece)
+        let fair = missing / (Int64(connections) * piecesPerConnection)
+        return min(max(minPieceSize, fair - fair % minPieceSize), maxPieceSize)
     }
 }
 

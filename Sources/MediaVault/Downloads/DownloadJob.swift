@@ -16,7 +16,7 @@ final class DownloadJob: Sendable {
         /// The ranges held before: they cost the origin nothing.
         var heldBefore = ByteRanges()
         var rate: RateLimit?
-        var lastTold: ContinuousClock.Instant?
+        var lastReport: ContinuousClock.Instant?
         /// Whether the origin has sent anything yet.
         var hasReceived = false
     }
@@ -24,7 +24,7 @@ final class DownloadJob: Sendable {
     /// How often progress is reported.
     private static let interval: Duration = .milliseconds(100)
     /// How often the missing bytes are requested.
-    private static let mostAttempts = 3
+    private static let maxAttempts = 3
 
     init(_ loader: ResourceLoader, _ options: DownloadOptions, tell: @escaping @Sendable (DownloadProgress) -> Void) {
         self.loader = loader
@@ -41,11 +41,11 @@ final class DownloadJob: Sendable {
         guard try mayStore() else { return tell(progress) }
         // Bytes that could not be stored, for example because the disk was full for a moment, are fetched once more;
         // a representation that changed is fetched from the start.
-        for attempt in 1...Self.mostAttempts {
+        for attempt in 1...Self.maxAttempts {
             do {
                 try await fill()
                 if loader.look({ $0.missing.isEmpty || $0.refusal != nil }) { break }
-            } catch let error as VaultError where error.code == .changed && attempt < Self.mostAttempts {
+            } catch let error as VaultError where error.code == .changed && attempt < Self.maxAttempts {
                 // The bytes of the old representation are removed once the new one is there.
             }
         }
@@ -77,7 +77,7 @@ final class DownloadJob: Sendable {
         let first = Lane(reader: opening.reader, position: opening.range?.lowerBound ?? 0)
         do {
             let record = loader.record
-            try await loader.pool.run { try record.becomeDownload() }
+            try await loader.pool.run { try record.markAsDownload() }
             share(beyond: opening)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await self.run(first) }
@@ -98,7 +98,7 @@ final class DownloadJob: Sendable {
     private func open(_ isShared: Bool) async throws -> Opening {
         guard isShared else { return try await loader.open(.whole, isDownload: true) }
         do {
-            return try await loader.open(.closed(first: 0, last: DownloadPlan.leastPiece - 1), isDownload: true)
+            return try await loader.open(.closed(first: 0, last: DownloadPlan.minPieceSize - 1), isDownload: true)
         } catch let error as VaultError where error.code == .unsatisfiableRange && error.length == 0 {
             // An empty resource has no first piece.
             return try await loader.open(.whole, isDownload: true)
@@ -143,11 +143,11 @@ final class DownloadJob: Sendable {
 
     private func walk(_ lane: Lane) async throws {
         var walk = GapCursor(loader, lane.reader, from: lane.position)
-        var isPatient = false
+        var waitsForOrigin = false
         while true {
-            try await loader.precedence.standBack(at: loader.addresses.current.url.origin)
-            tellIfDue()
-            if !isPatient { isPatient = becomePatient(lane) }
+            try await loader.playbackPriority.yieldToPlayers(at: loader.addresses.current.url.origin)
+            reportProgressIfDue()
+            if !waitsForOrigin { waitsForOrigin = mayWaitForOrigin(lane) }
             switch try await walk.next(noting: note) {
             case .ended: return
             case .waited: break
@@ -161,7 +161,7 @@ final class DownloadJob: Sendable {
     /// Lets the lane wait for the origin once the origin has sent something.
     ///
     /// If the origin has never sent anything, the download fails at once instead.
-    private func becomePatient(_ lane: Lane) -> Bool {
+    private func mayWaitForOrigin(_ lane: Lane) -> Bool {
         guard work.withLock(\.hasReceived) else { return false }
         loader.change { $0.begin(lane.reader, isDownload: true) }
         return true
@@ -180,10 +180,10 @@ final class DownloadJob: Sendable {
 
     // MARK: Progress
 
-    private func tellIfDue() {
+    private func reportProgressIfDue() {
         let isDue = work.withLock { work in
-            guard work.lastTold.map({ .now - $0 >= Self.interval }) ?? true else { return false }
-            work.lastTold = .now
+            guard work.lastReport.map({ .now - $0 >= Self.interval }) ?? true else { return false }
+            work.lastReport = .now
             return true
         }
         if isDue { tell(progress) }

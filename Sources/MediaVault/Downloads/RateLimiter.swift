@@ -49,7 +49,7 @@ final class PlaybackPriority: Sendable {
     var delayCount: Int { delays.load(ordering: .relaxed) }
 
     /// Whether players currently take precedence over all other work, for bytes and for the disk.
-    var isPlayerWaiting: Bool { players.withLock { $0.goFirst(now: .now) } }
+    var isPlayerWaiting: Bool { players.withLock { $0.havePriority(now: .now) } }
 
     /// Waits for bytes on behalf of a player.
     ///
@@ -63,8 +63,8 @@ final class PlaybackPriority: Sendable {
     /// Returns when a download from an origin may continue.
     ///
     /// - Throws: `CancellationError` if the task was cancelled.
-    func standBack(at origin: String) async throws {
-        while players.withLock({ $0.goFirst(before: origin, now: .now) }) {
+    func yieldToPlayers(at origin: String) async throws {
+        while players.withLock({ $0.havePriority(before: origin, now: .now) }) {
             delays.add(1, ordering: .relaxed)
             try await Task.sleep(for: .milliseconds(50))
         }
@@ -106,7 +106,7 @@ struct WaitingPlayers {
     static let turn: Duration = .seconds(1)
     /// How long a download of another origin yields before it runs: it may share the player's line, but gets its turn
     /// however many players there are.
-    static let courtesy: Duration = .seconds(1)
+    static let otherOriginYield: Duration = .seconds(1)
 
     mutating func begin(at origin: String, now: ContinuousClock.Instant) -> Int {
         if !groups.values.contains(where: { $0.isBusy(now: now) }) { busySince = now }
@@ -129,17 +129,20 @@ struct WaitingPlayers {
     }
 
     /// Whether players of any origin take precedence over other work now.
-    func goFirst(now: ContinuousClock.Instant) -> Bool { groups.keys.contains { goFirst(before: $0, now: now) } }
+    func havePriority(now: ContinuousClock.Instant) -> Bool {
+        groups.keys.contains { havePriority(before: $0, now: now) }
+    }
 
     /// Whether players take precedence over a download of this origin now.
-    func goFirst(before origin: String, now: ContinuousClock.Instant) -> Bool {
+    func havePriority(before origin: String, now: ContinuousClock.Instant) -> Bool {
         if let own = groups[origin], own.isBusy(now: now) {
             return Self.stands(for: Self.stand, since: own.busySince, now)
         }
-        guard groups.values.contains(where: { $0.isBusy(now: now) && now - $0.busySince < Self.courtesy }) else {
+        guard groups.values.contains(where: { $0.isBusy(now: now) && now - $0.busySince < Self.otherOriginYield })
+        else {
             return false
         }
-        return Self.stands(for: Self.courtesy, since: busySince ?? now, now)
+        return Self.stands(for: Self.otherOriginYield, since: busySince ?? now, now)
     }
 
     /// Whether a download must yield now: it yields for `time`, runs for ``turn``, and so on.

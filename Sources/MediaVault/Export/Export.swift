@@ -60,7 +60,7 @@ final class ExportFile: Sendable {
             if replacing {
                 try fileSystem.rename(temporary, to: path)
             } else {
-                try fileSystem.move(temporary, toFree: path)
+                try fileSystem.move(temporary, toUnused: path)
             }
             try fileSystem.synchronizeDirectory(PosixFileSystem.folder(of: path))
         } catch {
@@ -69,7 +69,7 @@ final class ExportFile: Sendable {
     }
 
     /// Removes the temporary file.
-    func abandon() { try? fileSystem.remove(temporary) }
+    func discard() { try? fileSystem.remove(temporary) }
 
     private static func taken(_ path: String) -> VaultError {
         VaultError(.invalidArgument, "\(path) already exists; choose another file, or overwrite it with --force")
@@ -213,11 +213,11 @@ extension Vault {
         let file = try await pool.run { try ExportFile(path, replacing: replacing, fileSystem: fileSystem) }
         do {
             var position: Int64 = 0
-            var lastTold: ContinuousClock.Instant?
+            var lastReport: ContinuousClock.Instant?
             while position < source.length {
                 try Task.checkCancellation()
-                if lastTold.map({ .now - $0 >= .milliseconds(100) }) ?? true {
-                    lastTold = .now
+                if lastReport.map({ .now - $0 >= .milliseconds(100) }) ?? true {
+                    lastReport = .now
                     await progress(ExportProgress(written: position, total: source.length))
                 }
                 let (from, here) = (source, position)
@@ -232,7 +232,7 @@ extension Vault {
             try await pool.run { try file.finish() }
             await progress(ExportProgress(written: source.length, total: source.length))
         } catch {
-            try? await pool.run { file.abandon() }
+            try? await pool.run { file.discard() }
             throw error
         }
     }

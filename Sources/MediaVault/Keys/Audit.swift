@@ -52,7 +52,7 @@ extension Vault {
     /// Returns the names that receipts may use for a resource: the plain one, and one for each principal.
     private func receiptSubjects(of reference: MediaReference) throws -> [String] {
         let (keyring, locator, log) = (store.keyring, store.index.locator, auditLog)
-        return try names.allKeys(of: tokens.unwrapped(reference).settled()).compactMap { key in
+        return try names.allKeys(of: tokens.resolvingPlaybackLinks(reference).settled()).compactMap { key in
             log.subject(of: try key.id(keyring: keyring, locator: locator))
         }
     }

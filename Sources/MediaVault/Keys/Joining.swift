@@ -10,7 +10,7 @@ struct Joining {
     /// When joining was last tried: the loaders that were tried longest ago go first.
     private(set) var lastTry: ContinuousClock.Instant?
     /// Whether the last attempt joined nothing.
-    var wasInVain = false
+    var joinedNothing = false
     /// The tasks that wait for the end of joining.
     private(set) var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -22,10 +22,10 @@ struct Joining {
     static let patience: Duration = .seconds(30)
 
     func mayBegin(now: ContinuousClock.Instant) -> Bool {
-        !isRunning && (!wasInVain || lastTry.map { now - $0 >= Self.patience } ?? true)
+        !isRunning && (!joinedNothing || lastTry.map { now - $0 >= Self.patience } ?? true)
     }
 
-    mutating func begin(now: ContinuousClock.Instant) { (isRunning, lastTry, wasInVain) = (true, now, true) }
+    mutating func begin(now: ContinuousClock.Instant) { (isRunning, lastTry, joinedNothing) = (true, now, true) }
 
     /// - Returns: the tasks that wait for the end.
     mutating func end() -> [CheckedContinuation<Void, Never>] {
@@ -44,7 +44,7 @@ extension ResourceLoader {
     /// Returns whether segments should be joined now.
     ///
     /// - Parameter isResting: whether the resource has not been used for ``Joining/rest``.
-    func isCrowded(isResting: Bool) -> Bool {
+    func needsJoining(isResting: Bool) -> Bool {
         let (pieces, isWhole) = look { ($0.map.pieces, $0.isWhole) }
         let crowd = SegmentJoin.next(of: pieces.map(\.range), isWhole: isWhole)?.count ?? 0
         return crowd >= Joining.crowd || (crowd > 1 && isResting)
@@ -54,9 +54,9 @@ extension ResourceLoader {
     ///
     /// - Returns: the number of bytes opened and sealed again.
     @discardableResult
-    func joinNeighbours() async -> Int64 {
+    func joinAdjacentSegments() async -> Int64 {
         let bytes = await joinBegun()
-        endJoining(wasInVain: bytes == 0)
+        endJoining(joinedNothing: bytes == 0)
         return bytes
     }
 
@@ -89,9 +89,9 @@ extension ResourceLoader {
     }
 
     @inline(never)
-    private func endJoining(wasInVain: Bool) {
+    private func endJoining(joinedNothing: Bool) {
         let waiting = joining.withLock { joining in
-            joining.wasInVain = wasInVain
+            joining.joinedNothing = joinedNothing
             return joining.end()
         }
         for waiter in waiting { waiter.resume() }
@@ -127,7 +127,7 @@ struct JoiningPace {
     private var opened: Int64?
 
     /// The rate in bytes per second at which players are considered to need the whole disk.
-    static let fullSpeed: Int64 = 16 << 20
+    static let fullSpeedRate: Int64 = 16 << 20
 
     /// Returns whether players have read at full speed since the last check, a second ago.
     ///
@@ -136,7 +136,7 @@ struct JoiningPace {
         guard !isRunning else { return true }
         let read = total - (opened ?? total) - own
         (opened, own) = (total, 0)
-        return read >= Self.fullSpeed
+        return read >= Self.fullSpeedRate
     }
 }
 
@@ -145,18 +145,18 @@ extension Vault {
     func joinSegments(now: ContinuousClock.Instant) {
         let opened = store.work.opened.total
         guard store.isOwner, !joiningPace.withLock({ $0.isBusy(opened: opened) }),
-            keyWork.act == nil, !precedence.isPlayerWaiting
+            keyOperationLock.act == nil, !playbackPriority.isPlayerWaiting
         else { return }
         let ready = loaders.resting(for: Joining.rest, now: now).compactMap { title in
             let (mayBegin, lastTry) = title.1.joining.withLock { ($0.mayBegin(now: now), $0.lastTry) }
             return mayBegin && !title.1.isBroken ? (title, lastTry) : nil
         }.sorted { one, other in other.1.map { last in one.1.map { $0 < last } ?? true } ?? false }
-        guard let (title, _) = ready.first(where: { $0.0.1.isCrowded(isResting: $0.0.isResting) }),
+        guard let (title, _) = ready.first(where: { $0.0.1.needsJoining(isResting: $0.0.isResting) }),
             loaders.beginJoining(title.0, title.1, now: now)
         else { return }
         joiningPace.withLock { $0.isRunning = true }
-        _ = chores.begin { [self] in
-            endJoining(opened: await title.1.joinNeighbours())
+        _ = backgroundTasks.begin { [self] in
+            endJoining(opened: await title.1.joinAdjacentSegments())
         }
     }
 

@@ -9,7 +9,7 @@ extension Vault {
     ///
     /// - Throws: ``VaultError`` if the index cannot be read.
     public func keyReport() async throws -> KeyReport {
-        let (store, act) = (store, keyWork.act)
+        let (store, act) = (store, keyOperationLock.act)
         return try await pool.run { try KeyReport(store, act: act) }
     }
 
@@ -20,7 +20,7 @@ extension Vault {
     /// - Throws: ``VaultError`` with code `busy` if another key operation is running, `owned` if this process is not
     ///   the owner, `storage` or `diskFull` if the keyring or the index cannot be written.
     public func rotateKeys() async throws -> KeyReport {
-        try await changingKeys(.rotate) { store, log in
+        try await withKeyOperation(.rotate) { store, log in
             _ = try store.addGeneration(noting: log)
             return try KeyReport(store, act: nil)
         }
@@ -36,11 +36,11 @@ extension Vault {
     ///   if there is no generation with this number; `storage` if the index's write-ahead log cannot be emptied, in
     ///   which case the key still exists; `busy`, `owned`.
     public func retireGeneration(_ number: Int) async throws -> KeyReport {
-        try await changingKeys(.retire) { store, log in
+        try await withKeyOperation(.retire) { store, log in
             do {
                 try store.retire(number, noting: log)
             } catch let error as VaultError where error.code == .inUse {
-                throw GenerationNeeds.naming(number, in: store, error)
+                throw GenerationUsers.naming(number, in: store, error)
             }
             return try KeyReport(store, act: nil)
         }
@@ -48,12 +48,12 @@ extension Vault {
 
     /// Runs a key operation while no other one is running. `body` may block: it changes the store and writes the
     /// receipt.
-    func changingKeys<Result: Sendable>(
+    func withKeyOperation<Result: Sendable>(
         _ act: Receipt.Act, _ body: @escaping @Sendable (VaultStore, AuditLog) throws -> Result
     ) async throws -> Result {
         try requireOwner(to: "changes its keys")
         let (store, log) = (store, auditLog)
-        return try await keyWork.exclusively(act) {
+        return try await keyOperationLock.exclusively(act) {
             try await pool.run { try body(store, log) }
         }
     }
@@ -62,7 +62,7 @@ extension Vault {
     func rewrap(_ tell: (RewrapProgress) -> Void) async throws {
         try requireOwner(to: "changes its keys")
         let (store, log) = (store, auditLog)
-        try await keyWork.exclusively(.rewrap) {
+        try await keyOperationLock.exclusively(.rewrap) {
             var rewrap = try await pool.run { try store.rewrap() }
             tell(RewrapProgress(keys: 0, total: rewrap.total, report: nil))
             var isUnfinished = true
@@ -104,7 +104,7 @@ extension Vault {
     ///   must not be dropped would be locked out, with its name; the errors of reading the secrets; `busy`, `owned`,
     ///   `storage`, `diskFull`.
     public func rotateRoot(unlockedBy unlocks: [Unlock], droppingOtherSlots: Bool = false) async throws -> KeyReport {
-        try await changingKeys(.rotateRoot) { store, log in
+        try await withKeyOperation(.rotateRoot) { store, log in
             let secrets = try unlocks.map { SharedSecret(try $0.secret()) }
             _ = try store.renewRoot(openedBy: secrets, droppingOthers: droppingOtherSlots, noting: log)
             return try KeyReport(store, act: nil)
@@ -210,23 +210,23 @@ extension Vault {
     /// It begins a moment after the vault was opened, so a short-lived command leaves the work to the next owner. A
     /// requested operation takes precedence over a resumed reseal.
     func resumeKeyWork(now: ContinuousClock.Instant) {
-        guard resumption.withLock({ $0.begins(now: now) }) else { return }
-        _ = chores.begin { [weak self] in
+        guard resumeSchedule.withLock({ $0.begins(now: now) }) else { return }
+        _ = backgroundTasks.begin { [weak self] in
             guard let self else { return }
             do {
                 try Task.checkCancellation()
                 let store = store
                 // Look first without taking the lock, so that other key operations are not delayed for nothing.
-                if let act = try await pool.run({ try store.unfinishedAct() }) {
-                    try await keyWork.exclusively(act) { _ = try await self.finishShreds() }
+                if let act = try await pool.run({ try store.unfinishedOperation() }) {
+                    try await keyOperationLock.exclusively(act) { _ = try await self.finishShreds() }
                 }
                 try await resumeReseal()
-                resumption.withLock { $0.finish() }
+                resumeSchedule.withLock { $0.finish() }
             } catch let error where error is CancellationError || (error as? VaultError)?.code == .busy {
-                resumption.withLock { $0.giveWay() }
+                resumeSchedule.withLock { $0.giveWay() }
             } catch {
                 // The next key operation that a caller requests throws the error.
-                resumption.withLock { $0.fail(now: .now) }
+                resumeSchedule.withLock { $0.fail(now: .now) }
             }
         }
     }
@@ -280,7 +280,7 @@ public struct Rewrapping: AsyncSequence, Sendable {
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: RewrapProgress.self, bufferingPolicy: .bufferingNewest(1))
         let vault = vault
-        let task = vault.chores.begin {
+        let task = vault.backgroundTasks.begin {
             do {
                 try await vault.rewrap { continuation.yield($0) }
                 continuation.finish()

@@ -9,7 +9,7 @@ public struct KeyReport: Hashable, Sendable {
     /// Generations that were retired long ago, in ascending order.
     public let folded: [ClosedRange<Int>]
     /// The most generations, not counting retired ones, that a keyring can have.
-    public static let most = KeyringDocument.mostActive
+    public static let most = KeyringDocument.maxActiveGenerations
     /// The key operation that is running in this process, by its command, such as `keys rewrap`; nil if none is
     /// running.
     public let act: String?
@@ -108,7 +108,7 @@ public struct RemainingReseal: Hashable, Sendable {
 }
 
 /// Names the titles that still need a generation.
-enum GenerationNeeds {
+enum GenerationUsers {
     /// The most titles that are named.
     private static let most = 3
 

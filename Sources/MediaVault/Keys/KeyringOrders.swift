@@ -44,9 +44,9 @@ package struct KeyringOrders: Sendable {
     /// Creates an order to add a slot to a keyring, given the bytes of its file. Its key file is created last, once the
     /// order is known to be valid. Blocks.
     static func adding(_ way: NewSlot, to file: [UInt8], of keyring: Keyring) throws -> KeyringOrder {
-        let isToBeMade = way.isToBeMade
+        let needsKeyFile = way.needsKeyFile
         let order = try adding(way, to: file, of: keyring, openedBy: way.plannedSecret())
-        return isToBeMade ? try adding(way, to: file, of: keyring, openedBy: way.newSecret()) : order
+        return needsKeyFile ? try adding(way, to: file, of: keyring, openedBy: way.newSecret()) : order
     }
 
     private static func adding(
@@ -68,11 +68,11 @@ package struct KeyringOrders: Sendable {
         _ number: Int?, with way: NewSlot, then root: RootRotation? = nil
     ) async throws -> KeyringOrder {
         try await pool.run {
-            let (file, number, isToBeMade) = (try file(), Int64(number ?? unlockedSlot), way.isToBeMade)
+            let (file, number, needsKeyFile) = (try file(), Int64(number ?? unlockedSlot), way.needsKeyFile)
             let planned = try way.plannedSecret()
             let order = try replacing(number, in: file, with: way, openedBy: planned)
             try root?.check(after: order, in: file, of: keyring, new: SharedSecret(planned))
-            return isToBeMade ? try replacing(number, in: file, with: way, openedBy: way.newSecret()) : order
+            return needsKeyFile ? try replacing(number, in: file, with: way, openedBy: way.newSecret()) : order
         }
     }
 
@@ -168,7 +168,7 @@ package struct RootRotation: Sendable {
     ///   - hasOtherKeys: whether the owner also has 32-byte keys that this process cannot read.
     ///   - dropsOtherSlots: whether slots that nothing opens are removed.
     package init(
-        openedBy unlocks: [Unlock], besideOtherKeys hasOtherKeys: Bool, droppingOtherSlots dropsOtherSlots: Bool
+        openedBy unlocks: [Unlock], ownerHasOtherKeys hasOtherKeys: Bool, droppingOtherSlots dropsOtherSlots: Bool
     ) {
         self.unlocks = unlocks
         self.hasOtherKeys = hasOtherKeys
@@ -182,8 +182,8 @@ package struct RootRotation: Sendable {
     ///   not be dropped would be locked out; the errors of reading the secrets.
     func check(after order: KeyringOrder, in file: [UInt8], of keyring: Keyring, new: SharedSecret? = nil) throws {
         let secrets = try unlocks.map { SharedSecret(try $0.secret()) }
-        try keyring.tryNewRoot(
+        try keyring.checkRootRenewal(
             after: order, in: file, openedBy: secrets + [new].compactMap(\.self), droppingOthers: dropsOtherSlots,
-            besideOtherKeys: hasOtherKeys)
+            ownerHasOtherKeys: hasOtherKeys)
     }
 }

@@ -64,7 +64,7 @@ extension Vault {
             restored = try backup.keepingSlots(of: replaced, in: restored, openedBy: unlock.secret())
         }
         if let way { restored = try adding(way, to: restored, of: backup) }
-        try makeFolders(above: place.keyring, PosixFileSystem())
+        try createFolders(above: place.keyring, PosixFileSystem())
         let kept = try replaced.map { try KeyringFile.keep($0, of: place.keyring, fileSystem: fileSystem) }
         try AuditLog.restore(
             restored, of: backup, at: KeyringPlace(place.keyring, fileSystem: fileSystem), in: place.folder,
@@ -160,7 +160,7 @@ struct RestorePlan: Hashable, Sendable {
                 .olderKeyring, "the backup was created before the vault's locator was changed; use a newer backup")
         }
         // Bounded, so that an impossible number leaves the keyring revisions to count up to.
-        let farthest = facts.knownRevision + VaultIndex.farthestRevision
+        let farthest = facts.knownRevision + VaultIndex.maxRevisionLead
         lastRevision = min(max(facts.indexedRevision, facts.knownRevision), farthest)
         let retired = Self.retired(facts, lastRevision)
         let left = facts.active.subtracting(retired)

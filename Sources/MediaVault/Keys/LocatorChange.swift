@@ -17,7 +17,7 @@ extension Vault {
     public func changeLocator() async throws -> KeyReport {
         try requireOwner(to: "changes its keys")
         let (store, log) = (store, auditLog)
-        return try await keyWork.exclusively(.changeLocator) {
+        return try await keyOperationLock.exclusively(.changeLocator) {
             await loaders.end(with: Self.renamed, refusing: Self.renaming)
             defer { loaders.resume() }
             let (unopened, report) = try await pool.run {
@@ -27,12 +27,12 @@ extension Vault {
                 return (unopened, try KeyReport(store, act: nil))
             }
             try await names.reload()
-            guard unopened == 0 else { throw Self.unrenamed(unopened) }
+            guard unopened == 0 else { throw Self.unreadableTitles(unopened) }
             return report
         }
     }
 
-    private static func unrenamed(_ count: Int) -> VaultError {
+    private static func unreadableTitles(_ count: Int) -> VaultError {
         VaultError(
             .integrity,
             "the locator was changed, but \(count) titles do not open and keep their old ids: rebuild the index "

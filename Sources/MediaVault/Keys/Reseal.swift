@@ -19,7 +19,7 @@ public struct Reseal: AsyncSequence, Sendable {
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: ResealProgress.self, bufferingPolicy: .bufferingNewest(1))
         let (vault, references, rate) = (vault, references, bytesPerSecond)
-        let task = vault.chores.begin {
+        let task = vault.backgroundTasks.begin {
             do {
                 try await vault.reseal(references, bytesPerSecond: rate) { continuation.yield($0) }
                 continuation.finish()
@@ -83,7 +83,7 @@ extension Vault {
             resources.append(id)
         }
         let (named, wanted) = (resources, references.isEmpty ? nil : Set(resources))
-        try await keyWork.exclusively(.reseal) {
+        try await keyOperationLock.exclusively(.reseal) {
             let (store, log) = (store, auditLog)
             let order = try await pool.run {
                 try store.orderReseal(of: wanted, bytesPerSecond: bytesPerSecond, noting: log)
@@ -98,7 +98,7 @@ extension Vault {
     func resumeReseal() async throws {
         let store = store
         guard let order = try await pool.run({ try store.index.settings().resealOrder }) else { return }
-        try await keyWork.yielding(.reseal) {
+        try await keyOperationLock.yielding(.reseal) {
             var resealer = Resealer(vault: self, order: order) { _ in }
             try await resealer.run()
         }

@@ -12,7 +12,7 @@ struct Resealer {
     private var pace: RateLimit?
     private var bytesTotal: Int64 = 0
     private var resourcesTotal = 0
-    private var lastTold: ContinuousClock.Instant?
+    private var lastReport: ContinuousClock.Instant?
     /// How many segments are sealed at a time: one while another waits for the disk.
     private var width = 2
     /// Segments that were tried, with the blocks known to be bad at the time; trying again without a change is useless.
@@ -141,7 +141,7 @@ struct Resealer {
             let page = try await blocking { _ in try record.resealTasks(limit: limit) }
             let known = tried
             let tasks = page.filter { known[$0.segment.id] != $0.badBlocks }
-            let ready = tasks.filter { !$0.isOpen && loader.hasTakenOver($0.segment) }
+            let ready = tasks.filter { !$0.isOpen && loader.canReplace($0.segment) }
             try await seal(ready, of: loader)
             guard ready.isEmpty else { continue }
             guard tasks.isEmpty else { return .growing }
@@ -177,7 +177,7 @@ struct Resealer {
     /// Reseals a segment that did not fit on the disk beside another; if necessary, frees space for it.
     private func sealAlone(_ task: ResealTask, _ resealer: SegmentResealer) async throws -> SegmentResealer.Outcome {
         let outcome = await resealer.seal(task)
-        guard case .full = outcome, try await blocking({ $0.makeDiskRoom() }) else { return outcome }
+        guard case .full = outcome, try await blocking({ $0.freeDiskSpace() }) else { return outcome }
         return await resealer.seal(task)
     }
 
@@ -212,8 +212,8 @@ struct Resealer {
 
     private mutating func progress() {
         let now = ContinuousClock.now
-        if let lastTold, now - lastTold < Self.interval { return }
-        lastTold = now
+        if let lastReport, now - lastReport < Self.interval { return }
+        lastReport = now
         tell(step(nil))
     }
 
@@ -253,7 +253,7 @@ struct SegmentResealer: Sendable {
         } catch SegmentFailure.unreadable {
             return .unreadable
         } catch let failure as SegmentFailure {
-            await loader.condemn(task.segment, for: failure)
+            await loader.invalidate(task.segment, for: failure)
             return .damaged
         } catch let error as VaultError where error.code == .changed {
             return .changed
@@ -268,7 +268,7 @@ struct SegmentResealer: Sendable {
 extension ResourceLoader {
     /// Whether a closed segment can be replaced: the loader knows it, or is writing none. While segments are being
     /// joined, the index may name one that the loader does not know yet.
-    func hasTakenOver(_ segment: SegmentDescription) -> Bool {
+    func canReplace(_ segment: SegmentDescription) -> Bool {
         guard !joining.withLock(\.isRunning) else { return false }
         return look { $0.map.length(of: segment.id) == segment.length } || !isFetching
     }

@@ -23,7 +23,7 @@ extension Vault {
     ///   vault, finishes the work.
     public func shred(_ references: [MediaReference], quick: Bool = false) async throws -> ShredReport {
         try requireOwner(to: "shreds titles")
-        return try await keyWork.exclusively(.shred) {
+        return try await keyOperationLock.exclusively(.shred) {
             var titles: [ShreddedTitle] = []
             for reference in references { titles.append(try await shredOne(reference, quick: quick)) }
             let kept = try await finishShreds()
@@ -39,7 +39,7 @@ extension Vault {
         do {
             let log = auditLog
             let subject = log.subject(of: try await name(reference).id)
-            let bytes = try await takeAway(reference) { store, id in
+            let bytes = try await endUseAndRemove(reference) { store, id in
                 try store.shred(id, isQuick: quick, noting: log)
             }
             return ShreddedTitle(url: "\(reference.url)", bytes: bytes, subject: subject, error: nil)
@@ -82,7 +82,7 @@ extension Vault {
         guard vaultID == store.keyring.vaultID.hex else {
             throw VaultError(.invalidArgument, "wrong vault id; the vault's status shows it")
         }
-        let report = try await keyWork.exclusively(.destroy) {
+        let report = try await keyOperationLock.exclusively(.destroy) {
             let destroyed = VaultError(.closed, "the vault was destroyed")
             await loaders.end(with: destroyed, refusing: destroyed)
             let (store, log) = (store, auditLog)

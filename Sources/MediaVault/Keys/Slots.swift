@@ -49,7 +49,7 @@ extension Vault {
     /// - Throws: as ``addSlot(_:)``; ``VaultError`` with code `invalidArgument` if the file exists, or the slot is not
     ///   for a passphrase.
     public func backUpKeyring(to file: String, for way: NewSlot) async throws {
-        try Self.checkBackup(way)
+        try Self.requirePassphrase(way)
         try await keyringOrders.backUp(to: file, for: way) { try await carryOut($0) }
     }
 
@@ -59,13 +59,13 @@ extension Vault {
     ///   running, `wrongKey` if the order was created without the keyring, `olderKeyring` if the keyring has changed
     ///   since, `invalidArgument` if the order is not possible.
     package func carryOut(_ order: KeyringOrder) async throws {
-        try await changingKeys(order.act.receipt) { _, log in
+        try await withKeyOperation(order.act.receipt) { _, log in
             try log.change(order.act.receipt) { try $0.carryOut(order) }
         }
     }
 
     /// Requires a passphrase: a backup may be needed years later, when a key file or command no longer exists.
-    package static func checkBackup(_ way: NewSlot) throws {
+    package static func requirePassphrase(_ way: NewSlot) throws {
         guard way.unlock.method == .passphrase else {
             throw VaultError(.invalidArgument, "a backup of the keyring needs a passphrase; give one")
         }
@@ -93,19 +93,19 @@ public struct NewSlot: Sendable {
     }
 
     /// Whether its key file has yet to be created.
-    var isToBeMade: Bool {
+    var needsKeyFile: Bool {
         guard case .keyFile(let path, _) = unlock else { return false }
         return !PosixFileSystem().exists(path)
     }
 
     /// Reads the secret; a random key stands in for a key file that has yet to be created. Blocks.
     func plannedSecret() throws -> UnlockSecret {
-        isToBeMade ? .key(try SecureRandom.key("key file")) : try unlock.secret()
+        needsKeyFile ? .key(try SecureRandom.key("key file")) : try unlock.secret()
     }
 
     /// Reads the secret, after creating the key file if it is missing. Blocks.
     func newSecret() throws -> UnlockSecret {
-        try Vault.makeKeyFile(unlock, PosixFileSystem())
+        try Vault.createKeyFile(unlock, PosixFileSystem())
         return try unlock.secret()
     }
 }

@@ -131,15 +131,18 @@ struct Fetch {
         let known = loader.known
         let verdict = try ResponseCheck.judge(
             head, asked: asked, known: known.map { KnownRepresentation(validators: $0.validators, length: $0.length) })
-        if case .current(.whole) = verdict, try await loader.isOfWeakerNode(head, asked: asked) { throw AskAgain() }
-        if case .changed(let content) = verdict, try await loader.isOfOtherNode(head, content) {
+        if case .current(.whole) = verdict, try await loader.isFromNodeWithWeakTag(head, asked: asked) {
+            throw AskAgain()
+        }
+        if case .changed(let content) = verdict, try await loader.isFromOtherNode(head, content) {
             if case .whole = content, asked.ifRange != nil { throw AskAgain() }
             return try await takeIn(loader.heard(head), asked: asked, at: time)
         }
         var information = ResponseCheck.information(of: head, asked: asked, content: verdict.content)
         switch (verdict, known) {
         case (.current(let content), let known?):
-            if case .unsatisfiable = content {} else {
+            if case .unsatisfiable = content {
+            } else {
                 switch share(from: head.connection) {
                 case .fill: break
                 case .apart: return verdict.content
@@ -180,9 +183,9 @@ struct Fetch {
     ) async throws -> ResponseContent {
         loader.change { state in
             // It was apart only from the representation that ends now.
-            state.fetches[id]?.isApart = false
+            state.fetches[id]?.isSeparate = false
             for reader in state.readers.keys where state.readers[reader]?.fetch == id {
-                state.readers[reader]?.isApart = false
+                state.readers[reader]?.isSeparate = false
             }
             return Effects()
         }
@@ -207,7 +210,8 @@ struct Fetch {
             // The length was unknown: nothing follows the last byte that is present.
             information.length = first
         }
-        if case .unsatisfiable = content {} else {
+        if case .unsatisfiable = content {
+        } else {
             information.supportsRanges = news.supportsRanges
             // The type may be unconfirmed (from HEAD), which some origins answer carelessly.
             if loader.look(\.present.isEmpty) { information.type = news.type ?? known.type }

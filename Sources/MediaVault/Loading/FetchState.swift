@@ -31,16 +31,16 @@ struct FetchState {
     var end: Int64
     private(set) var phase = Phase.requesting
     /// Whether it is extended to whole blocks, so that held ranges begin and end at block boundaries.
-    var isRoundedOut = false
+    var isExtendedToBlocks = false
     /// Since when an extended fetch has had no reader; nil while it has one.
     var leftSince: ContinuousClock.Instant?
     /// How many bytes were requested, if the answer brings less than a block of them; nil otherwise.
-    var askedInVain: Int64?
+    var requestedOfTinyAnswer: Int64?
     /// Whether an answer with another representation is rejected.
     var keepsRepresentation = false
     /// Whether its bytes are only for the readers that requested them, and are not stored: no validator shows that they
     /// are of the representation being read.
-    var isApart = false
+    var isSeparate = false
     /// The representation that the answer's bytes belong to; nil before the head, or if the store has none.
     var representation: RepresentationID?
     /// The bytes received last.
@@ -93,9 +93,9 @@ struct FetchState {
     /// How long a transfer is kept for readers that stand still.
     static let patience: Duration = .seconds(30)
     /// How long readers take nothing before they count as standing still.
-    static let stillness: Duration = .seconds(1)
+    static let stallTime: Duration = .seconds(1)
     /// How long an extended fetch may continue after its last reader has left, and how many of a loader's may.
-    static let farewell: Duration = .seconds(2)
+    static let unreadTimeLimit: Duration = .seconds(2)
     static let mostLeft = 4
     /// After this long without a byte, the short block is sealed.
     static let quiet: Duration = .seconds(5)
@@ -149,7 +149,7 @@ struct FetchState {
     }
 
     /// Records that a reader has taken all bytes and waits; if the window held the receiver back, it grows.
-    mutating func hunger(at position: Int64) {
+    mutating func noteWaiting(at position: Int64) {
         guard wasHeldBack, position >= present else { return }
         wasHeldBack = false
         window = max(window, min(window * 2, Self.mostWindow, (demand - start) / Self.windowShare))

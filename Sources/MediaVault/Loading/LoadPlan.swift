@@ -36,7 +36,7 @@ package enum LoadPlan {
     /// Returns what to request from an origin for a gap.
     ///
     /// A gap smaller than a block grows to whole blocks, as far as the bytes around it are missing too.
-    package static func roundedOut(
+    package static func extendedToBlocks(
         _ gap: ByteRange, block: Int64, there: ByteRanges, length: Int64
     ) -> ByteRange {
         guard gap.length < block, gap.upperBound <= length else { return gap }

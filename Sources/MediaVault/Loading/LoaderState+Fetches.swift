@@ -12,7 +12,7 @@ extension LoaderState {
     }
 
     /// Removes fetches of an earlier representation at once; none of their bytes is used any more.
-    mutating func abandon(_ ids: [FetchState.ID]) -> Effects {
+    mutating func discard(_ ids: [FetchState.ID]) -> Effects {
         var effects = Effects()
         effects.cancelled = ids
         for id in ids {
@@ -25,19 +25,20 @@ extension LoaderState {
     }
 
     mutating func addFetch(
-        _ gap: ByteRange, now: ContinuousClock.Instant, isApart: Bool = false
+        _ gap: ByteRange, now: ContinuousClock.Instant, isSeparate: Bool = false
     ) -> FetchState.ID {
         lastID += 1
         // A fetch that would come here much later stops before the gap, so that nothing is fetched twice. If the
         // representation is bound to one connection it goes on, as the new fetch's bytes may turn out not to belong to
         // the representation.
         for (id, fetch) in fetches
-        where !isBound && !isApart && fetch.isActive && !fetch.isApart && fetch.remaining.contains(gap.lowerBound) {
+        where !isBound && !isSeparate && fetch.isActive && !fetch.isSeparate && fetch.remaining.contains(gap.lowerBound)
+        {
             fetches[id]?.end = gap.lowerBound
         }
         fetches[lastID] = FetchState(id: lastID, range: gap, now: now)
-        fetches[lastID]?.isApart = isApart
-        fetches[lastID]?.isStoring = canStore && refusal == nil && mode.stores && !isApart
+        fetches[lastID]?.isSeparate = isSeparate
+        fetches[lastID]?.isStoring = canStore && refusal == nil && mode.stores && !isSeparate
         return lastID
     }
 
@@ -57,7 +58,7 @@ extension LoaderState {
         } else if let end {
             let wanted = min(fetch.end, information?.length ?? .max)
             if wanted < .max, end - fetch.start < min(wanted - fetch.start, Int64(VaultStore.blockSize)) {
-                fetch.askedInVain = wanted - fetch.start
+                fetch.requestedOfTinyAnswer = wanted - fetch.start
             }
             fetch.end = min(fetch.end, end)
         }
@@ -75,7 +76,7 @@ extension LoaderState {
         defer { fetches[id] = fetch }
         fetch.receiverSignal.lower()
         guard fetch.present < fetch.end else { return nil }
-        if let since = fetch.pausedSince, now - since >= FetchState.stillness { fetch.hasStoodStill = true }
+        if let since = fetch.pausedSince, now - since >= FetchState.stallTime { fetch.hasStoodStill = true }
         guard fetch.mayReceive else {
             fetch.holdBack(now: now)
             return false
@@ -102,11 +103,11 @@ extension LoaderState {
     ) -> (used: Int64, effects: Effects) {
         var effects = Effects()
         guard var fetch = fetches[id] else { return (0, effects) }
-        if fetch.phase == .released { fetch.end = endOfLateBytes(of: fetch) }
-        let isNews = !map.covered.contains(fetch.present)
+        if fetch.phase == .released { fetch.end = lateBytesEnd(of: fetch) }
+        let isWorthStoring = !map.covered.contains(fetch.present)
         let used = fetch.append(bytes, now: now)
         // Tiny answers are no progress: each would cost a request, a file and a row.
-        if isNews, fetch.askedInVain == nil { retry.received(used) }
+        if isWorthStoring, fetch.requestedOfTinyAnswer == nil { retry.received(used) }
         hasFetched = true
         if !fetch.isStoring, mode.stores { effects.passedThrough = used }
         if fetch.isWorthSealing { effects.wake(fetch.sealerSignal.raise()) }
@@ -123,9 +124,9 @@ extension LoaderState {
     /// Returns up to where the late bytes of a released fetch are used.
     ///
     /// Bytes that another fetch brings are not counted twice.
-    func endOfLateBytes(of fetch: FetchState) -> Int64 {
+    func lateBytesEnd(of fetch: FetchState) -> Int64 {
         fetches.values.reduce(fetch.end) { end, other in
-            guard other.id != fetch.id, !other.isApart, other.end > fetch.present else { return end }
+            guard other.id != fetch.id, !other.isSeparate, other.end > fetch.present else { return end }
             return min(end, max(other.start, fetch.present))
         }
     }
@@ -140,7 +141,7 @@ extension LoaderState {
         guard var fetch = fetches[id] else { return effects }
         // An origin that drops a client which takes nothing has done nothing wrong.
         var failure = fetch.hasStoodStill && failure?.isInterruption ?? false ? nil : failure
-        if let asked = fetch.askedInVain, failure == nil, fetch.present >= fetch.end {
+        if let asked = fetch.requestedOfTinyAnswer, failure == nil, fetch.present >= fetch.end {
             let given = fetch.end - fetch.start
             failure = .origin(OriginFailure(.interrupted, "it sent \(given) of the \(asked) requested bytes"))
         }
@@ -298,10 +299,10 @@ extension LoaderState {
 
     /// Decides what an answer is to a bound representation, by the connection it came on.
     mutating func share(of id: FetchState.ID, from connection: UInt64?) -> Share {
-        guard isBound, fetches[id]?.isApart != true else { return .fill }
+        guard isBound, fetches[id]?.isSeparate != true else { return .fill }
         let hasBytes =
             !map.covered.isEmpty
-            || fetches.contains { $0.key != id && !$0.value.isApart && $0.value.present > $0.value.start }
+            || fetches.contains { $0.key != id && !$0.value.isSeparate && $0.value.present > $0.value.start }
         guard hasBytes, connection == nil || connection != self.connection else {
             self.connection = connection
             return .fill
@@ -310,15 +311,16 @@ extension LoaderState {
         let coming = fetches[id].map { $0.start..<$0.end } ?? 0..<0
         let owners = readers.filter { _, reader in
             reader.fetch == id && !reader.hasBegun
-                    && (reader.position == coming.lowerBound
-                        || coming.contains(reader.position) && reader.end <= coming.upperBound)
+                && (reader.position == coming.lowerBound
+                    || coming.contains(reader.position) && reader.end <= coming.upperBound)
         }
-        guard readers.contains(where: { $0.value.hasBegun && !$0.value.isApart && $0.value.edition == edition }) else {
+        guard readers.contains(where: { $0.value.hasBegun && !$0.value.isSeparate && $0.value.edition == edition })
+        else {
             return .begin
         }
         guard !owners.isEmpty else { return .none }
-        for owner in owners.keys { readers[owner]?.isApart = true }
-        fetches[id]?.isApart = true
+        for owner in owners.keys { readers[owner]?.isSeparate = true }
+        fetches[id]?.isSeparate = true
         fetches[id]?.isStoring = false
         return .apart
     }
@@ -339,31 +341,31 @@ extension LoaderState {
     func boundStep(for wanted: ByteRange) -> BoundStep {
         guard isBound, !present.overlaps(with: wanted).isEmpty else { return .share }
         var coming = present
-        for fetch in fetches.values where fetch.isActive && !fetch.isApart {
+        for fetch in fetches.values where fetch.isActive && !fetch.isSeparate {
             coming.insert(contentsOf: fetch.remaining)
         }
         guard !coming.gaps(in: wanted.clamped(to: 0..<(information?.length ?? .max))).isEmpty else { return .share }
-        let isRead = readers.values.contains { $0.hasBegun && !$0.isApart && $0.edition == edition }
+        let isRead = readers.values.contains { $0.hasBegun && !$0.isSeparate && $0.edition == edition }
         return isRead ? .apart : .begin
     }
 
     /// Adds a reader with a transfer of its own.
-    mutating func addReaderApart(_ range: ByteRange) -> ReaderState.ID {
+    mutating func addSeparateReader(_ range: ByteRange) -> ReaderState.ID {
         let id = addReader(range)
-        readers[id]?.isApart = true
+        readers[id]?.isSeparate = true
         return id
     }
 
     /// Returns what a reader with a transfer of its own does next.
-    mutating func stepApart(
+    mutating func stepSeparate(
         _ reader: inout ReaderState, after failure: FetchFailure?, _ now: ContinuousClock.Instant
     ) -> (Step, Effects) {
         var effects = Effects()
         guard let id = reader.fetch, let fetch = fetches[id] else {
             if let failure { return (.failed(failure), effects) }
             guard !reader.hasBegun else { return (.failed(Self.brokenOff), effects) }
-            guard mode.asksOrigins else { return (.hole(at: reader.position, isDamage: false), effects) }
-            let fetch = addFetch(reader.position..<reader.end, now: now, isApart: true)
+            guard mode.allowsRequests else { return (.hole(at: reader.position, isDamage: false), effects) }
+            let fetch = addFetch(reader.position..<reader.end, now: now, isSeparate: true)
             effects.merge(attach(&reader, to: fetch))
             return (.fetch(fetch), effects)
         }
@@ -375,7 +377,7 @@ extension LoaderState {
         }
         guard fetch.isActive else { return (.failed(failure ?? Self.brokenOff), effects) }
         effects.merge(demand(reader.position, of: id))
-        fetches[id]?.hunger(at: reader.position)
+        fetches[id]?.noteWaiting(at: reader.position)
         return (.wait, effects)
     }
 
@@ -388,7 +390,7 @@ extension LoaderState {
         let taken = Set(readers.values.compactMap(\.fetch))
         return letGo(
             fetches.values.filter {
-                $0.isActive && !$0.isApart && !taken.contains($0.id) && !isNeeded($0, leaving: nil)
+                $0.isActive && !$0.isSeparate && !taken.contains($0.id) && !isNeeded($0, leaving: nil)
             }.map(\.id))
     }
 
@@ -396,9 +398,9 @@ extension LoaderState {
     ///
     /// It does if another reader will need its bytes, and no other fetch can bring them.
     func isNeeded(_ fetch: FetchState, leaving: ReaderState?) -> Bool {
-        guard isBound, !fetch.isApart else { return false }
+        guard isBound, !fetch.isSeparate else { return false }
         let needing = readers.values.count {
-            !$0.isApart && $0.edition == edition && $0.position < fetch.end && $0.end > fetch.present
+            !$0.isSeparate && $0.edition == edition && $0.position < fetch.end && $0.end > fetch.present
         }
         return needing > (leaving == nil ? 0 : 1)
     }

@@ -26,7 +26,7 @@ extension LoaderState {
     /// The bytes that are present: sealed in segments, or just received.
     var present: ByteRanges {
         fetches.values.reduce(into: map.covered) {
-            if !$1.isApart { $0.insert(contentsOf: $1.recent.start..<$1.present) }
+            if !$1.isSeparate { $0.insert(contentsOf: $1.recent.start..<$1.present) }
         }
     }
 
@@ -37,28 +37,28 @@ extension LoaderState {
         reader.signal.lower()
         defer { readers[id] = reader }
         if let ending { return (.failed(.final(ending)), effects) }
-        guard reader.isApart || reader.edition == edition else { return (.changed, effects) }
+        guard reader.isSeparate || reader.edition == edition else { return (.changed, effects) }
         // The failure matters only to a reader that still lacks the byte.
         let failure = reader.failure.take()
         let (position, end) = (reader.position, reader.end)
         guard position < end else { return (.finished, effects) }
-        if reader.isApart { return stepApart(&reader, after: failure, now) }
+        if reader.isSeparate { return stepSeparate(&reader, after: failure, now) }
 
         if let (fetch, bytes) = recentBytes(at: position, limit: end) {
             effects.merge(attach(&reader, to: fetch))
             reader.source = fetches[fetch]?.isStoring == false ? .unstored : .origin
-            reader.takesCrumbs = fetches[fetch]?.askedInVain != nil
+            reader.takesTinyAnswer = fetches[fetch]?.requestedOfTinyAnswer != nil
             return (.take(bytes), effects)
         }
         let supportsRanges = information?.supportsRanges ?? false
-        let active = fetches.values.filter { $0.isActive && !$0.isApart }
+        let active = fetches.values.filter { $0.isActive && !$0.isSeparate }
         // Before the first answer, what will come is unknown: one fetch asks, and the others wait.
         if information == nil, let pioneer = active.first {
             effects.merge(attach(&reader, to: pioneer.id, isDemanding: false))
             return (.wait, effects)
         }
         var inFlight = ByteRanges()
-        for fetch in fetches.values where !fetch.isApart {
+        for fetch in fetches.values where !fetch.isSeparate {
             // Bytes that are received but not yet sealed need not be fetched again.
             inFlight.insert(contentsOf: fetch.recent.start..<fetch.present)
             if fetch.isActive { inFlight.insert(contentsOf: fetch.near(supportsRanges: supportsRanges)) }
@@ -69,19 +69,19 @@ extension LoaderState {
         case .held(let range):
             guard let (segment, run) = map.segment(at: position) else { return (.changed, effects) }
             reader.source = .vault
-            reader.takesCrumbs = false
+            reader.takesTinyAnswer = false
             return (.open(segment, run.clamped(to: range)), effects)
         case .inFlight:
             guard let fetch = active.first(where: { $0.near(supportsRanges: supportsRanges).contains(position) })
             else { return (.wait, effects) }
             effects.merge(attach(&reader, to: fetch.id))
-            fetches[fetch.id]?.hunger(at: position)
+            fetches[fetch.id]?.noteWaiting(at: position)
             return (.wait, effects)
         case .gap(let gap):
-            guard mode.asksOrigins else {
+            guard mode.allowsRequests else {
                 return (.hole(at: position, isDamage: map.damaged.contains(position)), effects)
             }
-            let wanted = roundedOut(gap, between: map.covered.union(inFlight))
+            let wanted = extendedToBlocks(gap, between: map.covered.union(inFlight))
             return ask(for: wanted, &reader, id, after: failure, now)
         }
     }
@@ -105,7 +105,7 @@ extension LoaderState {
         readers[id]?.advance(to: position)
         guard let fetch = readers[id]?.fetch else { return effects }
         effects.merge(demand(position, of: fetch))
-        effects.merge(removeLeftOver(fetch))
+        effects.merge(removeKept(fetch))
         return effects
     }
 
@@ -121,7 +121,7 @@ extension LoaderState {
     }
 
     func recentBytes(at position: Int64, limit: Int64) -> (FetchState.ID, ArraySlice<UInt8>)? {
-        for fetch in fetches.values where !fetch.isApart {
+        for fetch in fetches.values where !fetch.isSeparate {
             if let bytes = fetch.recent.bytes(from: position, limit: limit) { return (fetch.id, bytes) }
         }
         return nil
@@ -154,12 +154,13 @@ extension LoaderState {
     ///
     /// - Parameter leaving: the reader that is leaving, if it is still in the table.
     mutating func release(_ id: FetchState.ID, leaving: ReaderState? = nil) -> Effects {
-        var effects = removeLeftOver(id, leaving: leaving)
+        var effects = removeKept(id, leaving: leaving)
         guard let fetch = fetches[id], fetch.isActive else { return effects }
         let remaining = readers.values.count { $0.fetch == id } - (leaving == nil ? 0 : 1)
         // A fetch extended to whole blocks is short and runs to its end; otherwise each requested byte would become a
         // file.
-        let endsSoon = fetch.isRoundedOut && fetch.isStoring && fetch.phase == .receiving && maySeeOffOneMore
+        let endsSoon =
+            fetch.isExtendedToBlocks && fetch.isStoring && fetch.phase == .receiving && mayFinishWithoutReader
         guard remaining <= 0, !endsSoon else { return effects }
         if let heir = heir(to: fetch) {
             readers[heir]?.fetch = id
@@ -171,18 +172,19 @@ extension LoaderState {
     }
 
     /// Whether few fetches run to their end without a reader; each uses a connection to the origin.
-    private var maySeeOffOneMore: Bool {
+    private var mayFinishWithoutReader: Bool {
         let taken = Set(readers.values.compactMap(\.fetch))
-        return fetches.values.count { $0.isActive && $0.isRoundedOut && !taken.contains($0.id) } <= FetchState.mostLeft
+        return fetches.values.count { $0.isActive && $0.isExtendedToBlocks && !taken.contains($0.id) }
+            <= FetchState.mostLeft
     }
 
     /// Returns a reader of sealed bytes that will reach what a fetch has still to bring.
     ///
     /// This applies only to an origin without range support, which would otherwise send everything again.
     private func heir(to fetch: FetchState) -> ReaderState.ID? {
-        guard information?.supportsRanges == false, !fetch.isApart else { return nil }
+        guard information?.supportsRanges == false, !fetch.isSeparate else { return nil }
         return readers.first { _, reader in
-            reader.fetch == nil && !reader.isApart && reader.edition == edition
+            reader.fetch == nil && !reader.isSeparate && reader.edition == edition
                 && reader.position < fetch.end && reader.end > fetch.present
         }?.key
     }
@@ -204,26 +206,26 @@ struct ReaderState {
     /// The fetch that it takes bytes from. A transfer lives as long as a reader needs it.
     var fetch: FetchState.ID?
     /// Whether it takes its bytes from one fetch alone, apart from the representation.
-    var isApart = false
+    var isSeparate = false
     /// Why the last fetch that it waited for failed.
     var failure: FetchFailure?
     /// How long it waits for a byte while the origin fails; zero before its answer has begun.
     var patience: Duration = .zero
     /// How long it waits before its answer has begun, while connections to a recently reachable origin fail.
-    var openingPatience: Duration = .zero
+    var openingTimeLimit: Duration = .zero
     /// Whether its answer promised everything, without a range.
     var isWhole = false
     /// Until when it waits, before its answer has begun, for a briefly busy origin; in the past once it has waited.
     var busyUntil: ContinuousClock.Instant?
     /// Since when it has been waiting for a failing origin; nil if it is not.
-    var troubledSince: ContinuousClock.Instant?
+    var failingSince: ContinuousClock.Instant?
     /// Where the bytes that it has had came from, and where its current bytes come from.
     var trace = ByteTrace()
     var source = ByteTrace.Source.vault
     /// Whether its answer has begun: from then on all its bytes must be of one version.
     var hasBegun = false
     /// Whether its current bytes came from a tiny answer, which does not count as a recovery of the origin.
-    var takesCrumbs = false
+    var takesTinyAnswer = false
     /// Whether it fills the vault and answers no client.
     var isFilling = false
     var signal = WakeFlag()
@@ -233,7 +235,7 @@ struct ReaderState {
         trace.note(self.position..<max(self.position, position), source)
         hasBegun = hasBegun || position > self.position
         self.position = position
-        if !takesCrumbs { troubledSince = nil }
+        if !takesTinyAnswer { failingSince = nil }
     }
 }
 
@@ -277,7 +279,7 @@ extension LoaderState {
     /// Begins a reader's answer: from now on it waits for a failing origin, up to a time limit.
     mutating func begin(_ id: ReaderState.ID, isDownload: Bool) -> Effects {
         readers[id]?.hasBegun = true
-        readers[id]?.patience = isDownload ? retry.policy.downloadPatience : retry.policy.patience
+        readers[id]?.patience = isDownload ? retry.policy.downloadTimeLimit : retry.policy.patience
         if isDownload { readers[id]?.isWhole = false }
         return Effects()
     }
@@ -286,14 +288,14 @@ extension LoaderState {
     ///
     /// Players take an error for final, so the origin is asked again before one is reported.
     mutating func expect(_ id: ReaderState.ID) -> Effects {
-        readers[id]?.openingPatience = min(retry.policy.openingPatience, retry.policy.patience)
+        readers[id]?.openingTimeLimit = min(retry.policy.openingTimeLimit, retry.policy.patience)
         return Effects()
     }
 
     /// Returns what to fetch for a gap: whole blocks if the origin supports ranges.
-    func roundedOut(_ gap: ByteRange, between there: ByteRanges) -> ByteRange {
+    func extendedToBlocks(_ gap: ByteRange, between there: ByteRanges) -> ByteRange {
         guard let information, information.supportsRanges, let length = information.length else { return gap }
-        return LoadPlan.roundedOut(gap, block: Int64(VaultStore.blockSize), there: there, length: length)
+        return LoadPlan.extendedToBlocks(gap, block: Int64(VaultStore.blockSize), there: there, length: length)
     }
 
     /// Decides what a reader does about a missing byte that no fetch is bringing.
@@ -305,7 +307,7 @@ extension LoaderState {
         var failure = failure
         // A reader whose answer has not begun waits once for a briefly busy origin; the next failure is reported.
         if reader.patience == .zero, reader.busyUntil == nil,
-            let time = failure.flatMap({ retry.waitAtFirst(after: $0) })
+            let time = failure.flatMap({ retry.openingWait(after: $0) })
         {
             reader.busyUntil = time
             failure = nil
@@ -314,11 +316,11 @@ extension LoaderState {
             effects.alarms.append((id, time))
             return (.wait, effects)
         }
-        if failure != nil || retry.isInTrouble { reader.troubledSince = reader.troubledSince ?? now }
+        if failure != nil || retry.isFailing { reader.failingSince = reader.failingSince ?? now }
         let isOpening = failure?.isOfConnection ?? retry.isOfConnection
-        let patience = max(reader.patience, isOpening ? reader.openingPatience : .zero)
+        let patience = max(reader.patience, isOpening ? reader.openingTimeLimit : .zero)
         switch retry.advice(
-            after: failure, patience: patience, since: reader.troubledSince ?? now, isWhole: reader.isWhole, now: now)
+            after: failure, patience: patience, since: reader.failingSince ?? now, isWhole: reader.isWhole, now: now)
         {
         case .giveUp(let failure): return (.failed(failure), effects)
         case .wait(let time):
@@ -327,14 +329,14 @@ extension LoaderState {
         case .ask: break
         }
         // While the origin is failing, one fetch asks, and the other readers wait for its result.
-        if retry.isInTrouble,
-            let asking = fetches.values.first(where: { !$0.isApart && $0.phase == .requesting })
+        if retry.isFailing,
+            let asking = fetches.values.first(where: { !$0.isSeparate && $0.phase == .requesting })
         {
             effects.merge(attach(&reader, to: asking.id, isDemanding: false))
             return (.wait, effects)
         }
         let fetch = addFetch(gap, now: now)
-        fetches[fetch]?.isRoundedOut = gap.lowerBound < reader.position || gap.upperBound > reader.end
+        fetches[fetch]?.isExtendedToBlocks = gap.lowerBound < reader.position || gap.upperBound > reader.end
         fetches[fetch]?.keepsRepresentation = reader.keepsRepresentation
         effects.merge(attach(&reader, to: fetch))
         return (.fetch(fetch), effects)

@@ -112,7 +112,7 @@ struct LoaderState {
         connection = nil
         map = SegmentMap()
         if !isFirst { edition += 1 }
-        effects.merge(abandon(fetches.keys.filter { $0 != keeping && fetches[$0]?.isApart != true }))
+        effects.merge(discard(fetches.keys.filter { $0 != keeping && fetches[$0]?.isSeparate != true }))
         for id in readers.keys {
             setEnd(of: id)
             effects.wake(readers[id]?.signal.raise())
@@ -128,7 +128,7 @@ struct LoaderState {
         map = SegmentMap()
         connection = nil
         edition += 1
-        effects.merge(abandon(fetches.keys.filter { fetches[$0]?.isApart != true }))
+        effects.merge(discard(fetches.keys.filter { fetches[$0]?.isSeparate != true }))
         for id in readers.keys { effects.wake(readers[id]?.signal.raise()) }
         return effects
     }
@@ -153,7 +153,9 @@ struct LoaderState {
     }
 
     private mutating func setEnd(of id: ReaderState.ID) {
-        guard let length = information?.length, let end = readers[id]?.end, readers[id]?.isApart != true else { return }
+        guard let length = information?.length, let end = readers[id]?.end, readers[id]?.isSeparate != true else {
+            return
+        }
         readers[id]?.end = min(end, length)
     }
 
@@ -163,7 +165,7 @@ struct LoaderState {
     // MARK: Damage
 
     /// Turns the unreadable bytes of a segment into a gap.
-    mutating func condemn(_ segment: SegmentID, for failure: SegmentFailure) {
+    mutating func invalidate(_ segment: SegmentID, for failure: SegmentFailure) {
         switch failure {
         case .badBlock(let block): map.markBad(segment, block: block)
         case .missing, .unreadable: map.remove(segment, isDamaged: false)
@@ -179,19 +181,19 @@ struct LoaderState {
         if let refusal, refusal.retryAt == nil { self.refusal?.retryAt = now + Refusal.pause }
         for id in fetches.keys {
             guard var fetch = fetches[id], fetch.isActive else { continue }
-            if let since = fetch.pausedSince, now - since >= FetchState.stillness {
+            if let since = fetch.pausedSince, now - since >= FetchState.stallTime {
                 fetch.rest()
                 if fetch.takenTo < fetch.present { effects.wake(fetch.sealerSignal.raise()) }
             }
             // A transfer bound to its connection could not be resumed.
-            if !isBound, !fetch.isApart, let since = fetch.pausedSince, now - since >= FetchState.patience {
+            if !isBound, !fetch.isSeparate, let since = fetch.pausedSince, now - since >= FetchState.patience {
                 fetch.enter(.released)
                 effects.wake(fetch.receiverSignal.raise())
             }
-            if fetch.isRoundedOut {
+            if fetch.isExtendedToBlocks {
                 let isAwaited = readers.values.contains { $0.fetch == id } || isNeeded(fetch, leaving: nil)
                 fetch.leftSince = isAwaited ? nil : fetch.leftSince ?? now
-                if let since = fetch.leftSince, now - since >= FetchState.farewell {
+                if let since = fetch.leftSince, now - since >= FetchState.unreadTimeLimit {
                     fetch.enter(.released)
                     effects.cancelled.append(id)
                 }
@@ -246,8 +248,10 @@ extension LoaderState {
     }
 
     /// Returns freshness that must be written to the index, and counts it as written.
-    mutating func takeFreshnessNews() -> Freshness? {
-        guard mode.stores, canStore, let freshness, freshness.isNews(after: writtenFreshness) else { return nil }
+    mutating func takeUnwrittenFreshness() -> Freshness? {
+        guard mode.stores, canStore, let freshness, freshness.isWorthStoring(after: writtenFreshness) else {
+            return nil
+        }
         writtenFreshness = freshness
         return freshness
     }
@@ -260,7 +264,7 @@ extension LoaderState {
         ownMode = own ?? ownMode
         let before = mode
         mode = VaultMode.inForce(vault: vaultMode, own: ownMode)
-        guard mode.asksOrigins != before.asksOrigins || mode.stores != before.stores else { return Effects() }
+        guard mode.allowsRequests != before.allowsRequests || mode.stores != before.stores else { return Effects() }
         // A representation that has passed through until now is stored from now on, if the store accepts it.
         if mode.stores, !canStore { refusal = Refusal(error: VaultError(.storage, "the mode was no-store")) }
         var effects = letGo(fetches.keys.filter { fetches[$0]?.isActive == true })

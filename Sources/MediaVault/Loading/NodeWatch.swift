@@ -75,7 +75,7 @@ extension ResourceLoader {
     ///
     /// This is so if length and date are equal, and the entity tags alternate or differ each time. From then on only
     /// the date counts or, without a date, the connection. One caller at a time.
-    func isOfOtherNode(_ head: OriginHead, _ content: ResponseContent) async throws -> Bool {
+    func isFromOtherNode(_ head: OriginHead, _ content: ResponseContent) async throws -> Bool {
         if case .unsatisfiable = content { return false }
         guard let known, content.length == nil || content.length == known.length else { return false }
         let (mine, theirs) = (known.validators, head.validators)
@@ -83,7 +83,7 @@ extension ResourceLoader {
             return false
         }
         var isNode = look { $0.nodes.isBack(theirs, length: known.length) }
-        if !isNode { isNode = try await hears(otherThan: theirs, length: known.length) }
+        if !isNode { isNode = try await originVaries(otherThan: theirs, length: known.length) }
         guard isNode else {
             change { state in
                 state.nodes.note(mine, length: known.length)
@@ -98,7 +98,7 @@ extension ResourceLoader {
     /// Whether the whole was sent instead of a range because another node has a weak tag for the same version.
     ///
     /// From then on only the date counts. One caller at a time.
-    func isOfWeakerNode(_ head: OriginHead, asked: OriginRequest) async throws -> Bool {
+    func isFromNodeWithWeakTag(_ head: OriginHead, asked: OriginRequest) async throws -> Bool {
         guard let known, let mine = known.validators.strongTag, asked.ifRange == mine.description,
             let theirs = head.validators.entityTag, theirs.isWeak, theirs.matchesWeakly(mine),
             known.validators.lastModified != nil
@@ -121,7 +121,7 @@ extension ResourceLoader {
     ///
     /// The time limit is short: the answer that raised the question waits, and some origins give no second answer
     /// beside a first.
-    private func hears(otherThan validators: Validators, length: Int64?) async throws -> Bool {
+    private func originVaries(otherThan validators: Validators, length: Int64?) async throws -> Bool {
         do {
             return try await contact.within(Self.probePatience) { [self] in
                 try await probe(for: validators, length: length)

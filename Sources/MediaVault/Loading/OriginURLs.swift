@@ -1,17 +1,17 @@
 import VaultModel
 
 /// The URLs that one resource can be requested from, shared by all its requests.
-final class AddressBook: Sendable {
+final class OriginURLs: Sendable {
     /// A URL, the fields given for its origin or another, and the network addresses that it may lead to.
     typealias Source = (url: MediaURL, fields: OriginFields?, reach: NetworkReach)
 
-    private let addresses: Locked<OriginAddresses>
+    private let addresses: Locked<OriginURLList>
     private let first: MediaURL
 
     init(_ reference: MediaReference) {
         first = reference.url
         addresses = Locked(
-            OriginAddresses(
+            OriginURLList(
                 reference.url, fields: OriginFields(reference.fields, for: reference.url), reach: reference.reach))
     }
 
@@ -48,8 +48,8 @@ final class AddressBook: Sendable {
     func grant(_ url: MediaURL) { addresses.withLock { $0.grant(url) } }
 
     /// Returns what to write to the index after the origin answered a URL; nil if it is up to date.
-    func takeNews(of url: MediaURL) -> Source? {
-        addresses.withLock { $0.takeNews(of: url, now: .now) ? (url, $0.fields, $0.reach(of: url)) : nil }
+    func takeChange(of url: MediaURL) -> Source? {
+        addresses.withLock { $0.takeChange(of: url, now: .now) ? (url, $0.fields, $0.reach(of: url)) : nil }
     }
 }
 
@@ -61,7 +61,7 @@ extension MediaReference {
 /// The URLs that were given for one resource, and the request fields that go with them: a value.
 ///
 /// Signed URLs expire and are renewed. The newest one is used, unless the origin refused it and another is left.
-struct OriginAddresses {
+struct OriginURLList {
     private struct Address {
         let url: MediaURL
         let reach: NetworkReach
@@ -133,7 +133,7 @@ struct OriginAddresses {
     mutating func grant(_ url: MediaURL) { mark(url, isRefused: false) }
 
     /// Returns whether to write a URL to the index after the origin answered it, and counts it as written.
-    mutating func takeNews(of url: MediaURL, now: ContinuousClock.Instant) -> Bool {
+    mutating func takeChange(of url: MediaURL, now: ContinuousClock.Instant) -> Bool {
         guard url == current else { return false }
         guard let known = told else {
             // The row of a new resource already has it.

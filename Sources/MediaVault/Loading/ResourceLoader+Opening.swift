@@ -13,14 +13,14 @@ extension ResourceLoader {
     func open(_ requested: RequestedRange, isDownload: Bool = false) async throws -> Opening {
         try await ready()
         // A representation that changes while it is being opened is opened again, a limited number of times.
-        for _ in 0..<Self.mostAttempts {
+        for _ in 0..<Self.maxAttempts {
             if let opening = try await attemptOpening(requested, isDownload) { return opening }
         }
         throw MediaReader.changed(url, requested.firstByte ?? 0)
     }
 
     /// The most attempts. A wrong first length may cost two: one to learn the right length, one for what is at its end.
-    private static let mostAttempts = 4
+    private static let maxAttempts = 4
 
     /// Adds a reader if held, fresh bytes alone can answer the request; returns nil otherwise.
     func openHeld(_ requested: RequestedRange) -> Opening? {
@@ -48,7 +48,7 @@ extension ResourceLoader {
         do {
             wanted = try known.map { try resolve(requested, $0) } ?? provisional(requested)
         } catch let error as VaultError
-            where error.code == .unsatisfiableRange && mayExist(requested.firstByte) && forgetHearsay()
+            where error.code == .unsatisfiableRange && mayExist(requested.firstByte) && forgetUnconfirmedLength()
         {
             return nil
         }
@@ -78,8 +78,8 @@ extension ResourceLoader {
         let isBound = isBound
         return change { state in
             state.isBound = isBound
-            let isBeside = !isCut && state.boundStep(for: wanted) == .apart
-            let id = isBeside ? state.addReaderApart(wanted) : state.addReader(wanted)
+            let isSeparateReader = !isCut && state.boundStep(for: wanted) == .apart
+            let id = isSeparateReader ? state.addSeparateReader(wanted) : state.addReader(wanted)
             return (id, isExpected ? state.expect(id) : Effects())
         }
     }
@@ -87,7 +87,7 @@ extension ResourceLoader {
     /// Whether the length must be known before the request can be sent: for a suffix, or a start beyond every length.
     private func needsLength(_ requested: RequestedRange) -> Bool {
         if case .suffix = requested { return true }
-        return requested.firstByte ?? 0 >= ContentInformation.mostBytes
+        return requested.firstByte ?? 0 >= ContentInformation.maxBytes
     }
 
     /// Returns the bytes that a request means in a known representation.
@@ -117,11 +117,12 @@ extension ResourceLoader {
             guard case .closed = requested else { return true }
             return look { !$0.present.gaps(in: provisional(requested)).isEmpty }
         }
-        return !information.supportsRanges && look { $0.mode.asksOrigins && !$0.present.gaps(in: 0..<length).isEmpty }
+        return !information.supportsRanges
+            && look { $0.mode.allowsRequests && !$0.present.gaps(in: 0..<length).isEmpty }
     }
 
     /// Whether the origin can be asked for this byte. A suffix names no first byte, and some offsets are too large.
-    private func mayExist(_ first: Int64?) -> Bool { first.map { $0 < ContentInformation.mostBytes } ?? false }
+    private func mayExist(_ first: Int64?) -> Bool { first.map { $0 < ContentInformation.maxBytes } ?? false }
 
     /// Returns where a request begins in the known representation; nil if it is unknown or the range is outside it.
     private func firstByte(_ requested: RequestedRange) -> Int64? {
@@ -144,7 +145,7 @@ extension ResourceLoader {
                 !state.present.gaps(in: wanted.clamped(to: 0..<(state.information?.length ?? .max))).isEmpty
             )
         }
-        guard mode.asksOrigins else { return true }
+        guard mode.allowsRequests else { return true }
         let isFresh = canGoOn(to: wanted)
         guard hasGap, isFirstHeld || !isFresh else { return false }
         guard isFresh else {
@@ -221,13 +222,13 @@ extension ResourceLoader {
     private func tag(
         _ entityTag: EntityTag, of information: ContentInformation, for id: ReaderState.ID
     ) -> EntityTag {
-        guard look({ $0.readers[id]?.isApart ?? false }) else { return name(entityTag, of: information) }
+        guard look({ $0.readers[id]?.isSeparate ?? false }) else { return name(entityTag, of: information) }
         return EntityTag(weak: "\(entityTag.opaque)-\(id)")
     }
 
     /// Finds out the length of the resource.
     private func learnLength() async throws {
-        guard look({ $0.mode.asksOrigins }) else { throw MediaReader.hole(at: 0, isDamage: false) }
+        guard look({ $0.mode.allowsRequests }) else { throw MediaReader.hole(at: 0, isDamage: false) }
         _ = try await learnInformation()
     }
 
@@ -247,7 +248,7 @@ extension ResourceLoader {
     }
 
     /// Returns why bytes fetched now would not be stored; nil if they would be.
-    private func bypass(for length: Int64?) -> StoreRefusal? {
+    private func bypass(for length: Int64?) -> BypassReason? {
         look { state in
             let isHeld = length.map { state.present.gaps(in: 0..<$0).isEmpty } ?? false
             return isHeld || !state.refusesAll ? nil : state.bypass

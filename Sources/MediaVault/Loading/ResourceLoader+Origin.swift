@@ -28,7 +28,7 @@ extension ResourceLoader {
 
     /// Records in the index which URL the origin answered with bytes, for the next run.
     func noteAnswer(from url: MediaURL) async {
-        guard look({ $0.mode.stores }), let source = addresses.takeNews(of: url) else { return }
+        guard look({ $0.mode.stores }), let source = addresses.takeChange(of: url) else { return }
         let record = record
         // If the write fails, the URL will be given, or found out, again.
         try? await pool.run { try record.renew(source) }
@@ -38,7 +38,7 @@ extension ResourceLoader {
 extension ResourceLoader {
     /// Waits for a player's bytes; downloads yield to it meanwhile.
     func waitAsPlayer(_ reader: ReaderState.ID) async throws {
-        try await precedence.waiting(at: addresses.current.url.origin) { try await waitForWake(reader) }
+        try await playbackPriority.waiting(at: addresses.current.url.origin) { try await waitForWake(reader) }
     }
 
     /// Wakes a reader at a given time, so that it decides again.
@@ -58,7 +58,7 @@ extension ResourceLoader {
     ) async throws {
         let (record, names, source) = (record, names, addresses.current)
         guard look({ $0.mode.stores }) else {
-            try record.passThrough()
+            try record.useUnstoredID()
             return change { $0.begin(information, freshness, keeping: fetch) }
         }
         do {
@@ -69,7 +69,7 @@ extension ResourceLoader {
             change { $0.begin(information, freshness, keeping: fetch) }
         } catch let error as VaultError {
             // Caching must never make playback fail: what the store refuses passes through.
-            try record.passThrough()
+            try record.useUnstoredID()
             change { $0.begin(information, freshness, keeping: fetch, refused: error) }
         }
     }
@@ -103,8 +103,8 @@ extension ResourceLoader {
         // A resource with gaps asks the origin for bytes anyway, and learns of a change then: it waits only briefly,
         // unless the origin demands that each use is confirmed.
         let isStrict = look { $0.freshness?.isStrict } ?? false
-        let isPatient = isStrict || look { state in state.missing.isEmpty }
-        let patience = isPatient ? Revalidation.patience : look { $0.retry.policy.shortPatience }
+        let waitsForOrigin = isStrict || look { state in state.missing.isEmpty }
+        let patience = waitsForOrigin ? Revalidation.patience : look { $0.retry.policy.staleTimeLimit }
         let (verdict, isNew) = try await revalidator.verdict(within: patience) { await self.revalidate() }
         switch verdict {
         case .confirmed(let status): return RevalidationOutcome(originStatus: isNew ? status : nil)
@@ -124,7 +124,9 @@ extension ResourceLoader {
     /// The question continues in the background. A changed representation is noticed on the way.
     func reachOrigin(within patience: Duration) async throws -> Bool? {
         if let known = contact.verdict(now: .now) { return known }
-        let (verdict, _) = try await revalidator.verdict(within: patience, doubt: OriginReachability.doubted) {
+        let (verdict, _) = try await revalidator.verdict(
+            within: patience, inconclusiveLifetime: OriginReachability.doubted
+        ) {
             await self.revalidate()
         }
         switch verdict {
@@ -137,7 +139,7 @@ extension ResourceLoader {
 
     private func revalidate() async -> Revalidation.Verdict {
         do {
-            let verdict = try await askWhetherSame()
+            let verdict = try await askOriginIfSame()
             contact.note(isReachable: true, now: .now)
             return verdict
         } catch let failure as OriginFailure {
@@ -158,23 +160,23 @@ extension ResourceLoader {
     ///
     /// If the origin has another one, that one begins. Some origins answer HEAD carelessly: an answer that would
     /// discard what is held is checked with a GET of the first byte.
-    private func askWhetherSame() async throws -> Revalidation.Verdict {
-        guard contact.answersHead else { return try await askWhetherSame(by: .get) }
+    private func askOriginIfSame() async throws -> Revalidation.Verdict {
+        guard contact.answersHead else { return try await askOriginIfSame(by: .get) }
         do {
-            let verdict = try await contact.within(look { $0.retry.policy.headPatience }) { [self] in
-                try await askWhetherSame(by: .head)
+            let verdict = try await contact.within(look { $0.retry.policy.headTimeLimit }) { [self] in
+                try await askOriginIfSame(by: .head)
             }
             if verdict != .changed { return verdict }
         } catch is OriginReachability.TooSlow {
             contact.noteSilenceToHead()
-        } catch let failure as OriginFailure where Self.mayBeHeadAlone(failure) {
+        } catch let failure as OriginFailure where Self.mayAffectHeadAlone(failure) {
             // GET may give another answer.
         }
-        return try await askWhetherSame(by: .get)
+        return try await askOriginIfSame(by: .get)
     }
 
     /// Asks with one method. An answer to HEAD changes nothing but the freshness.
-    private func askWhetherSame(by method: OriginRequest.Method) async throws -> Revalidation.Verdict {
+    private func askOriginIfSame(by method: OriginRequest.Method) async throws -> Revalidation.Verdict {
         let validators = known?.validators
         let asked = store.now()
         let exchange = try await ask { url in
@@ -200,7 +202,7 @@ extension ResourceLoader {
             }
             guard method == .get else { return .changed }
             let content = try ResponseCheck.judge(head, asked: request, known: known).content
-            if try await isOfOtherNode(head, content) {
+            if try await isFromOtherNode(head, content) {
                 head = heard(head)
                 guard self.known?.validators != Validators() else {
                     return .stale(.unverifiable, status: head.status)
@@ -229,8 +231,8 @@ extension ResourceLoader {
     }
 
     /// Writes the freshness to the index if it was confirmed since the last write.
-    func tellFreshness() async {
-        guard let news = change({ ($0.takeFreshnessNews(), Effects()) }) else { return }
+    func writeFreshness() async {
+        guard let news = change({ ($0.takeUnwrittenFreshness(), Effects()) }) else { return }
         let record = record
         // A failed write costs one question to the origin after the next start.
         try? await pool.run { try record.confirm(news) }
@@ -246,7 +248,7 @@ extension ResourceLoader {
         return [401, 403, 404, 410, 451].contains(status)
     }
 
-    private static func mayBeHeadAlone(_ failure: OriginFailure) -> Bool {
+    private static func mayAffectHeadAlone(_ failure: OriginFailure) -> Bool {
         switch failure.kind {
         case .refused(let status, _): status == 501 || (status < 500 && status != 429)
         // Some origins close the connection on HEAD, or answer with an invalid head.
@@ -265,7 +267,7 @@ extension ResourceLoader {
     func learnInformation() async throws -> ContentInformation {
         try await ready()
         if let known = look({ $0.information }) { return known }
-        guard look({ $0.mode.asksOrigins }) else { throw MediaReader.hole(at: 0, isDamage: false) }
+        guard look({ $0.mode.allowsRequests }) else { throw MediaReader.hole(at: 0, isDamage: false) }
         do {
             if let told = try await askHead() { return told }
         } catch let failure as OriginFailure {
@@ -293,7 +295,7 @@ extension ResourceLoader {
         let request = OriginRequest(
             url: url, method: .head, fields: fields?.sent(to: url) ?? HeaderFields(), reach: reach)
         do {
-            let head = try await contact.within(look { $0.retry.policy.headPatience }) { [origin] in
+            let head = try await contact.within(look { $0.retry.policy.headTimeLimit }) { [origin] in
                 let response = try await origin.send(request)
                 response.cancel()
                 return response.head
@@ -302,7 +304,7 @@ extension ResourceLoader {
         } catch is OriginReachability.TooSlow {
             contact.noteSilenceToHead()
             return nil
-        } catch let failure as OriginFailure where Self.saysNothingOfGet(failure) {
+        } catch let failure as OriginFailure where Self.mayGetSucceed(failure) {
             return nil
         }
     }
@@ -312,10 +314,10 @@ extension ResourceLoader {
     /// A length counts as unconfirmed if it is above 0 and no byte is present or being fetched.
     ///
     /// - Returns: false if nothing was forgotten.
-    func forgetHearsay() -> Bool {
+    func forgetUnconfirmedLength() -> Bool {
         change { state in
             let isHearsay = state.information?.length ?? 0 > 0 && state.present.isEmpty && state.fetches.isEmpty
-            return isHearsay && state.mode.asksOrigins ? (true, state.forget()) : (false, Effects())
+            return isHearsay && state.mode.allowsRequests ? (true, state.forget()) : (false, Effects())
         }
     }
 
@@ -333,7 +335,7 @@ extension ResourceLoader {
     }
 
     /// Whether GET may succeed although HEAD failed in this way.
-    private static func saysNothingOfGet(_ failure: OriginFailure) -> Bool {
+    private static func mayGetSucceed(_ failure: OriginFailure) -> Bool {
         switch failure.kind {
         // Asking again after too many requests would not help.
         case .refused(let status, let retryAfter): status != 429 && retryAfter == nil

@@ -11,7 +11,7 @@ final class ResourceLoader: Sendable {
     let record: ResourceRecord
     private let environment: LoaderEnvironment
     /// The URLs that the bytes can be requested from; ``url`` is the one that the loader was created with.
-    let addresses: AddressBook
+    let addresses: OriginURLs
     /// Open readers of recently read segments.
     let opened = OpenSegments()
     /// Serializes the processing of response heads.
@@ -46,7 +46,7 @@ final class ResourceLoader: Sendable {
         _ reference: MediaReference, id: ResourceID, key: CacheKey, mode: VaultMode, in environment: LoaderEnvironment
     ) {
         url = reference.url
-        let addresses = AddressBook(reference)
+        let addresses = OriginURLs(reference)
         self.addresses = addresses
         self.environment = environment
         let (store, pool) = (environment.store, environment.pool)
@@ -95,7 +95,7 @@ final class ResourceLoader: Sendable {
     var store: VaultStore { environment.store }
     var origin: any Origin { environment.origin }
     var pool: BlockingPool { environment.pool }
-    var precedence: PlaybackPriority { environment.precedence }
+    var playbackPriority: PlaybackPriority { environment.playbackPriority }
     var names: ResourceNames { environment.names }
 
     // MARK: State
@@ -143,7 +143,7 @@ final class ResourceLoader: Sendable {
     var isBroken: Bool { guarded.withLock { $0.isBroken } }
 
     /// Whether the mode forbids requests to the origin.
-    var isOffline: Bool { look { !$0.mode.asksOrigins } }
+    var isOffline: Bool { look { !$0.mode.allowsRequests } }
 
     // MARK: Readers
 
@@ -171,12 +171,12 @@ final class ResourceLoader: Sendable {
     }
 
     /// Turns the unreadable bytes of a segment into a gap, here and in the index.
-    func condemn(_ segment: SegmentDescription, for failure: SegmentFailure) async {
-        guarded.withLock { $0.state.condemn(segment.id, for: failure) }
+    func invalidate(_ segment: SegmentDescription, for failure: SegmentFailure) async {
+        guarded.withLock { $0.state.invalidate(segment.id, for: failure) }
         opened.drop(segment.id)
         let store = store
         // The bytes are not served even if the index cannot be updated; the next reader finds the same failure.
-        try? await pool.run { try store.condemn(segment, for: failure) }
+        try? await pool.run { try store.invalidate(segment, for: failure) }
         store.changes.note(record.id)
     }
 

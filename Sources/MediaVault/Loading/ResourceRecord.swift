@@ -36,7 +36,7 @@ final class ResourceRecord: Sendable {
     }
 
     /// The URL and fields of the last fetch, and the network addresses that the URL may lead to, from the index.
-    var source: AddressBook.Source? {
+    var source: OriginURLs.Source? {
         guard let metadata = stored.withLock({ $0 })?.metadata, let url = try? MediaURL(metadata.url) else {
             return nil
         }
@@ -50,7 +50,7 @@ final class ResourceRecord: Sendable {
     var isPinned: Bool { stored.withLock { $0?.resourceClass } == .pinned }
 
     /// Sets or removes the resource's own mode, adding the resource if the vault does not have it.
-    func setMode(_ mode: VaultMode?, of source: AddressBook.Source) throws {
+    func setMode(_ mode: VaultMode?, of source: OriginURLs.Source) throws {
         try stored.withLock { stored in
             guard !isRetired.withLock({ $0 }) else { throw Self.removed }
             guard mode != nil || stored != nil else { return }
@@ -63,11 +63,11 @@ final class ResourceRecord: Sendable {
 
     /// Records that the origin still has the representation being read.
     func confirm(_ freshness: Freshness) throws {
-        try changeWhatIsRead { try store.confirm(freshness, of: &$0) }
+        try changeServed { try store.confirm(freshness, of: &$0) }
     }
 
     /// Records the URL that the origin has answered.
-    func renew(_ source: AddressBook.Source) throws {
+    func renew(_ source: OriginURLs.Source) throws {
         try stored.withLock { stored in
             guard var resource = stored else { return }
             let (url, isDerived) = (source.url.absoluteString, source.reach == .publicOnly)
@@ -80,19 +80,19 @@ final class ResourceRecord: Sendable {
     }
 
     /// Begins a new representation, adding the resource if the vault does not have it.
-    func begin(_ information: ContentInformation, _ freshness: Freshness, of source: AddressBook.Source) throws {
+    func begin(_ information: ContentInformation, _ freshness: Freshness, of source: OriginURLs.Source) throws {
         let begun = try start(information, freshness, of: source, id: nil)
         name.withLock { $0 = begun }
     }
 
     /// Has the store accept a representation that it had refused, under the id that it was read by.
-    func takeIn(_ information: ContentInformation, _ freshness: Freshness?, of source: AddressBook.Source) throws {
+    func takeIn(_ information: ContentInformation, _ freshness: Freshness?, of source: OriginURLs.Source) throws {
         guard let id = representation, stored.withLock({ $0?.serving?.id }) != id else { return }
         _ = try start(information, freshness, of: source, id: id)
     }
 
     private func start(
-        _ information: ContentInformation, _ freshness: Freshness?, of source: AddressBook.Source,
+        _ information: ContentInformation, _ freshness: Freshness?, of source: OriginURLs.Source,
         id representation: RepresentationID?
     ) throws -> RepresentationID? {
         try stored.withLock { stored in
@@ -105,7 +105,7 @@ final class ResourceRecord: Sendable {
         }
     }
 
-    private func add(_ source: AddressBook.Source) throws -> StoredResource {
+    private func add(_ source: OriginURLs.Source) throws -> StoredResource {
         try store.addResource(
             id, url: source.url.absoluteString, cacheKey: key.bytes, resourceClass: .cache, fields: source.fields,
             isDerived: source.reach == .publicOnly)
@@ -121,7 +121,7 @@ final class ResourceRecord: Sendable {
     static let removed = VaultError(.removed, "the resource was removed from the vault; open it again")
 
     /// Gives the representation being read an id that the store does not have.
-    func passThrough() throws {
+    func useUnstoredID() throws {
         let id: RepresentationID = try SecureRandom.identifier("representation id")
         name.withLock { $0 = id }
     }
@@ -138,13 +138,13 @@ final class ResourceRecord: Sendable {
 
     /// Records more about the representation.
     func learn(_ information: ContentInformation) throws {
-        try changeWhatIsRead { try store.update(information, of: &$0) }
+        try changeServed { try store.update(information, of: &$0) }
     }
 
     /// Changes the store's copy of the representation being read.
     ///
     /// A representation that the store refused does not overwrite the one that it has.
-    private func changeWhatIsRead(_ change: (inout StoredResource) throws -> Void) throws {
+    private func changeServed(_ change: (inout StoredResource) throws -> Void) throws {
         let read = name.withLock { $0 }
         try stored.withLock { stored in
             guard var resource = stored, resource.serving?.id == read else { return }
@@ -154,7 +154,7 @@ final class ResourceRecord: Sendable {
     }
 
     /// Changes the class of a cached resource to download, because it was requested by name.
-    func becomeDownload() throws {
+    func markAsDownload() throws {
         guard let resource = stored.withLock({ $0 }), resource.resourceClass == .cache else { return }
         // It may have been pinned since it was loaded.
         try store.setClass(.download, of: resource.id, only: .cache)

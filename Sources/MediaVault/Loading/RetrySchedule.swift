@@ -28,10 +28,10 @@ struct RetrySchedule {
     init(_ policy: RetryPolicy = RetryPolicy()) { self.policy = policy }
 
     /// Whether the last contact with the origin failed. Then one fetch asks, and the other readers wait for its result.
-    var isInTrouble: Bool { failures > 0 }
+    var isFailing: Bool { failures > 0 }
 
     /// Whether that was a failure of the connection.
-    var isOfConnection: Bool { isInTrouble && last?.isOfConnection ?? false }
+    var isOfConnection: Bool { isFailing && last?.isOfConnection ?? false }
 
     /// Records bytes that were not present before.
     mutating func received(_ count: Int64) {
@@ -48,14 +48,14 @@ struct RetrySchedule {
     mutating func failed(_ failure: FetchFailure, now: ContinuousClock.Instant, chance: Double) {
         wasted.removeAll { now - $0 >= .seconds(60) }
         if news == 0 { wasted.append(now) }
-        let isMeagre = (1..<RetryPolicy.worthwhile).contains(news)
+        let isTiny = (1..<RetryPolicy.worthwhile).contains(news)
         news = 0
         last = failure
         lastTime = now
         goneSince = RetryPolicy.isGone(failure) ? goneSince ?? now : nil
         guard RetryPolicy.isWorthAnotherTry(failure) else { return }
         failures += 1
-        var delay = isMeagre ? policy.firstDelay : policy.delay(failures: failures, chance: chance)
+        var delay = isTiny ? policy.firstDelay : policy.delay(failures: failures, chance: chance)
         if case .origin(let failure) = failure, case .refused(_, let seconds?) = failure.kind {
             // Clients that were given the same time must not all come back in the same instant.
             delay = max(delay, .seconds(seconds) + .milliseconds(500) * chance)
@@ -66,8 +66,8 @@ struct RetrySchedule {
     /// Returns when the next attempt is allowed; nil if it is allowed now.
     private func freeAgain(now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         let recent = wasted.filter { now - $0 < .seconds(60) }
-        guard recent.count >= policy.triesPerMinute else { return nil }
-        return recent[recent.count - policy.triesPerMinute] + .seconds(60)
+        guard recent.count >= policy.attemptsPerMinute else { return nil }
+        return recent[recent.count - policy.attemptsPerMinute] + .seconds(60)
     }
 
     /// Returns what a reader does about a missing byte.
@@ -87,9 +87,9 @@ struct RetrySchedule {
             guard let last, freeAgain(now: now) != nil else { return .ask }
             return .giveUp(last)
         }
-        guard isInTrouble, let last else { return .ask }
+        guard isFailing, let last else { return .ask }
         var end = since + patience
-        if isWhole, let goneSince { end = min(end, max(since, goneSince) + policy.patienceWithGone) }
+        if isWhole, let goneSince { end = min(end, max(since, goneSince) + policy.goneTimeLimit) }
         if now >= end {
             // A connection failure from before this reader's wait is not reported: the origin may be back.
             let isOld = isOfConnection && lastTime.map { $0 < since } ?? false
@@ -100,8 +100,8 @@ struct RetrySchedule {
     }
 
     /// Returns until when an opening waits for a briefly busy origin; nil if the failure is reported at once.
-    func waitAtFirst(after failure: FetchFailure) -> ContinuousClock.Instant? {
-        RetryPolicy.isBusyForAMoment(failure) ? notBefore : nil
+    func openingWait(after failure: FetchFailure) -> ContinuousClock.Instant? {
+        RetryPolicy.isBrieflyBusy(failure) ? notBefore : nil
     }
 }
 
@@ -113,24 +113,24 @@ package struct RetryPolicy: Hashable, Sendable {
     /// How long a player whose answer has begun waits for a missing byte.
     package var patience: Duration = .seconds(45)
     /// How long a download waits for a missing byte.
-    package var downloadPatience: Duration = .seconds(300)
+    package var downloadTimeLimit: Duration = .seconds(300)
     /// How long a player waits before its answer has begun, while connections to a recently reachable origin fail.
-    package var openingPatience: Duration = .seconds(5)
+    package var openingTimeLimit: Duration = .seconds(5)
     /// How long a player that was promised everything waits for an origin that is known to be gone.
     ///
     /// The origin is gone if connections are refused or there is no route to it. If it is merely silent, ``patience``
     /// applies.
-    package var patienceWithGone: Duration = .seconds(10)
+    package var goneTimeLimit: Duration = .seconds(10)
     /// The most attempts per minute for one resource that bring no byte.
-    package var triesPerMinute = 30
+    package var attemptsPerMinute = 30
     /// How long a range that begins with held bytes is delayed to find out whether its origin is unreachable.
     ///
     /// Refusals come at once; silence may last.
     package var moment: Duration = .milliseconds(150)
     /// How long a stale resource with gaps is delayed to find out whether it has changed.
-    package var shortPatience: Duration = .milliseconds(500)
+    package var staleTimeLimit: Duration = .milliseconds(500)
     /// How long an answer to HEAD is awaited; some origins answer only GET.
-    package var headPatience: Duration = .seconds(1)
+    package var headTimeLimit: Duration = .seconds(1)
     /// The most that the second retry waits; each further one waits up to twice as long.
     package var firstDelay: Duration = .milliseconds(250)
     package var longestDelay: Duration = .seconds(8)
@@ -157,7 +157,7 @@ package struct RetryPolicy: Hashable, Sendable {
     }
 
     /// Returns whether a failure shows a briefly busy origin, which an opening should wait for.
-    static func isBusyForAMoment(_ failure: FetchFailure) -> Bool {
+    static func isBrieflyBusy(_ failure: FetchFailure) -> Bool {
         guard case .origin(let failure) = failure, case .refused(let status, let seconds?) = failure.kind else {
             return false
         }
@@ -167,7 +167,7 @@ package struct RetryPolicy: Hashable, Sendable {
     /// Returns whether a failure shows that the origin is gone, rather than silent for a while.
     static func isGone(_ failure: FetchFailure) -> Bool {
         guard case .origin(let failure) = failure else { return false }
-        return failure.kind == .unreachable && failure != .noAnswer
+        return failure.kind == .unreachable && failure != .noResponse
     }
 
     /// Returns whether asking again may help.

@@ -20,16 +20,17 @@ final class Revalidator: Sendable {
     ///
     /// - Parameters:
     ///   - patience: how long to wait for the answer.
-    ///   - doubt: how long an inconclusive verdict counts before the origin is asked again.
+    ///   - inconclusiveLifetime: how long an inconclusive verdict counts before the origin is asked again.
     /// - Returns: the verdict, and whether the origin was asked for it now rather than a moment ago.
     /// - Throws: `CancellationError` if the task was cancelled.
     func verdict(
-        within patience: Duration, doubt: Duration = Revalidation.doubt,
+        within patience: Duration, inconclusiveLifetime: Duration = Revalidation.inconclusiveLifetime,
         by ask: @escaping @Sendable () async -> Revalidation.Verdict
     ) async throws -> (verdict: Revalidation.Verdict, isNew: Bool) {
         let advice = state.withLock { state -> Revalidation.Advice in
             guard !state.isEnded else { return .know(.stale(.unreachable)) }
-            let advice = state.revalidation.advice(now: .now, patience: patience, doubt: doubt)
+            let advice = state.revalidation.advice(
+                now: .now, patience: patience, inconclusiveLifetime: inconclusiveLifetime)
             if case .ask = advice { state.task = Task { [self] in end(await ask()) } }
             return advice
         }
@@ -109,7 +110,7 @@ struct Revalidation {
     /// second.
     static let quiet: Duration = .seconds(2)
     /// How long any other verdict counts.
-    static let doubt: Duration = .seconds(10)
+    static let inconclusiveLifetime: Duration = .seconds(10)
 
     private var begun: ContinuousClock.Instant?
     private var last: (verdict: Verdict, time: ContinuousClock.Instant)?
@@ -121,14 +122,17 @@ struct Revalidation {
     ///
     /// - Parameters:
     ///   - patience: how long the caller waits, from when the question was asked.
-    ///   - doubt: how long an inconclusive verdict counts before the origin is asked again.
+    ///   - inconclusiveLifetime: how long an inconclusive verdict counts before the origin is asked again.
     mutating func advice(
-        now: ContinuousClock.Instant, patience: Duration = Self.patience, doubt: Duration = Self.doubt
+        now: ContinuousClock.Instant, patience: Duration = Self.patience,
+        inconclusiveLifetime: Duration = Self.inconclusiveLifetime
     ) -> Advice {
         if let begun {
             return now - begun < patience ? .join(until: begun + patience) : .know(.stale(.slow))
         }
-        if let last, now - last.time < Self.pause(after: last.verdict, doubt) { return .know(last.verdict) }
+        if let last, now - last.time < Self.pause(after: last.verdict, inconclusiveLifetime) {
+            return .know(last.verdict)
+        }
         begun = now
         return .ask(until: now + patience)
     }
@@ -142,10 +146,10 @@ struct Revalidation {
     /// The verdict for callers whose time limit has passed.
     var verdict: Verdict { isRunning ? .stale(.slow) : last?.verdict ?? .stale(.slow) }
 
-    private static func pause(after verdict: Verdict, _ doubt: Duration) -> Duration {
+    private static func pause(after verdict: Verdict, _ inconclusiveLifetime: Duration) -> Duration {
         switch verdict {
         case .confirmed, .changed: quiet
-        case .stale, .refused: doubt
+        case .stale, .refused: inconclusiveLifetime
         }
     }
 }

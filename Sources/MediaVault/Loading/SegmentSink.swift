@@ -135,7 +135,7 @@ struct FetchSealer {
         } catch {
             let failure = error as? VaultError ?? VaultError(.storage, "the store failed: \(error)")
             // Free space first: what was written counts only once the index is updated.
-            let hasRoom = failure.code == .diskFull && loader.store.makeDiskRoom()
+            let hasRoom = failure.code == .diskFull && loader.store.freeDiskSpace()
             let lost = sink.giveUp()
             if hasRoom, loader.change({ $0.rewind(id, lost: lost) }) { return false }
             loader.change { $0.storeFailed(id, segment: lost, failure) }

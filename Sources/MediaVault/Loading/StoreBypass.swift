@@ -14,18 +14,18 @@ extension LoaderState {
     }
 
     /// Returns why bytes for this reader are passed on unstored; nil if they are stored.
-    func bypass(_ id: ReaderState.ID) -> StoreRefusal? {
-        if readers[id]?.isApart == true { return .unverifiable }
+    func bypass(_ id: ReaderState.ID) -> BypassReason? {
+        if readers[id]?.isSeparate == true { return .unverifiable }
         guard let fetch = readers[id]?.fetch, let isStoring = fetches[fetch]?.isStoring, !isStoring else { return nil }
         return bypass
     }
 
     /// Why bytes that arrive now are passed on unstored; nil if they are stored.
-    var bypass: StoreRefusal? { mode.stores ? (refusal?.error ?? storeFailure).map { StoreRefusal($0) } : .mode }
+    var bypass: BypassReason? { mode.stores ? (refusal?.error ?? storeFailure).map { BypassReason($0) } : .mode }
 
     /// Whether bytes pass through that the store should have had.
     var isPassingThrough: Bool {
-        mode.stores && fetches.values.contains { $0.isActive && !$0.isStoring && !$0.isApart }
+        mode.stores && fetches.values.contains { $0.isActive && !$0.isStoring && !$0.isSeparate }
     }
 
     /// Whether nothing is stored, whatever transfer a reader has.
@@ -45,7 +45,7 @@ extension LoaderState {
     }
 
     /// Removes a fetch that was kept for its readers, once they have had its bytes or left.
-    mutating func removeLeftOver(_ id: FetchState.ID, leaving: ReaderState? = nil) -> Effects {
+    mutating func removeKept(_ id: FetchState.ID, leaving: ReaderState? = nil) -> Effects {
         guard fetches[id]?.phase == .keptForReaders, !isWanted(id, leaving: leaving) else { return Effects() }
         return remove(id)
     }
@@ -56,7 +56,7 @@ extension LoaderState {
     }
 
     /// Extends the refusal: the store is left alone for longer.
-    mutating func refuseOn() { refusal?.retryAt = nil }
+    mutating func extendRefusal() { refusal?.retryAt = nil }
 
     /// Lets the store take bytes again, and the representation if it had refused that.
     mutating func storeAgain() -> Effects {
@@ -64,7 +64,7 @@ extension LoaderState {
         refusal = nil
         canStore = true
         for id in fetches.keys {
-            guard var fetch = fetches[id], fetch.isActive, !fetch.isStoring, !fetch.isApart else { continue }
+            guard var fetch = fetches[id], fetch.isActive, !fetch.isStoring, !fetch.isSeparate else { continue }
             fetch.isStoring = true
             // Bytes that arrived meanwhile were passed on, and may be gone.
             fetch.takenTo = fetch.present
@@ -97,7 +97,7 @@ extension LoaderState {
 }
 
 /// Why bytes are passed on without being stored.
-public enum StoreRefusal: String, Sendable {
+public enum BypassReason: String, Sendable {
     /// The vault's own limits leave no space.
     case room
     /// The disk is full.

@@ -5,7 +5,7 @@ import VaultStorage
 /// Request fields in a text file: one `Name: value` on each line.
 public enum HeaderFile {
     /// The most bytes that the text may have.
-    public static let mostBytes = 64 << 10
+    public static let maxBytes = 64 << 10
 
     /// Reads a file that only its owner can read, unless `allowLoose` is set.
     ///
@@ -13,7 +13,7 @@ public enum HeaderFile {
     public static func read(_ path: String, allowLoose: Bool = false) async throws -> HeaderFields {
         try await BlockingPool.shared.run {
             try fields(
-                in: PrivateFile.read(path, allowLoose: allowLoose, what: "header file", most: mostBytes))
+                in: PrivateFile.read(path, allowLoose: allowLoose, what: "header file", most: maxBytes))
         }
     }
 
@@ -22,7 +22,7 @@ public enum HeaderFile {
     /// - Throws: ``VaultError`` with code `invalidArgument`. The message contains the line number and at most the name
     ///   of a field, never its value.
     public static func fields(in text: [UInt8]) throws -> HeaderFields {
-        guard text.count <= mostBytes else {
+        guard text.count <= maxBytes else {
             throw VaultError(.invalidArgument, "the request fields are larger than 64 KiB; leave some out")
         }
         guard let string = String(validating: text, as: UTF8.self) else {

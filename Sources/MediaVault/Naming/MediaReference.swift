@@ -20,7 +20,7 @@ public struct MediaReference: Hashable, Sendable, CustomStringConvertible {
     package var principal: [UInt8]?
     /// Whether the reference comes from a playback link that was created for another resource of the same folder: then
     /// it never refers to a resource that was stored for a principal.
-    package var isNobodys = false
+    package var excludesPrincipals = false
     /// Whether a manifest or a redirect named it, not the operator: then its bytes come from public addresses only.
     package var isDerived = false
 
@@ -37,7 +37,7 @@ public struct MediaReference: Hashable, Sendable, CustomStringConvertible {
 
 extension MediaReference {
     /// The longest content id, in bytes.
-    public static let longestContentID = 512
+    public static let maxContentIDBytes = 512
 
     /// Returns the reference as the vault uses it.
     ///
@@ -61,12 +61,12 @@ extension MediaReference {
     }
 
     private static func check(_ contentID: String) throws {
-        guard (1...longestContentID).contains(contentID.utf8.count),
+        guard (1...maxContentIDBytes).contains(contentID.utf8.count),
             !contentID.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
         else {
             throw VaultError(
                 .invalidArgument,
-                "a content id must have 1 to \(longestContentID) bytes and no control characters")
+                "a content id must have 1 to \(maxContentIDBytes) bytes and no control characters")
         }
     }
 }

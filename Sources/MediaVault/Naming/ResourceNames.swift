@@ -12,7 +12,7 @@ final class ResourceNames: Sendable {
         var policy = KeyPolicy()
         var principals: [[UInt8]] = []
         /// Whether there are more principals than the settings can list.
-        var isIncomplete: Bool { principals.count > VaultSettings.mostPrincipals }
+        var isIncomplete: Bool { principals.count > VaultSettings.maxPrincipals }
     }
 
     /// Reads the settings. Blocks.
@@ -31,19 +31,19 @@ final class ResourceNames: Sendable {
     /// Returns the id of a settled reference, and the cache key that the id is a hash of.
     func name(_ reference: MediaReference) async throws -> (id: ResourceID, key: CacheKey) {
         let (keyring, locator, principals) = (store.keyring, store.index.locator, known.withLock { $0.principals })
-        if let name = try nameAtHand(reference) { return name }
+        if let name = try cachedName(reference) { return name }
         let plain = try key(of: reference)
         return try await pool.run { [store] in
-            let key = try Self.onlyOne(of: principals, having: plain, in: store) ?? plain
+            let key = try Self.onlyPrincipalKey(of: principals, having: plain, in: store) ?? plain
             return (try key.id(keyring: keyring, locator: locator), key)
         }
     }
 
     /// Does the same without reading the index; returns nil if the index is needed.
-    func nameAtHand(_ reference: MediaReference) throws -> (id: ResourceID, key: CacheKey)? {
+    func cachedName(_ reference: MediaReference) throws -> (id: ResourceID, key: CacheKey)? {
         let key = try key(of: reference)
         let isPlain = known.withLock { $0.principals.isEmpty || $0.isIncomplete }
-        guard isPlain || reference.isNobodys || key.principal != nil else { return nil }
+        guard isPlain || reference.excludesPrincipals || key.principal != nil else { return nil }
         return (try key.id(keyring: store.keyring, locator: store.index.locator), key)
     }
 
@@ -63,7 +63,7 @@ final class ResourceNames: Sendable {
     ///
     /// Returns nil if it is stored under the plain name itself, or for several principals: then the plain name refers
     /// to none of them.
-    private static func onlyOne(
+    private static func onlyPrincipalKey(
         of principals: [[UInt8]], having plain: CacheKey, in store: VaultStore
     ) throws -> CacheKey? {
         let (keyring, locator, index) = (store.keyring, store.index.locator, store.index)

@@ -5,16 +5,16 @@ final class AnswerLog: Sendable {
     private let answers = Locked<[ResourceID: [AnswerTrace]]>([:])
 
     /// The most answers remembered per resource, and the most resources.
-    static let mostAnswers = 16
-    static let mostResources = 256
+    static let maxAnswers = 16
+    static let maxResources = 256
 
     /// Records answers that have ended.
     func note(_ traces: [ByteTrace], of resource: ResourceID, at time: Int64) {
         for trace in traces where trace.bytes > 0 {
             answers.withLock { answers in
-                if answers[resource] == nil, answers.count >= Self.mostResources { Self.forgetOldest(&answers) }
+                if answers[resource] == nil, answers.count >= Self.maxResources { Self.forgetOldest(&answers) }
                 answers[resource, default: []].append(AnswerTrace(ended: time, trace: trace))
-                if answers[resource, default: []].count > Self.mostAnswers { answers[resource]?.removeFirst() }
+                if answers[resource, default: []].count > Self.maxAnswers { answers[resource]?.removeFirst() }
             }
         }
     }
@@ -58,11 +58,11 @@ package struct ByteTrace: Hashable, Sendable {
 
     /// The runs, in the order of delivery.
     package private(set) var runs: [Run] = []
-    /// The bytes of runs beyond ``mostRuns``, which are not listed.
+    /// The bytes of runs beyond ``maxRuns``, which are not listed.
     package private(set) var omitted: Int64 = 0
 
     /// The most runs that are listed.
-    static let mostRuns = 64
+    static let maxRuns = 64
 
     package init() {}
 
@@ -74,7 +74,7 @@ package struct ByteTrace: Hashable, Sendable {
         guard !range.isEmpty else { return }
         if let last = runs.last, last.source == source, last.range.upperBound == range.lowerBound, omitted == 0 {
             runs[runs.count - 1] = Run(range: last.range.lowerBound..<range.upperBound, source: source)
-        } else if runs.count < Self.mostRuns {
+        } else if runs.count < Self.maxRuns {
             runs.append(Run(range: range, source: source))
         } else {
             omitted += range.length

@@ -21,17 +21,17 @@ package struct HeldMedia {
 
     private let segment: SegmentDescription
     private let reader: SegmentReader
-    private let whenGiven: () -> Void
+    private let onOpen: () -> Void
 
     init(
-        _ held: LoaderState.Held, _ reader: SegmentReader, entityTag: EntityTag, whenGiven: @escaping () -> Void
+        _ held: LoaderState.Held, _ reader: SegmentReader, entityTag: EntityTag, onOpen: @escaping () -> Void
     ) {
         information = held.information
         self.entityTag = entityTag
         range = held.range
         segment = held.segment
         self.reader = reader
-        self.whenGiven = whenGiven
+        self.onOpen = onOpen
     }
 
     /// The number of bytes.
@@ -46,7 +46,7 @@ package struct HeldMedia {
         guard let isOpen = try? unsafe reader.open(range, of: segment, into: place, mayWait: false), isOpen else {
             return false
         }
-        whenGiven()
+        onOpen()
         return true
     }
 }
@@ -58,7 +58,8 @@ extension Vault {
     /// All requested bytes must be held and fresh, and the resource must have been read recently. Returns nil
     /// otherwise, and on any error.
     package func readHeld(_ reference: MediaReference, range: RequestedRange) -> MediaReader? {
-        guard let (id, key) = try? names.nameAtHand(tokens.unwrapped(reference).settled()), loader(of: id) != nil,
+        guard let (id, key) = try? names.cachedName(tokens.resolvingPlaybackLinks(reference).settled()),
+            loader(of: id) != nil,
             let (loader, lease) = try? use(id, key, reference), let opening = loader.openHeld(range)
         else { return nil }
         return reader(opening, loader, lease)
@@ -69,7 +70,8 @@ extension Vault {
     /// - Parameter count: the most bytes that may be returned.
     /// - Returns: nil if there are more bytes, if anything has to be waited for, or on any error.
     package func held(_ reference: MediaReference, range: RequestedRange, atMost count: Int) -> HeldMedia? {
-        guard let (id, _) = try? names.nameAtHand(tokens.unwrapped(reference).settled()), let loader = loaders.loaderAtHand(id)
+        guard let (id, _) = try? names.cachedName(tokens.resolvingPlaybackLinks(reference).settled()),
+            let loader = loaders.loaderInUse(id)
         else { return nil }
         let now = store.now()
         guard let held = loader.look({ $0.held(range, now: now) }), held.range.length <= Int64(count),
@@ -77,15 +79,15 @@ extension Vault {
         else { return nil }
         loader.addresses.give(reference)
         return HeldMedia(held, reader, entityTag: loader.name(held.entityTag, of: held.information)) { [self] in
-            noteVisit(of: loader)
+            noteAccess(of: loader)
             answers.note([ByteTrace(held.range, .vault)], of: id, at: now)
         }
     }
 
     /// Records that a resource was accessed, unless its mode is `noStore`.
-    func noteVisit(of loader: ResourceLoader) {
+    func noteAccess(of loader: ResourceLoader) {
         guard loader.look({ $0.mode != .noStore }) else { return }
-        visits.withLock { $0.note(loader.record.id, hour: store.now() / 3600) }
+        accessTimes.withLock { $0.note(loader.record.id, hour: store.now() / 3600) }
     }
 }
 
@@ -168,7 +170,7 @@ package final class OpenSegmentShare: Sendable {
     package init(most: @escaping @Sendable () -> Int) { self.most = most }
 
     /// Returns the share of a number of files. The rest is for clients, origins and segments being read.
-    package static func most(ofFiles count: Int) -> Int { OpenFiles.segments(of: count) }
+    package static func most(ofFiles count: Int) -> Int { DescriptorShares.segments(of: count) }
 
     /// The number of segments that may be open now.
     package var allowed: Int { most() }

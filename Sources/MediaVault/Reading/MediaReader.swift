@@ -97,10 +97,10 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
     /// Why bytes from the origin are passed on without being stored; nil if they are stored, or all are held.
     ///
     /// This is true only for the moment: a store that refuses is asked again, and may take the next bytes.
-    public var bypass: StoreRefusal? { bypass(of: source) }
+    public var bypass: BypassReason? { bypass(of: source) }
 
     /// Returns the same for bytes whose source is not the reader's own.
-    package func bypass(of source: Source) -> StoreRefusal? {
+    package func bypass(of source: Source) -> BypassReason? {
         source == .held ? nil : loader.look { $0.refusesAll ? $0.bypass : $0.bypass(id) }
     }
 
@@ -164,10 +164,10 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
             // The bytes are held, and nothing can replace them.
             throw failure.vaultError("a segment cannot be read")
         } catch SegmentFailure.missing where loader.isBesideOwner {
-            await loader.lookAgain(without: segment)
+            await loader.reloadIndex(without: segment)
             return nil
         } catch let failure as SegmentFailure {
-            await loader.condemn(segment, for: failure)
+            await loader.invalidate(segment, for: failure)
             return nil
         }
     }
@@ -198,7 +198,7 @@ extension MediaReader {
         let (mode, present) = loader.look { ($0.mode, $0.present) }
         guard ranges.contains(where: { !present.gaps(in: $0).isEmpty }) else { return (ranges, .held) }
         let moment = loader.look { $0.retry.policy.moment }
-        if mode.asksOrigins, try await loader.reachOrigin(within: moment) != false {
+        if mode.allowsRequests, try await loader.reachOrigin(within: moment) != false {
             return (ranges, ranges.contains { !present.overlaps(with: $0).isEmpty } ? .partial : .fetched)
         }
         return (ranges.compactMap { present.run(at: $0.lowerBound)?.clamped(to: $0) }, .held)
@@ -223,7 +223,7 @@ public struct MediaHead: Hashable, Sendable {
     /// This is so if the origin does not support ranges and not all is held, or if the length is unknown.
     public let isWholeAnswer: Bool
     /// Why bytes that would be fetched now are not stored; nil if they are.
-    public let bypass: StoreRefusal?
+    public let bypass: BypassReason?
     /// Why this is reported unconfirmed by the origin; nil if it is fresh or was confirmed.
     public let staleness: Staleness?
     /// The status of the origin's answer, if it was asked for this head whether what is held is current.

@@ -6,7 +6,7 @@ import VaultStorage
 struct BypassMonitor {
     /// The message of the store's refusal; nil while the store accepts bytes.
     private(set) var failure: String?
-    private var reason: StoreRefusal?
+    private var reason: BypassReason?
     /// The bytes that had passed through at the beginning, and at the last check.
     private var before: Int64 = 0
     private var seen: Int64 = 0
@@ -23,21 +23,21 @@ struct BypassMonitor {
     ///   - passed: the total of bytes that have passed through.
     ///   - isPassing: whether bytes are passing through now.
     ///   - refusal: the error that a loader was refused with, if any.
-    ///   - hasDiskRoom: whether a disk that was full has free space again.
+    ///   - hasDiskSpace: whether a disk that was full has free space again.
     mutating func look(
-        passed: Int64, isPassing: Bool, refusal: VaultError?, hasDiskRoom: Bool, now: ContinuousClock.Instant
+        passed: Int64, isPassing: Bool, refusal: VaultError?, hasDiskSpace: Bool, now: ContinuousClock.Instant
     ) -> StoreEvent? {
         defer { seen = passed }
         if passed > seen || isPassing {
             quietSince = nil
             guard failure == nil else { return nil }
             let error = refusal ?? VaultError(.storage, "the store refused")
-            (failure, reason, before) = (error.message, StoreRefusal(error), seen)
-            return .passingThrough(StoreRefusal(error), error.message)
+            (failure, reason, before) = (error.message, BypassReason(error), seen)
+            return .passingThrough(BypassReason(error), error.message)
         }
         guard failure != nil else { return nil }
         quietSince = quietSince ?? now
-        guard let since = quietSince, now - since >= Self.quiet, hasDiskRoom || reason != .diskFull else { return nil }
+        guard let since = quietSince, now - since >= Self.quiet, hasDiskSpace || reason != .diskFull else { return nil }
         (failure, reason, quietSince) = (nil, nil, nil)
         return .storing(passedThrough: passed - before)
     }
@@ -63,7 +63,7 @@ struct BypassMonitor {
 /// A change in how the store treats bytes from origins, or bytes that are held.
 public enum StoreEvent: Hashable, Sendable {
     /// From now on, some bytes are delivered without being stored: the reason, and a message.
-    case passingThrough(StoreRefusal, String)
+    case passingThrough(BypassReason, String)
     /// All bytes are stored again; this many bytes were delivered unstored meanwhile.
     case storing(passedThrough: Int64)
     /// Something was evicted to free space or to keep a limit: titles removed completely, segment files, and their

@@ -20,7 +20,7 @@ extension Vault {
     /// - Throws: ``VaultError`` with code `invalidArgument` if a limit is negative.
     static func check(_ limits: StorageLimits) throws {
         let all = [limits.maxSize ?? 0, limits.maxAge ?? 0, limits.minFree ?? 0]
-        guard all.allSatisfy({ (0...ContentInformation.mostBytes).contains($0) }) else {
+        guard all.allSatisfy({ (0...ContentInformation.maxBytes).contains($0) }) else {
             throw VaultError(.invalidArgument, "a limit must be 0 (no limit) or a positive number")
         }
     }
@@ -28,8 +28,8 @@ extension Vault {
     /// Enforces limits that have been written to the settings. The age limit is enforced later, once the wall clock is
     /// trusted. Blocks.
     func keep(to limits: StorageLimits) throws {
-        store.enforce(limitsOfRun?.over(limits) ?? limits)
-        var inForce = store.room.limits
+        store.enforce(sessionLimits?.over(limits) ?? limits)
+        var inForce = store.quota.limits
         inForce.maxAge = nil
         _ = try store.prune(inForce)
     }
@@ -42,21 +42,21 @@ extension Vault {
     ///
     /// - Parameters:
     ///   - limits: nil for the limits in force, as far as they can be kept.
-    ///   - isRehearsal: whether to report what would be removed without removing it.
+    ///   - isDryRun: whether to report what would be removed without removing it.
     /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `invalidArgument` if the size could
     ///   only be kept by removing pinned titles or downloads: then nothing is removed.
-    public func prune(_ limits: StorageLimits? = nil, isRehearsal: Bool = false) async throws -> PruneReport {
+    public func prune(_ limits: StorageLimits? = nil, isDryRun: Bool = false) async throws -> PruneReport {
         try requireOwner(to: "prunes titles")
         let (store, inForce) = (store, try await limitsInForce())
         return try await pool.run {
             var limits = limits
             if limits?.evictsDownloads == nil { limits?.evictsDownloads = inForce.evictsDownloads }
-            if let limits { try store.requireReachable(limits) }
+            if let limits { try store.requireAttainable(limits) }
             let wanted = limits ?? inForce
-            let gone = isRehearsal ? try store.pruneRehearsal(wanted) : try store.prune(wanted)
+            let gone = isDryRun ? try store.previewPrune(wanted) : try store.prune(wanted)
             return PruneReport(
                 resources: gone.resources, segments: gone.segments, bytes: gone.bytes,
-                used: store.room.used - (isRehearsal ? gone.bytes : 0))
+                used: store.quota.used - (isDryRun ? gone.bytes : 0))
         }
     }
 
@@ -64,93 +64,93 @@ extension Vault {
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     func requireReachableLimits() async throws {
-        guard limitsOfRun?.size != nil else { return }
+        guard sessionLimits?.size != nil else { return }
         let store = store
-        try await pool.run { try store.requireReachable(store.room.limits) }
+        try await pool.run { try store.requireAttainable(store.quota.limits) }
     }
 
     /// Reports when bytes begin to pass through unstored, when all are stored again, and evictions; ends with the
     /// vault.
     public func storeEvents() -> AsyncStream<StoreEvent> {
         let (stream, continuation) = AsyncStream.makeStream(of: StoreEvent.self)
-        let id = passage.withLock { $0.add(continuation) }
-        continuation.onTermination = { [weak self] _ in self?.passage.withLock { $0.remove(id) } }
+        let id = bypassMonitor.withLock { $0.add(continuation) }
+        continuation.onTermination = { [weak self] _ in self?.bypassMonitor.withLock { $0.remove(id) } }
         return stream
     }
 
     /// Returns the limits in force.
     func limitsInForce() async throws -> StorageLimits {
-        guard !store.isOwner else { return store.room.limits }
+        guard !store.isOwner else { return store.quota.limits }
         return try await limits()
     }
 
     /// Makes the store enforce the limits, and protect the resources in use.
-    func guardRoom() async {
-        store.respect(
+    func enforceLimits() async {
+        store.setResourceUse(
             ResourceUse(
                 all: { [weak loaders] in loaders?.resourcesInUse ?? [] },
                 letGo: { [weak loaders] in loaders?.removeIfIdle($0) ?? true }))
-        let (store, ofRun) = (store, limitsOfRun)
+        let (store, ofRun) = (store, sessionLimits)
         // Invalid settings are reported when they are requested.
         let settings = try? await pool.run { try store.index.settings().limits }
         store.enforce(ofRun?.over(settings ?? StorageLimits()) ?? settings ?? StorageLimits())
     }
 
     /// Keeps some space in reserve that can be freed when the disk is full.
-    func keepReserve() async {
+    func createReserve() async {
         let store = store
-        try? await pool.run { store.keepReserve() }
+        try? await pool.run { store.createReserve() }
     }
 
     // MARK: Periodic work
 
     /// Retries storing for loaders that were refused, enforces the limits, and reports bytes passing through.
-    func keepRoom(now: ContinuousClock.Instant) async {
+    func maintainQuota(now: ContinuousClock.Instant) async {
         let loaders = loaders.all
         for loader in loaders where loader.look({ $0.refusalToRetry(now: now) }) != nil { await loader.storeAgain() }
-        let (isSizeDue, isAgeDue) = roomPace.withLock { ($0.isSizeDue(now), $0.isAgeDue(now)) }
-        let (store, isDiskFull) = (store, passage.withLock { $0.isDiskFull })
+        let (isSizeDue, isAgeDue) = quotaPace.withLock { ($0.isSizeDue(now), $0.isAgeDue(now)) }
+        let (store, isDiskFull) = (store, bypassMonitor.withLock { $0.isDiskFull })
         let (finding, isSteady) = lookAtClock(now)
-        let hasDiskRoom = try? await pool.run {
-            let limits = store.room.limits
+        let hasDiskSpace = try? await pool.run {
+            let limits = store.quota.limits
             if case .set(let first, let last, let time) = finding {
-                try? store.correctAccesses(from: first, through: last, to: time)
+                try? store.correctAccessTimes(from: first, through: last, to: time)
             }
             if isAgeDue, isSteady, limits.age != nil { _ = try? store.prune(StorageLimits(maxAge: limits.age)) }
-            if isSizeDue, store.isOverfull { _ = try? store.prune(limits) }
-            if isAgeDue { store.payDebts() }
-            return !isDiskFull || store.hasDiskRoom
+            if isSizeDue, store.exceedsLimits { _ = try? store.prune(limits) }
+            if isAgeDue { store.finishPendingWork() }
+            return !isDiskFull || store.hasDiskSpace
         }
         let passing = loaders.contains { $0.look { $0.isPassingThrough } }
         let refusal = loaders.lazy.compactMap { $0.look { $0.storeFailure } }.first
-        let (event, listeners) = passage.withLock { passage in
-            let event = passage.look(
+        let (event, listeners) = bypassMonitor.withLock { bypassMonitor in
+            let event = bypassMonitor.look(
                 passed: store.tally.passedThrough, isPassing: passing, refusal: refusal,
-                hasDiskRoom: hasDiskRoom ?? false, now: now)
-            return (event, passage.told)
+                hasDiskSpace: hasDiskSpace ?? false, now: now)
+            return (event, bypassMonitor.told)
         }
         if let event { for listener in listeners { listener.yield(event) } }
-        tellEvictions(now: now)
+        reportEvictions(now: now)
     }
 
-    private func lookAtClock(_ now: ContinuousClock.Instant) -> (SteadyClock.Finding, isSteady: Bool) {
+    private func lookAtClock(_ now: ContinuousClock.Instant) -> (WallClockMonitor.Finding, isSteady: Bool) {
         let wall = store.now()
         return clock.withLock { ($0.look(wall: wall, uptime: now), $0.isSteady(at: now)) }
     }
 
-    private func tellEvictions(now: ContinuousClock.Instant) {
+    private func reportEvictions(now: ContinuousClock.Instant) {
         tell(evictionNotice.withLock { $0.look(store.evictions, now: now) })
     }
 
     /// Reports evictions that have not been reported yet.
-    func tellLastEvictions() { tell(takeEvictions()) }
+    func reportLastEvictions() { tell(takeEvictions()) }
 
     /// Returns the evictions that have not been reported yet; listeners do not receive them.
     package func takeEvictions() -> StoreEvent? { evictionNotice.withLock { $0.end(store.evictions) } }
 
     private func tell(_ event: StoreEvent?) {
         guard let event else { return }
-        for listener in passage.withLock({ $0.told }) { listener.yield(event) }
+        for listener in bypassMonitor.withLock({ $0.told }) { listener.yield(event) }
     }
 }
 
@@ -189,7 +189,7 @@ extension ResourceLoader {
         }
         change { state in
             guard isTakingAgain == true else {
-                state.refuseOn()
+                state.extendRefusal()
                 return Effects()
             }
             return state.storeAgain()
@@ -200,7 +200,7 @@ extension ResourceLoader {
     var isBesideOwner: Bool { !store.isOwner }
 
     /// Reloads the index after the file of a segment was missing: its row may be gone as well. The segment is left out.
-    func lookAgain(without segment: SegmentDescription) async {
+    func reloadIndex(without segment: SegmentDescription) async {
         let record = record
         let before = record.representation
         let serving = (try? await pool.run { try record.load() }) ?? nil
@@ -212,7 +212,7 @@ extension ResourceLoader {
 ///
 /// A clock change is noticed at the next check. Ages are trusted again once the clock has run evenly for ``settling``;
 /// the same applies when the vault is opened. So a clock that is years ahead for a minute has no effect.
-struct SteadyClock {
+struct WallClockMonitor {
     /// The result of a check.
     enum Finding: Hashable {
         /// The clock runs evenly.

@@ -7,7 +7,7 @@ extension Vault {
     ///
     /// Its readers and downloads end with code `removed`; it can be opened again as a new resource. Its key is erased
     /// from the index and from `catalog.backup` at once, or together with those of resources that were removed within
-    /// the last minute: ``owesErasure()``.
+    /// the last minute: ``hasPendingErasure()``.
     ///
     /// - Returns: the size of the removed files in bytes.
     /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource; `storage` if it was
@@ -15,15 +15,15 @@ extension Vault {
     @discardableResult
     public func remove(_ reference: MediaReference) async throws -> Int64 {
         try requireOwner(to: "removes titles")
-        return try await takeAway(reference) { store, id in try store.remove(id) }
+        return try await endUseAndRemove(reference) { store, id in try store.remove(id) }
     }
 
     /// Returns whether the key of a removed resource may still be in the index, its log or `catalog.backup`.
     ///
     /// It is erased within a minute, or when the vault is closed; if that fails, by the next owner.
-    public func owesErasure() async throws -> Bool {
+    public func hasPendingErasure() async throws -> Bool {
         let store = store
-        return try await pool.run { try store.owesErasure() }
+        return try await pool.run { try store.hasPendingErasure() }
     }
 
     /// Ends all use of a resource, and removes it from the store.
@@ -31,7 +31,7 @@ extension Vault {
     /// - Parameter remove: removes it from the store; may block.
     /// - Returns: the size of the removed files in bytes.
     /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource; any error of `remove`.
-    func takeAway(
+    func endUseAndRemove(
         _ reference: MediaReference, _ remove: @escaping @Sendable (VaultStore, ResourceID) throws -> Int64?
     ) async throws -> Int64 {
         let (store, id) = (store, try await name(reference).id)

@@ -30,9 +30,9 @@ struct Capability: Hashable {
     static let macByteCount = 16
     static let ownByteCount = 12
     /// The prefix of a field that contains ``own``; no name begins with it.
-    private static let ownMark: Character = "~"
+    private static let targetMarkPrefix: Character = "~"
     /// The most path segments that a URL can have.
-    private static let mostDepth = 8192
+    private static let maxDepth = 8192
 
     init(
         expiry: Int64, depth: Int, kind: Kind, name: CapabilityName? = nil, own: [UInt8]? = nil, mac: [UInt8]
@@ -51,11 +51,11 @@ struct Capability: Hashable {
             .map(Substring.init)
         guard fields.count == 4 || fields.count == 5, let expiry = DecimalNumber.exact(fields[0]),
             let depth = DecimalNumber.exact(fields[1]),
-            depth <= Self.mostDepth, let kind = Kind(rawValue: String(fields[2])),
+            depth <= Self.maxDepth, let kind = Kind(rawValue: String(fields[2])),
             let mac = Base64.decodeFromURL(String(fields[fields.count - 1])), mac.count == Self.macByteCount
         else { return nil }
         let extra = fields.count == 5 ? fields[3] : nil
-        let isOwn = extra?.first == Self.ownMark
+        let isOwn = extra?.first == Self.targetMarkPrefix
         let own = isOwn ? extra.flatMap { Base64.decodeFromURL(String($0.dropFirst())) } : nil
         let name = isOwn ? nil : extra.flatMap { CapabilityName(String($0)) }
         guard extra == nil || name != nil || own?.count == Self.ownByteCount else { return nil }
@@ -65,7 +65,7 @@ struct Capability: Hashable {
 
     var text: String {
         "\(expiry).\(depth).\(kind.rawValue)." + (name.map { "\($0.text)." } ?? "")
-            + (own.map { "\(Self.ownMark)\(Base64.encodeForURL($0))." } ?? "") + Base64.encodeForURL(mac)
+            + (own.map { "\(Self.targetMarkPrefix)\(Base64.encodeForURL($0))." } ?? "") + Base64.encodeForURL(mac)
     }
 
     /// Returns the input of the mac. Each field is preceded by its length, so different fields never yield the same

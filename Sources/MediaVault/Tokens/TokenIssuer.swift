@@ -92,11 +92,11 @@ public struct TokenIssuer: Sendable {
     }
 
     /// Returns whether an earlier verification is still valid.
-    package func isGood(_ admission: Admission, now: Int64) -> Bool {
+    package func isValid(_ admission: Admission, now: Int64) -> Bool {
         admission.expires > now && admission.revision == keyring.revision
     }
 
-    /// Does the same as ``reference(ofTarget:now:)``; the result can be kept, since ``isGood(_:now:)`` is faster than
+    /// Does the same as ``reference(ofTarget:now:)``; the result can be kept, since ``isValid(_:now:)`` is faster than
     /// verifying again.
     package func admission(ofTarget target: String, now: Int64) -> Admission? {
         let revision = keyring.revision
@@ -113,7 +113,7 @@ public struct TokenIssuer: Sendable {
     ///
     /// If it were stored as it is, its bytes would be stored twice. The capability alone identifies the vault, whether
     /// or not it has expired.
-    func unwrapped(_ reference: MediaReference) -> MediaReference {
+    func resolvingPlaybackLinks(_ reference: MediaReference) -> MediaReference {
         var outer = PlaybackLink(reference: reference, expires: .max)
         while let inner = address(within: outer.reference) { outer = outer.leading(to: inner) }
         return outer.reference
@@ -135,14 +135,14 @@ public struct TokenIssuer: Sendable {
             // Reject anything that the origin could parse differently.
             !target.utf8.contains(0x23), !parts[4].utf8.contains(0x40),
             let url = try? MediaURL("\(parts[3])://\(parts[4])/\(parts[5])"), url.authority == parts[4],
-            url.path + (url.query.map { "?\($0)" } ?? "") == "/" + parts[5], !DotSegments.areHidden(in: url.path),
+            url.path + (url.query.map { "?\($0)" } ?? "") == "/" + parts[5], !DotSegments.mayBeHidden(in: url.path),
             let prefix = Capability.prefix(of: url.path, depth: capability.depth)
         else { return nil }
         guard ConstantTime.areEqual(mac(of: capability, url, prefix), capability.mac) else { return nil }
         var reference = MediaReference(url, contentID: capability.name?.contentID)
         reference.principal = capability.name?.principal
         reference.isDerived = capability.kind == .derived
-        reference.isNobodys =
+        reference.excludesPrincipals =
             capability.name == nil && !ConstantTime.areEqual(own(of: url, capability), capability.own ?? [])
         return PlaybackLink(reference: reference, expires: capability.expiry)
     }
@@ -197,7 +197,7 @@ struct PlaybackLink {
         reference.url = inner.reference.url
         reference.contentID = reference.contentID ?? inner.reference.contentID
         reference.principal = reference.principal ?? inner.reference.principal
-        reference.isNobodys = reference.isNobodys || inner.reference.isNobodys
+        reference.excludesPrincipals = reference.excludesPrincipals || inner.reference.excludesPrincipals
         // Passing a link on does not name what it leads to, so the result stays derived if either link is.
         reference.isDerived = reference.isDerived || inner.reference.isDerived
         return PlaybackLink(reference: reference, expires: min(expires, inner.expires))
@@ -214,7 +214,7 @@ extension Vault {
     ///   `olderKeyring` if the file cannot be read or written, or is not the one that was opened; `busy` if a key
     ///   operation is running.
     public func revokeLinks() async throws {
-        try await changingKeys(.revokeLinks) { _, log in
+        try await withKeyOperation(.revokeLinks) { _, log in
             try log.change(.revokeLinks) { $0.revokeTokens() }
         }
     }

@@ -46,7 +46,7 @@ final class LoaderTable: Sendable {
     func loader(of id: ResourceID) -> ResourceLoader? { state.withLock { $0.entries[id]?.loader } }
 
     /// Returns the loader of a resource if there is one that may be used, and keeps it for longer.
-    func loaderAtHand(_ id: ResourceID) -> ResourceLoader? {
+    func loaderInUse(_ id: ResourceID) -> ResourceLoader? {
         state.withLock { state in
             guard let entry = state.entries[id], !entry.isRemoving, !entry.loader.isBroken else { return nil }
             state.entries[id]?.idleSince = .now
@@ -176,7 +176,7 @@ struct LoaderEnvironment: Sendable {
     let names: ResourceNames
     let retry: RetryPolicy
     let pool: BlockingPool
-    let precedence: PlaybackPriority
+    let playbackPriority: PlaybackPriority
 }
 
 /// Keeps a loader in its vault's table while it is used.

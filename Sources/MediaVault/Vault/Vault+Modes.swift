@@ -4,7 +4,7 @@ import VaultStorage
 // Offline modes: what may be requested from origins, and what is kept.
 extension Vault {
     /// The mode in force: that of the run, else that of the settings, else ``VaultMode/online``.
-    public var mode: VaultMode { modeOfRun ?? modeOfSettings.withLock(\.self) ?? .online }
+    public var mode: VaultMode { sessionMode ?? storedMode.withLock(\.self) ?? .online }
 
     /// Returns the mode in the vault's settings; nil if they have none.
     public func modeSetting() async throws -> VaultMode? {
@@ -22,7 +22,7 @@ extension Vault {
 
     /// Applies a mode that has been written to the settings.
     func use(_ mode: VaultMode?) async {
-        modeOfSettings.withLock { $0 = mode }
+        storedMode.withLock { $0 = mode }
         let inForce = self.mode
         for loader in loaders.all {
             loader.change { $0.setMode(vault: inForce) }
@@ -61,9 +61,9 @@ extension Vault {
     }
 
     /// Reads the mode from the settings. Invalid settings are reported when they are requested.
-    func recallMode() async {
+    func loadModeSetting() async {
         let setting = try? await modeSetting()
-        modeOfSettings.withLock { $0 = setting ?? nil }
+        storedMode.withLock { $0 = setting ?? nil }
     }
 
     private func checkOwner() throws {
@@ -129,7 +129,7 @@ extension Vault {
         mode: VaultMode?? = nil
     ) async throws {
         try requireOwner(to: "changes its settings")
-        let (store, names, ofRun) = (store, names, limitsOfRun)
+        let (store, names, ofRun) = (store, names, sessionLimits)
         try await pool.run { [self] in
             var (limits, policy): (StorageLimits?, KeyPolicy?) = (nil, nil)
             // Check limits before the transaction: the index serves one transaction at a time.
@@ -137,7 +137,7 @@ extension Vault {
                 var wanted = try store.index.settings().limits
                 try change(&wanted)
                 try Self.check(wanted)
-                try store.requireReachable(ofRun?.over(wanted) ?? wanted)
+                try store.requireAttainable(ofRun?.over(wanted) ?? wanted)
             }
             try store.changeSettings { settings in
                 if let change {

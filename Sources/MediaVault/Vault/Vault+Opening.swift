@@ -83,13 +83,13 @@ extension Vault {
                 "there is a vault at \(place.folder), but no keyring at \(place.keyring); give the path of its keyring"
             )
         }
-        for path in [place.keyring, place.folder + "/index"] { try makeFolders(above: path, files) }
+        for path in [place.keyring, place.folder + "/index"] { try createFolders(above: path, files) }
         // Only for a new keyring: an existing keyring could not be opened by a new key file.
-        let keyFileMade = try !hasKeyring && makeKeyFile(unlock, files)
+        let isKeyFileCreated = try !hasKeyring && createKeyFile(unlock, files)
         let secret = try unlock.secret()
         var made: Keyring?
         if !hasKeyring {
-            let bytes = try KeyringMaker.make(
+            let bytes = try NewKeyring.make(
                 with: secret, method: unlock.method, label: "first", cost: strength.cost(), now: WallClock.now())
             // Check that it opens before it is written.
             made = try KeyringReader.unlock(bytes, with: secret)
@@ -102,21 +102,21 @@ extension Vault {
             try VaultStore.create(at: place.folder, keyring: keyring)
         }
         return InitializationReport(
-            vaultMade: !hasVault, keyringMade: !hasKeyring, keyFileMade: keyFileMade,
-            unlockRestsWithVault: UnlockPlace.rests(unlock.path, with: place.folder))
+            isVaultCreated: !hasVault, isKeyringCreated: !hasKeyring, isKeyFileCreated: isKeyFileCreated,
+            isUnlockOnVaultDisk: UnlockPlace.rests(unlock.path, with: place.folder))
     }
 
     /// Creates the key file of a new slot if it is missing; returns whether it did.
     @discardableResult
-    static func makeKeyFile(_ unlock: Unlock, _ files: PosixFileSystem) throws -> Bool {
+    static func createKeyFile(_ unlock: Unlock, _ files: PosixFileSystem) throws -> Bool {
         guard case .keyFile(let path, _) = unlock, !files.exists(path) else { return false }
-        try makeFolders(above: path, files)
+        try createFolders(above: path, files)
         try KeyFile.make(path)
         return true
     }
 
     /// Creates the missing folders above a path, each made durable in its parent.
-    static func makeFolders(above path: String, _ files: any FileSystem) throws {
+    static func createFolders(above path: String, _ files: any FileSystem) throws {
         var folder = ""
         for component in path.split(separator: "/").dropLast() {
             let above = folder.isEmpty ? "/" : folder
@@ -164,11 +164,11 @@ public struct VaultPlace: Hashable, Sendable {
 /// What ``Vault/initialize(_:unlock:strength:)`` created; the rest existed already.
 public struct InitializationReport: Hashable, Sendable {
     /// The vault's folder and index.
-    public let vaultMade: Bool
+    public let isVaultCreated: Bool
     /// The keyring.
-    public let keyringMade: Bool
+    public let isKeyringCreated: Bool
     /// The key file.
-    public let keyFileMade: Bool
+    public let isKeyFileCreated: Bool
     /// Whether the secret that unlocks the vault is on the vault's own disk: then a stolen disk can be opened.
-    public let unlockRestsWithVault: Bool
+    public let isUnlockOnVaultDisk: Bool
 }

@@ -16,48 +16,48 @@ import VaultStorage
 public final class Vault: Sendable {
     let store: VaultStore
     private let ownOrigin: CurlOrigin?
-    let modeOfRun: VaultMode?
+    let sessionMode: VaultMode?
     /// The mode in the settings.
-    let modeOfSettings = Locked<VaultMode?>(nil)
+    let storedMode = Locked<VaultMode?>(nil)
     let pool: BlockingPool
-    let precedence = PlaybackPriority()
-    let limitsOfRun: StorageLimits?
+    let playbackPriority = PlaybackPriority()
+    let sessionLimits: StorageLimits?
     /// Detects bytes that pass through unstored, and has the listeners.
-    let passage = Locked(BypassMonitor())
-    let roomPace = Locked(QuotaPace())
+    let bypassMonitor = Locked(BypassMonitor())
+    let quotaPace = Locked(QuotaPace())
     /// Decides whether the time of day is trusted.
-    let clock = Locked(SteadyClock())
+    let clock = Locked(WallClockMonitor())
     let evictionNotice = Locked(EvictionNotice())
     let names: ResourceNames
-    let unlockRestsWithVault: Bool
+    let isUnlockOnVaultDisk: Bool
     /// The addresses at which this process serves the vault: it never requests anything from itself.
     private let ownListeners = OwnListeners()
     /// The receipts of key operations.
     let auditLog: AuditLog
     /// Allows one key operation at a time.
-    package let keyWork = KeyOperationLock()
+    package let keyOperationLock = KeyOperationLock()
     /// The schedule for key operations that a previous owner left unfinished.
-    let resumption = Locked(ResumeSchedule())
+    let resumeSchedule = Locked(ResumeSchedule())
     let loaders: LoaderTable
     private let upkeep = Locked<Task<Void, Never>?>(nil)
     private let isClosed = Locked(false)
-    let visits = Locked(AccessTimes())
+    let accessTimes = Locked(AccessTimes())
     let answers = AnswerLog()
     /// Decides when segments are joined.
     let joiningPace = Locked(JoiningPace())
     /// Work that must end before the store closes.
-    let chores = BackgroundTasks()
+    let backgroundTasks = BackgroundTasks()
 
     /// The version of the library, which origins see in `User-Agent`.
     public static let version = "0.1.0"
 
-    private init(store: VaultStore, keyringFile: String, options: VaultOptions, unlockRestsWithVault: Bool) {
+    private init(store: VaultStore, keyringFile: String, options: VaultOptions, isUnlockOnVaultDisk: Bool) {
         self.store = store
         auditLog = AuditLog(of: store, at: KeyringPlace(keyringFile, fileSystem: store.fileSystem))
-        self.unlockRestsWithVault = unlockRestsWithVault
-        modeOfRun = options.access == .reader ? .offline : options.mode
+        self.isUnlockOnVaultDisk = isUnlockOnVaultDisk
+        sessionMode = options.access == .reader ? .offline : options.mode
         pool = .shared
-        limitsOfRun = options.limits
+        sessionLimits = options.limits
         let names = ResourceNames(store: store, pool: pool)
         self.names = names
         let origin: any Origin
@@ -72,7 +72,8 @@ public final class Vault: Sendable {
         }
         loaders = LoaderTable(
             LoaderEnvironment(
-                store: store, origin: origin, names: names, retry: options.retry, pool: pool, precedence: precedence),
+                store: store, origin: origin, names: names, retry: options.retry, pool: pool,
+                playbackPriority: playbackPriority),
             answers: answers)
     }
 
@@ -92,10 +93,10 @@ public final class Vault: Sendable {
         let store = try await openStore(place, unlock, options)
         let vault = Vault(
             store: store, keyringFile: place.keyring, options: options,
-            unlockRestsWithVault: UnlockPlace.rests(unlock.path, with: place.folder))
-        await vault.recallMode()
+            isUnlockOnVaultDisk: UnlockPlace.rests(unlock.path, with: place.folder))
+        await vault.loadModeSetting()
         if options.access == .owner {
-            await vault.guardRoom()
+            await vault.enforceLimits()
             do {
                 // Before anything could be evicted to keep the limit.
                 try await vault.requireReachableLimits()
@@ -103,8 +104,8 @@ public final class Vault: Sendable {
                 await vault.close()
                 throw error
             }
-            await vault.keepReserve()
-            vault.beginUpkeep()
+            await vault.createReserve()
+            vault.startPeriodicWork()
         }
         return vault
     }
@@ -120,16 +121,16 @@ public final class Vault: Sendable {
         let upkeep = upkeep.withLock { $0 }
         upkeep?.cancel()
         await upkeep?.value
-        await chores.end()
-        await keyWork.end()
+        await backgroundTasks.end()
+        await keyOperationLock.end()
         let ended = loaders.all
         for loader in ended { loader.close() }
         for loader in ended {
             await loader.settle()
             await loader.revalidator.stop()
-            await loader.tellFreshness()
+            await loader.writeFreshness()
         }
-        let (store, visited) = (store, visits.withLock { $0.take() })
+        let (store, visited) = (store, accessTimes.withLock { $0.take() })
         // Everything that matters is already committed; the next owner would do the rest.
         try? await pool.run {
             try store.touch(visited)
@@ -139,8 +140,8 @@ public final class Vault: Sendable {
         for loader in ended { loader.record.retire() }
         // If randomness or memory is not available, the keys stay in locked memory until the process ends.
         try? store.keyring.close()
-        tellLastEvictions()
-        for listener in passage.withLock({ $0.told }) { listener.finish() }
+        reportLastEvictions()
+        for listener in bypassMonitor.withLock({ $0.told }) { listener.finish() }
         await ownOrigin?.shutdown()
     }
 
@@ -177,14 +178,14 @@ public final class Vault: Sendable {
     }
 
     func reader(_ opening: Opening, _ loader: ResourceLoader, _ lease: LoaderLease) -> MediaReader {
-        noteVisit(of: loader)
+        noteAccess(of: loader)
         return MediaReader(opening, loader: loader, lease: lease)
     }
 
     /// Returns the loader of a resource; all users share it.
     func use(_ reference: MediaReference) async throws -> (ResourceLoader, LoaderLease) {
         try checkOpen()
-        let reference = try tokens.unwrapped(reference).settled()
+        let reference = try tokens.resolvingPlaybackLinks(reference).settled()
         let (id, key) = try await names.name(reference)
         return try use(id, key, reference)
     }
@@ -213,7 +214,7 @@ public final class Vault: Sendable {
     /// Returns the id of a resource, and the cache key that the id is a hash of.
     func name(_ reference: MediaReference) async throws -> (id: ResourceID, cacheKey: [UInt8]) {
         try checkOpen()
-        let (id, key) = try await names.name(try tokens.unwrapped(reference).settled())
+        let (id, key) = try await names.name(try tokens.resolvingPlaybackLinks(reference).settled())
         return (id, key.bytes)
     }
 
@@ -225,29 +226,29 @@ public final class Vault: Sendable {
 
     // MARK: Periodic work
 
-    private func beginUpkeep() {
+    private func startPeriodicWork() {
         let task = Task { [weak self] in
             while !Task.isCancelled {
                 try? await Task.sleep(for: .seconds(1))
                 guard let self, !Task.isCancelled else { return }
-                await self.keepUp(now: .now)
+                await self.runPeriodicWork(now: .now)
             }
         }
         upkeep.withLock { $0 = task }
     }
 
     /// Does the periodic work, once a second.
-    func keepUp(now: ContinuousClock.Instant) async {
+    func runPeriodicWork(now: ContinuousClock.Instant) async {
         for loader in loaders.all {
             loader.change { $0.tick(now: now) }
             loader.opened.dropIdle(now: now)
-            await loader.tellFreshness()
+            await loader.writeFreshness()
         }
         loaders.removeIdle(now: now)
         joinSegments(now: now)
-        await keepRoom(now: now)
+        await maintainQuota(now: now)
         resumeKeyWork(now: now)
-        let (store, visited) = (store, visits.withLock { $0.take() })
+        let (store, visited) = (store, accessTimes.withLock { $0.take() })
         do {
             try await pool.run {
                 try store.touch(visited)
@@ -256,7 +257,7 @@ public final class Vault: Sendable {
             }
         } catch {
             // Failed periodic work is tried again in a second.
-            visits.withLock { $0.putBack(visited) }
+            accessTimes.withLock { $0.putBack(visited) }
         }
     }
 }

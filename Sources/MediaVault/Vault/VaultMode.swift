@@ -13,13 +13,13 @@ public enum VaultMode: String, CaseIterable, Sendable {
 // The meaning of the modes.
 extension VaultMode {
     /// Whether anything is requested from origins.
-    package var asksOrigins: Bool { self != .offline }
+    package var allowsRequests: Bool { self != .offline }
 
     /// Whether fetched bytes are stored.
     var stores: Bool { self == .online || self == .preferVault }
 
     /// Whether held bytes are revalidated with the origin.
-    var confirms: Bool { self == .online || self == .noStore }
+    var revalidates: Bool { self == .online || self == .noStore }
 
     /// Returns the mode in force for a resource: its own, unless the vault's mode is stricter.
     package static func inForce(vault: VaultMode, own: VaultMode?) -> VaultMode {

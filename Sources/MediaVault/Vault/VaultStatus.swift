@@ -33,7 +33,7 @@ public struct VaultStatus: Hashable, Sendable {
     /// The message of the store's refusal while bytes are delivered unstored; nil while the store accepts bytes.
     public let storeFailure: String?
     /// Whether the secret that unlocks the vault is on the vault's own disk: then a stolen disk can be opened.
-    public let unlockRestsWithVault: Bool
+    public let isUnlockOnVaultDisk: Bool
 }
 
 // Status and listings.
@@ -53,8 +53,8 @@ extension Vault {
     /// Returns counts and state of the vault.
     public func status() async throws -> VaultStatus {
         let store = store
-        let rests = unlockRestsWithVault
-        let failure = passage.withLock { $0.failure }
+        let rests = isUnlockOnVaultDisk
+        let failure = bypassMonitor.withLock { $0.failure }
         let limits = try await limitsInForce()
         return try await pool.run {
             let totals = try store.index.totals()
@@ -66,7 +66,7 @@ extension Vault {
                 swapInReach: SwapStatus.isOpen,
                 unlockMethod: store.keyring.unlockedBy.rawValue, used: used, limits: limits,
                 passedThrough: tally.passedThrough, evicted: tally.evicted, storeFailure: failure,
-                unlockRestsWithVault: rests)
+                isUnlockOnVaultDisk: rests)
         }
     }
 }
@@ -89,5 +89,5 @@ extension Vault {
 
 extension Vault {
     /// Returns unguessable text of 32 hexadecimal digits, for a marker that must not occur in media.
-    package func freshText() throws -> String { Hex.encode(try SecureRandom.bytes(16, "text")) }
+    package func randomText() throws -> String { Hex.encode(try SecureRandom.bytes(16, "text")) }
 }

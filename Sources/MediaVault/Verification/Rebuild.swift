@@ -59,7 +59,7 @@ extension Vault {
                 badBlocks: counts.badBlocks, cut: counts.cut, quarantined: counts.quarantined, unknown: counts.unknown,
                 unknownToBackup: counts.unknownToBackup, areSettingsLost: counts.areSettingsLost)
         } catch {
-            try? await pool.run { rebuild.abandon() }
+            try? await pool.run { rebuild.discard() }
             throw error
         }
     }

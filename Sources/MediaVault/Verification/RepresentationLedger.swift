@@ -33,21 +33,21 @@ struct RepresentationLedger {
     /// Records damage of an admitted segment that loses the bytes of a range.
     mutating func note(_ damageClass: DamageClass, losing range: ByteRange) {
         good.subtract(ByteRanges(range))
-        note(damageClass, claiming: range)
+        note(damageClass, losingUnlessHeld: range)
     }
 
     /// Records damage that loses the bytes of a range unless they are held elsewhere; nil if it loses none.
-    mutating func note(_ damageClass: DamageClass, claiming range: ByteRange?) {
+    mutating func note(_ damageClass: DamageClass, losingUnlessHeld range: ByteRange?) {
         pending[damageClass, default: 0] += 1
         if let range { lost.insert(contentsOf: range) }
     }
 
     /// Records damage that has been repaired and lost nothing.
-    mutating func noteMended(_ damageClass: DamageClass) { mended[damageClass, default: 0] += 1 }
+    mutating func noteRepaired(_ damageClass: DamageClass) { mended[damageClass, default: 0] += 1 }
 
     /// Completes the ledger after the last row: blocks that failed earlier count if nothing has replaced them.
     mutating func finish() {
-        for range in known where !good.gaps(in: range).isEmpty { note(.block, claiming: range) }
+        for range in known where !good.gaps(in: range).isEmpty { note(.block, losingUnlessHeld: range) }
         known = []
     }
 
@@ -72,7 +72,7 @@ struct SegmentSample {
     /// Returns whether the next segment belongs to the sample.
     ///
     /// - Parameter random: returns a random number below its argument.
-    mutating func takesNext(_ random: (UInt32) throws -> UInt32) rethrows -> Bool {
+    mutating func includesNext(_ random: (UInt32) throws -> UInt32) rethrows -> Bool {
         // More segments may come than were counted, because bytes are being fetched.
         guard wanted > 0, left > 0 else { return false }
         let isTaken = try wanted >= left || Int(random(UInt32(clamping: left))) < wanted

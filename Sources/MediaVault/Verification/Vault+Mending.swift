@@ -4,14 +4,14 @@ import VaultStorage
 // The changes of a repair, in the index and in loaders.
 extension Vault {
     /// Invalidates a block or a whole segment, so that it becomes a gap.
-    func condemn(_ segment: SegmentID, for failure: SegmentFailure, of resource: ResourceID) async throws {
+    func invalidate(_ segment: SegmentID, for failure: SegmentFailure, of resource: ResourceID) async throws {
         let (store, loader) = (store, loader(of: resource))
         loader?.opened.drop(segment)
         loader?.change { state in
-            state.condemn(segment, for: failure)
+            state.invalidate(segment, for: failure)
             return Effects()
         }
-        try await pool.run { try store.condemn(segment, size: store.index.fileBytes(of: segment), for: failure) }
+        try await pool.run { try store.invalidate(segment, size: store.index.fileBytes(of: segment), for: failure) }
         store.changes.note(resource)
     }
 

@@ -17,7 +17,7 @@ public struct Verification: AsyncSequence, Sendable {
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: VerifyProgress.self, bufferingPolicy: .bufferingNewest(1))
         let (vault, options) = (vault, options)
-        let task = vault.chores.begin {
+        let task = vault.backgroundTasks.begin {
             do {
                 try options.check(isOwner: vault.store.isOwner)
                 var verifier = Verifier(vault: vault, options: options) { continuation.yield($0) }
@@ -135,13 +135,13 @@ public struct VerifyReport: Hashable, Codable, Sendable {
     public internal(set) var orphans = Orphans()
     /// The number of bytes fetched again to replace damaged ones.
     public internal(set) var bytesRefetched: Int64 = 0
-    /// The damaged resources, at most ``mostNamed``.
+    /// The damaged resources, at most ``maxNamed``.
     public internal(set) var resources: [DamagedResource] = []
     /// The number of damaged resources.
     public internal(set) var damagedResources = 0
 
     /// The most damaged resources that a report lists.
-    public static let mostNamed = 1000
+    public static let maxNamed = 1000
 
     /// The number of damages found.
     public var found: Int { damage.values.reduce(0, +) }
@@ -155,7 +155,7 @@ public struct VerifyReport: Hashable, Codable, Sendable {
 
     mutating func name(_ resource: DamagedResource) {
         damagedResources += 1
-        if resources.count < Self.mostNamed { resources.append(resource) }
+        if resources.count < Self.maxNamed { resources.append(resource) }
     }
 }
 

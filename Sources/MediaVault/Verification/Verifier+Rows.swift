@@ -25,7 +25,7 @@ extension Verifier {
         var last: ResourceID?
         while true {
             let after = last
-            let page = try await blocking { try $0.index.resourceIDs(after: after, limit: Self.pageRows) }
+            let page = try await blocking { try $0.index.resourceIDs(after: after, limit: Self.rowsPerPage) }
             for id in page { try await check(id) }
             guard let end = page.last else { return }
             last = end
@@ -62,7 +62,7 @@ extension Verifier {
         while true {
             let after = last
             let page = try await blocking {
-                try $0.index.segments(of: representation, after: after, limit: Self.pageRows)
+                try $0.index.segments(of: representation, after: after, limit: Self.rowsPerPage)
             }
             // If the segment was replaced meanwhile, its replacement begins at the same byte and may be on this page.
             if let previous { _ = try await isStillThere(previous, &ledger) }
@@ -79,9 +79,9 @@ extension Verifier {
         _ row: StoredSegment, of resource: StoredResource, _ ledger: inout RepresentationLedger
     ) async throws {
         guard let segment = ledger.admit(row) else {
-            return try await misfit(row, .row, of: resource, &ledger)
+            return try await settleMismatch(row, .row, of: resource, &ledger)
         }
-        guard segment.length > 0, try takesNext() else { return }
+        guard segment.length > 0, try includesNext() else { return }
         report.segments += 1
         do {
             let (reader, size) = try await blocking { store in
@@ -100,7 +100,7 @@ extension Verifier {
             if isMisfit, try await settleSize(of: segment, isLonger: size > segment.fileSize, &ledger) { return }
             for block in bad.sorted() {
                 ledger.note(.block, losing: segment.range(ofBlock: block))
-                try await condemn(segment.id, for: .badBlock(block), of: resource)
+                try await invalidate(segment.id, for: .badBlock(block), of: resource)
             }
         } catch SegmentFailure.unreadable {
             report.unreadable += 1
@@ -109,10 +109,10 @@ extension Verifier {
             ledger.forget(segment)
             switch failure {
             case .missing:
-                ledger.note(.missing, claiming: segment.range)
-                try await condemn(segment.id, for: failure, of: resource)
-            case .wrongKey: try await misfit(row, .key, of: resource, &ledger)
-            default: try await misfit(row, .header, of: resource, &ledger)
+                ledger.note(.missing, losingUnlessHeld: segment.range)
+                try await invalidate(segment.id, for: failure, of: resource)
+            case .wrongKey: try await settleMismatch(row, .key, of: resource, &ledger)
+            default: try await settleMismatch(row, .header, of: resource, &ledger)
             }
         }
     }
@@ -128,18 +128,18 @@ extension Verifier {
 
     /// Handles a row and a file that do not match. If the file is a complete segment by itself, the row is wrong and is
     /// replaced; otherwise the file is invalidated.
-    private mutating func misfit(
+    private mutating func settleMismatch(
         _ row: StoredSegment, _ damageClass: DamageClass, of resource: StoredResource,
         _ ledger: inout RepresentationLedger
     ) async throws {
-        guard options.repairs else { return ledger.note(damageClass, claiming: row.range) }
-        switch try await reclaim(row.id) {
-        case true?: ledger.noteMended(damageClass)
+        guard options.repairs else { return ledger.note(damageClass, losingUnlessHeld: row.range) }
+        switch try await recreateRow(row.id) {
+        case true?: ledger.noteRepaired(damageClass)
         case false?:
-            ledger.note(damageClass, claiming: row.range)
-            try await condemn(row.id, for: .foreign, of: resource)
+            ledger.note(damageClass, losingUnlessHeld: row.range)
+            try await invalidate(row.id, for: .foreign, of: resource)
         case nil:
-            ledger.note(damageClass, claiming: nil)
+            ledger.note(damageClass, losingUnlessHeld: nil)
             report.unreadable += 1
         }
     }
@@ -147,9 +147,9 @@ extension Verifier {
     /// Recreates a row from its file.
     ///
     /// - Returns: false if the file is not a complete segment by itself; nil if it could not be read.
-    private mutating func reclaim(_ id: SegmentID) async throws -> Bool? {
+    private mutating func recreateRow(_ id: SegmentID) async throws -> Bool? {
         do {
-            guard let claimed = try await soundClaim(of: id) else { return false }
+            guard let claimed = try await completeSegment(of: id) else { return false }
             return try await vault.adopt(claimed)
         } catch SegmentFailure.missing {
             return false
@@ -169,17 +169,17 @@ extension Verifier {
         // If a file is too short, the row may be wrong or blocks may be lost: the missing blocks are found as bad
         // blocks.
         guard options.repairs, isLonger else {
-            ledger.note(.size, claiming: nil)
+            ledger.note(.size, losingUnlessHeld: nil)
             return false
         }
-        let isWhole = try await reclaim(segment.id) ?? false
+        let isWhole = try await recreateRow(segment.id) ?? false
         if !isWhole { try await blocking { try $0.cut(segment) } }
-        ledger.noteMended(.size)
+        ledger.noteRepaired(.size)
         return isWhole
     }
 
-    private func condemn(_ id: SegmentID, for failure: SegmentFailure, of resource: StoredResource) async throws {
-        if options.repairs { try await vault.condemn(id, for: failure, of: resource.id) }
+    private func invalidate(_ id: SegmentID, for failure: SegmentFailure, of resource: StoredResource) async throws {
+        if options.repairs { try await vault.invalidate(id, for: failure, of: resource.id) }
     }
 
     /// Checks rows that belong to no resource: nothing opens the segments that they name.
@@ -187,7 +187,9 @@ extension Verifier {
         var last: SegmentID?
         while true {
             let after = last
-            let page = try await blocking { try $0.index.strandedSegments(after: after, limit: Self.pageRows) }
+            let page = try await blocking {
+                try $0.index.segmentsWithoutResource(after: after, limit: Self.rowsPerPage)
+            }
             guard let end = page.last else { return }
             last = end
             for id in page { try await settle(stranded: id) }
@@ -195,10 +197,10 @@ extension Verifier {
     }
 
     private mutating func settle(stranded id: SegmentID) async throws {
-        let isWhole = options.repairs ? try await reclaim(id) : nil
+        let isWhole = options.repairs ? try await recreateRow(id) : nil
         report.note(.row, isMended: isWhole != nil)
         if isWhole == false {
-            try await blocking { try $0.condemn(id, size: $0.index.fileBytes(of: id), for: .foreign) }
+            try await blocking { try $0.invalidate(id, size: $0.index.fileBytes(of: id), for: .foreign) }
         }
     }
 }

@@ -18,10 +18,10 @@ struct Verifier {
     private var sample: SegmentSample?
     private var bytesTotal: Int64 = 0
     private var segmentsTotal = 0
-    private var lastTold: ContinuousClock.Instant?
+    private var lastReport: ContinuousClock.Instant?
 
     /// Rows read at a time.
-    static let pageRows = 256
+    static let rowsPerPage = 256
     /// Plaintext bytes opened at a time: a few hundred microseconds of one thread.
     private static let chunkBytes = 512 << 10
     /// How often progress is reported.
@@ -70,8 +70,8 @@ struct Verifier {
     }
 
     /// Returns whether the next segment is to be opened.
-    mutating func takesNext() throws -> Bool {
-        try sample?.takesNext { try SecureRandom.number(below: $0) } ?? true
+    mutating func includesNext() throws -> Bool {
+        try sample?.includesNext { try SecureRandom.number(below: $0) } ?? true
     }
 
     /// Opens all blocks of a segment; returns those that fail.
@@ -94,8 +94,8 @@ struct Verifier {
 
     private mutating func progress() {
         let now = ContinuousClock.now
-        if let lastTold, now - lastTold < Self.interval { return }
-        lastTold = now
+        if let lastReport, now - lastReport < Self.interval { return }
+        lastReport = now
         tell(step(nil))
     }
 
@@ -111,14 +111,14 @@ struct Verifier {
 extension Verifier {
     /// Checks the files that are not in the index among those whose names begin with a byte.
     mutating func checkFiles(in byte: UInt8) async throws {
-        let files = try await blocking { try $0.unnamedFiles(in: byte) }
+        let files = try await blocking { try $0.unindexedFiles(in: byte) }
         for id in files.segments { try await check(orphan: id, in: byte) }
         for name in files.others { try await putAside(name, in: byte) }
     }
 
     private mutating func check(orphan id: SegmentID, in byte: UInt8) async throws {
         do {
-            guard let claimed = try await soundClaim(of: id) else { return try await putAside(id.hex, in: byte) }
+            guard let claimed = try await completeSegment(of: id) else { return try await putAside(id.hex, in: byte) }
             report.orphans.good += 1
             guard options.repairs, try await vault.adopt(claimed) else { return }
             report.orphans.adopted += 1
@@ -138,7 +138,7 @@ extension Verifier {
 
     /// Returns a file that is a complete segment by its own header, and whose bytes no other segment holds; otherwise
     /// nil.
-    mutating func soundClaim(of id: SegmentID) async throws -> ClaimedSegment? {
+    mutating func completeSegment(of id: SegmentID) async throws -> ClaimedSegment? {
         guard let claimed = try await blocking({ try $0.claim(of: id) }), claimed.fits,
             try await badBlocks(of: claimed.segment, claimed.reader).isEmpty,
             try await blocking({ try $0.index.isGap(claimed.segment) })

@@ -20,7 +20,7 @@ struct KeysBackupCommand: AsyncParsableCommand {
 
     func run() async throws {
         let file = try backup.path()
-        let changer = try await KeyringChanger(access, waiting)
+        let changer = try await KeyringEditor(access, waiting)
         let way = NewSlot(
             try await backup.unlock(isNew: true, allowLoose: access.unlocking.allowLooseKeyFile),
             strength: PassphraseStrength(isSensitive: sensitive))
@@ -50,7 +50,7 @@ struct KeysRestoreCommand: AsyncParsableCommand {
     @Flag(help: "Accept key and passphrase files that other users can read.")
     var allowLooseKeyFile = false
 
-    @OptionGroup(title: "New unlock method") var new: NewWayOptions
+    @OptionGroup(title: "New unlock method") var new: NewSlotOptions
 
     @OptionGroup(title: "Vault") var place: PlaceOptions
 

@@ -17,10 +17,10 @@ struct FetchCommand: AsyncParsableCommand {
     var urls: [String]
 
     @OptionGroup(title: "Speed")
-    var pace: PaceOptions
+    var pace: SpeedOptions
 
     @OptionGroup(title: "Limits")
-    var room: RoomOptions
+    var room: LimitOptions
 
     @OptionGroup var naming: ReferenceOptions
 
@@ -50,7 +50,7 @@ struct FetchCommand: AsyncParsableCommand {
             try await finder.act { vault in
                 var records: [FetchedRecord] = []
                 for (index, url) in urls.enumerated() {
-                    let fetching = Fetching(
+                    let fetching = TitleFetch(
                         url: url, number: index + 1, count: urls.count, options: options, isDetached: isDetached
                     ) { MediaReference($0, contentID: contentID, fields: fields) }
                     records.append(try await fetching.run(in: vault))
@@ -62,12 +62,12 @@ struct FetchCommand: AsyncParsableCommand {
         if json {
             for record in records { try await StandardOutput.shared.write(try JSONText.of(record) + "\n") }
         }
-        if let failed = records.first(where: { $0.status != .done }) { throw Reported(status: failed.status) }
+        if let failed = records.first(where: { $0.status != .done }) { throw AlreadyReported(status: failed.status) }
     }
 }
 
 /// The download of one title, as the user sees it.
-struct Fetching: Sendable {
+struct TitleFetch: Sendable {
     let url: String
     /// The position of the title among ``count``, from 1.
     let number: Int

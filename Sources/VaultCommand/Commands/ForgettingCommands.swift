@@ -51,7 +51,7 @@ struct ResealCommand: AsyncParsableCommand {
             }
         }
         if json { try await StandardOutput.shared.write(try JSONText.of(report) + "\n") }
-        guard verdict.status == .done else { throw Reported(status: verdict.status) }
+        guard verdict.status == .done else { throw AlreadyReported(status: verdict.status) }
     }
 }
 
@@ -103,7 +103,7 @@ struct ShredCommand: AsyncParsableCommand {
         if json { try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
         let verdict = ShredText(document, isQuick: quick)
         if let remark = verdict.remark { await Terminal.shared.say(remark) }
-        guard verdict.status == .done else { throw Reported(status: verdict.status) }
+        guard verdict.status == .done else { throw AlreadyReported(status: verdict.status) }
     }
 }
 
@@ -149,7 +149,7 @@ struct DestroyCommand: AsyncParsableCommand {
     /// Returns the id from the option, or as the user types it.
     private static func confirmation(_ given: String?, of id: String) async throws -> String {
         if let given { return given }
-        guard Terminal.shared.canAsk else {
+        guard Terminal.shared.canPrompt else {
             throw UsageError("not a terminal; use --confirm with the vault's id")
         }
         await Terminal.shared.say("vault \(id) will be unreadable forever; type its id to continue")
@@ -189,7 +189,7 @@ struct AuditCommand: AsyncParsableCommand {
         if !document.anchored {
             await Terminal.shared.say("checked without the keyring: a log that was cut at its end goes unnoticed")
         }
-        guard document.sound else { throw Reported(status: .integrity) }
+        guard document.sound else { throw AlreadyReported(status: .integrity) }
     }
 
     private func wholeLog() async throws -> AuditReport {

@@ -21,11 +21,12 @@ struct InitCommand: AsyncParsableCommand {
             place, unlock: try await access.unlocking.unlock(isNew: isNew),
             strength: PassphraseStrength(isSensitive: sensitive))
         var facts = [
-            ("vault", place.folder + made(report.vaultMade)), ("keyring", place.keyring + made(report.keyringMade)),
+            ("vault", place.folder + made(report.isVaultCreated)),
+            ("keyring", place.keyring + made(report.isKeyringCreated)),
         ]
-        if case .keyFile(let path) = way { facts.append(("key file", path + made(report.keyFileMade))) }
+        if case .keyFile(let path) = way { facts.append(("key file", path + made(report.isKeyFileCreated))) }
         try await StandardOutput.shared.write(FactText.text(facts))
-        if report.unlockRestsWithVault {
+        if report.isUnlockOnVaultDisk {
             await Terminal.shared.say(
                 "warning: the key file is on the same disk as the vault, so it does not protect against theft of "
                     + "the disk; keep it on another disk, or use a passphrase")

@@ -92,7 +92,7 @@ struct RotateCommand: AsyncParsableCommand {
         }
         let done = locator ? "every title has a new id" : "created generation \(document.current)"
         await Terminal.shared.say([done, act.cutsOff].compactMap(\.self).joined(separator: "; "))
-        await KeysText.tellRest(act, document)
+        await KeysText.printRemainingWork(act, document)
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : KeysText.text(document))
     }
 
@@ -144,7 +144,7 @@ struct RewrapCommand: AsyncParsableCommand {
         let verdict = RewrapText(document)
         for remark in verdict.remarks { await Terminal.shared.say(remark) }
         if json { try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
-        guard verdict.status == .done else { throw Reported(status: verdict.status) }
+        guard verdict.status == .done else { throw AlreadyReported(status: verdict.status) }
     }
 }
 
@@ -177,7 +177,7 @@ struct RetireCommand: AsyncParsableCommand {
         if let backups = document.generations.first(where: { $0.number == generation })?.backups, backups > 0 {
             await Terminal.shared.say("\(backups) backups of the keyring still contain it: destroy them, too")
         }
-        await KeysText.tellRest(.retire, document)
+        await KeysText.printRemainingWork(.retire, document)
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : KeysText.text(document))
     }
 }

@@ -36,7 +36,7 @@ struct VerifyCommand: AsyncParsableCommand {
         let act = try await act(options)
         let document = try await Interruption.cancelling("completed repairs are kept", act)
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : VerifyText.text(document))
-        guard document.sound else { throw Reported(status: document.remaining > 0 ? .integrity : .failed) }
+        guard document.sound else { throw AlreadyReported(status: document.remaining > 0 ? .integrity : .failed) }
     }
 
     /// Returns the work: a repair needs the owner, a check does not.

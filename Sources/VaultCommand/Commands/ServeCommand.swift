@@ -47,7 +47,7 @@ struct ServeCommand: AsyncParsableCommand {
     var insecure = false
 
     @OptionGroup(title: "Limits")
-    var room: RoomOptions
+    var room: LimitOptions
 
     @OptionGroup(title: "Log")
     var log: LogOptions
@@ -80,7 +80,7 @@ struct ServeCommand: AsyncParsableCommand {
         let opener = try await access.opener()
         let folder = opener.place.folder
         configuration.controlFolder = folder
-        configuration.afterCrowd = { FreedMemory.giveBack() }
+        configuration.afterPeak = { MemoryTrimming.giveBack() }
         let isSecure = configuration.tls != nil
         let (service, logger) = (configuration, log.logger)
         let isOpen = Locked(false)

@@ -20,14 +20,14 @@ struct SlotAddCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Label of the slot, such as its owner or place.", valueName: "text"))
     var label: String?
 
-    @OptionGroup(title: "New unlock method") var new: NewWayOptions
+    @OptionGroup(title: "New unlock method") var new: NewSlotOptions
 
     @OptionGroup var access: VaultAccess
 
     @OptionGroup var waiting: WaitOption
 
     func run() async throws {
-        let changer = try await KeyringChanger(access, waiting)
+        let changer = try await KeyringEditor(access, waiting)
         let way = try await new.way(label: label, allowLoose: access.unlocking.allowLooseKeyFile)
         let order = try await changer.orders.adding(way)
         try await changer.carryOut(order, saying: "slot added; back up the keyring again")
@@ -74,7 +74,7 @@ struct SlotRemoveCommand: AsyncParsableCommand {
     @OptionGroup var waiting: WaitOption
 
     func run() async throws {
-        let changer = try await KeyringChanger(access, waiting)
+        let changer = try await KeyringEditor(access, waiting)
         let revocation = try revoking.revocation(
             unlocks: [changer.unlock], allowLoose: access.unlocking.allowLooseKeyFile)
         guard revocation == nil || number != changer.orders.unlockedSlot else {
@@ -83,12 +83,12 @@ struct SlotRemoveCommand: AsyncParsableCommand {
                     + "unlock the keyring with that one")
         }
         let order = try await order(changer, then: changer.newRoot(of: revocation))
-        let stayed = try await changer.carryOut(
+        let unretired = try await changer.carryOut(
             order, saying: "slot \(number) removed; back up the keyring again", then: revocation)
-        try await KeyringChanger.tell(of: "the removed key or passphrase", stayed)
+        try await KeyringEditor.tell(of: "the removed key or passphrase", unretired)
     }
 
-    private func order(_ changer: KeyringChanger, then root: RootRotation?) async throws -> KeyringOrder {
+    private func order(_ changer: KeyringEditor, then root: RootRotation?) async throws -> KeyringOrder {
         do {
             return try await changer.orders.removing(number, then: root, isForced: force)
         } catch let error as VaultError where error.code == .inUse {
@@ -112,7 +112,7 @@ struct ChangePassphraseCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("New label of the slot.", valueName: "text"))
     var label: String?
 
-    @OptionGroup(title: "New unlock method") var new: NewWayOptions
+    @OptionGroup(title: "New unlock method") var new: NewSlotOptions
 
     @OptionGroup(title: "Old unlock method") var revoking: RevokeOptions
 
@@ -121,18 +121,18 @@ struct ChangePassphraseCommand: AsyncParsableCommand {
     @OptionGroup var waiting: WaitOption
 
     func run() async throws {
-        let changer = try await KeyringChanger(access, waiting)
-        let isLoose = access.unlocking.allowLooseKeyFile
-        let way = try await new.way(label: label, allowLoose: isLoose)
+        let changer = try await KeyringEditor(access, waiting)
+        let allowsLooseFiles = access.unlocking.allowLooseKeyFile
+        let way = try await new.way(label: label, allowLoose: allowsLooseFiles)
         let isOwn = slot == nil || slot == changer.orders.unlockedSlot
         let revocation = try revoking.revocation(
-            new: way.unlock, unlocks: isOwn ? [] : [changer.unlock], allowLoose: isLoose)
+            new: way.unlock, unlocks: isOwn ? [] : [changer.unlock], allowLoose: allowsLooseFiles)
         let order = try await changer.orders.replacing(slot, with: way, then: changer.newRoot(of: revocation))
-        let stayed = try await changer.carryOut(
+        let unretired = try await changer.carryOut(
             order,
             saying: "slot \(slot ?? changer.orders.unlockedSlot) changed: only the new unlock method opens it; "
                 + "back up the keyring again",
             then: revocation)
-        try await KeyringChanger.tell(of: "the old key or passphrase", stayed)
+        try await KeyringEditor.tell(of: "the old key or passphrase", unretired)
     }
 }

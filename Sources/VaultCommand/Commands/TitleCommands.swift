@@ -112,7 +112,7 @@ struct TitleArguments: ParsableArguments {
                 return failed
             }
         }
-        if let failed { throw Reported(status: failed) }
+        if let failed { throw AlreadyReported(status: failed) }
     }
 
     private static func record(

@@ -61,7 +61,7 @@ enum Quantity {
         guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int64(digits)
         else { return nil }
         let (product, overflow) = count.multipliedReportingOverflow(by: factor)
-        return overflow || product > ContentInformation.mostBytes ? nil : product
+        return overflow || product > ContentInformation.maxBytes ? nil : product
     }
 }
 

@@ -33,7 +33,7 @@ struct ReferenceOptions: ParsableArguments {
         switch headerFile {
         case nil: return HeaderFields()
         case "": throw UsageError("--header-file is empty; give it a file")
-        case "-": return try HeaderFile.fields(in: await StandardInput.read(atMost: HeaderFile.mostBytes))
+        case "-": return try HeaderFile.fields(in: await StandardInput.read(atMost: HeaderFile.maxBytes))
         case let file?:
             return try await HeaderFile.read(
                 AbsolutePath.of(file, from: ProcessEnvironment.current.workingDirectory),
@@ -58,15 +58,15 @@ enum URLList {
     static let fromInput = "-"
 
     /// The maximum length of the list in bytes.
-    private static let mostBytes = 16 << 20
+    private static let maxBytes = 16 << 20
 
     static func read(_ arguments: [String]) async throws -> [String] {
         guard arguments.contains(fromInput) else { return arguments }
         guard arguments.count(where: { $0 == fromInput }) == 1 else {
             throw UsageError("- may be given only once, because standard input can be read only once")
         }
-        let bytes = try await StandardInput.read(atMost: mostBytes)
-        guard bytes.count <= mostBytes else { throw UsageError("the list on standard input is longer than 16 MiB") }
+        let bytes = try await StandardInput.read(atMost: maxBytes)
+        guard bytes.count <= maxBytes else { throw UsageError("the list on standard input is longer than 16 MiB") }
         let listed = urls(in: String(decoding: bytes, as: UTF8.self))
         guard arguments.count > 1 || !listed.isEmpty else { throw UsageError("standard input contains no URL") }
         return arguments.flatMap { $0 == fromInput ? listed : [$0] }

@@ -4,7 +4,7 @@ import MediaVault
 import VaultService
 
 /// Storage limits for this run, which override the vault's settings.
-struct RoomOptions: ParsableArguments {
+struct LimitOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Maximum size of stored media: 200MiB, 2G; 0 means no limit.",
@@ -38,7 +38,7 @@ struct RoomOptions: ParsableArguments {
 }
 
 /// The speed of a download.
-struct PaceOptions: ParsableArguments {
+struct SpeedOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Number of connections per title: 1 to 16.", valueName: "n"))
     var connections = 1
 
@@ -46,8 +46,8 @@ struct PaceOptions: ParsableArguments {
     var limitRate: ByteRate?
 
     func validate() throws {
-        guard (1...DownloadOptions.mostConnections).contains(connections) else {
-            throw ValidationError("--connections must be between 1 and \(DownloadOptions.mostConnections)")
+        guard (1...DownloadOptions.maxConnections).contains(connections) else {
+            throw ValidationError("--connections must be between 1 and \(DownloadOptions.maxConnections)")
         }
     }
 

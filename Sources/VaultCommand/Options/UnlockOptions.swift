@@ -106,7 +106,7 @@ enum UnlockSource: Hashable, Sendable {
 }
 
 /// A new unlock method: named by an option, or a passphrase that is typed twice.
-struct NewWayOptions: ParsableArguments {
+struct NewSlotOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "New key file of exactly 32 bytes; created if it does not exist.", valueName: "file"))

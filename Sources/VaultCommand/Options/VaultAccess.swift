@@ -24,12 +24,12 @@ struct VaultAccess: ParsableArguments {
         let client = ControlClient(folder: try place.vault())
         return VaultConnector(
             client: client, opener: await client.isAnswered() ? nil : try await opener(),
-            laterOpener: { [self] in
+            fallbackOpener: { [self] in
                 guard try unlocking.way() != .prompt else {
                     throw VaultError(.closed, "the service ended before it answered; run the command again")
                 }
                 return try await opener()
-            }, limits: limits, isPatient: wait.isPatient)
+            }, limits: limits, waitsForOrigin: wait.waitsForOrigin)
     }
 }
 
@@ -167,5 +167,5 @@ struct ProcessEnvironment: Sendable {
 /// Whether to wait while another command owns the vault.
 struct WaitOption: ParsableArguments {
     @Flag(name: .customLong("wait"), help: "Wait while another command owns the vault.")
-    var isPatient = false
+    var waitsForOrigin = false
 }

@@ -74,7 +74,7 @@ enum KeysText {
     }
 
     /// Prints what a key operation left undone.
-    static func tellRest(_ act: Receipt.Act, _ document: KeysDocument) async {
+    static func printRemainingWork(_ act: Receipt.Act, _ document: KeysDocument) async {
         if let leaves = act.leaves { await Terminal.shared.say("note: \(leaves)") }
         for generation in document.older where generation.resources > 0 {
             await Terminal.shared.say("generation \(generation.number) is still needed by \(need(generation))")

@@ -58,14 +58,14 @@ enum ProgressLine {
         // A line that fills the last column makes some terminals wrap.
         let room = max(0, width - 1)
         var figures = [
-            progress.percent.map { padded("\($0) %", to: 5) }, steadyAmount(progress),
+            progress.percent.map { padded("\($0) %", to: 5) }, paddedAmount(progress),
             progress.bytesPerSecond > 0 ? ByteCount.text(progress.bytesPerSecond) + "/s" : nil,
         ].compactMap(\.self)
         let leastName = min(name.count, 12)
         while figures.count > 1, leastName + 2 + joined(figures).count > room { figures.removeLast() }
         let tail = joined(figures)
-        let forBar = min(40, room - min(name.count, 24) - tail.count - 4)
-        let bar = forBar >= 12 ? progress.percent.map { drawn($0, columns: forBar) + "  " } ?? "" : ""
+        let barWidth = min(40, room - min(name.count, 24) - tail.count - 4)
+        let bar = barWidth >= 12 ? progress.percent.map { drawn($0, columns: barWidth) + "  " } ?? "" : ""
         let title = shortened(name, to: max(0, room - tail.count - 2 - bar.count))
         return String((title + (title.isEmpty ? "" : "  ") + bar + tail).prefix(room))
     }
@@ -75,7 +75,7 @@ enum ProgressLine {
     }
 
     /// Returns the amount at a constant width, so that the line does not jump.
-    private static func steadyAmount(_ progress: TransferProgress) -> String {
+    private static func paddedAmount(_ progress: TransferProgress) -> String {
         padded(amount(progress), to: progress.total.map { ByteCount.text($0).count * 2 + 4 } ?? 0)
     }
 

@@ -58,7 +58,7 @@ final class Terminal: Sendable {
     }
 
     /// Whether the user can be prompted: standard input is a terminal, and the process has a controlling one.
-    var canAsk: Bool {
+    var canPrompt: Bool {
         guard isatty(STDIN_FILENO) == 1 else { return false }
         let device = Self.openDevice()
         if device >= 0 { close(device) }
@@ -66,7 +66,7 @@ final class Terminal: Sendable {
     }
 
     /// The maximum length of a typed line in bytes: what a terminal delivers at once.
-    static let mostTyped = 4096
+    static let maximumLineLength = 4096
 
     /// Runs a call that waits for the user, on the terminal's own thread.
     func blocking<Value: Sendable>(_ body: @escaping @Sendable (Terminal) throws -> Value) async throws -> Value {
@@ -215,12 +215,14 @@ enum PassphrasePrompt {
     ///
     /// - Throws: ``UsageError`` if there is no terminal, nothing was typed, or the two lines differ.
     static func ask(_ question: Question) async throws -> Passphrase {
-        guard Terminal.shared.canAsk else { throw UsageError(question.remedy + ", or run the command at a terminal") }
+        guard Terminal.shared.canPrompt else {
+            throw UsageError(question.remedy + ", or run the command at a terminal")
+        }
         return try await Terminal.shared.blocking { terminal in
             // Both lines are read straight into locked memory; only the first is kept.
-            try unsafe Passphrase(capacity: 2 * Terminal.mostTyped) { memory in
-                let first = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[..<Terminal.mostTyped])
-                let second = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[Terminal.mostTyped...])
+            try unsafe Passphrase(capacity: 2 * Terminal.maximumLineLength) { memory in
+                let first = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[..<Terminal.maximumLineLength])
+                let second = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[Terminal.maximumLineLength...])
                 let count = try unsafe terminal.readHidden(question.text, into: first)
                 guard count > 0 else { throw UsageError("no passphrase was entered") }
                 guard question.isNew else { return count }

@@ -44,23 +44,23 @@ enum ProcessHardening {
 }
 
 /// Memory that the process has freed.
-enum FreedMemory {
+enum MemoryTrimming {
     /// Keeps some of it instead of returning it to the system.
     ///
     /// Pieces of media come and go all the time. Returning their pages after each one, and getting them again, costs a
     /// quarter of the work of serving them.
-    static func keepSome() {
+    static func keepFreedMemory() {
         #if canImport(Glibc)
         // If refused, the process is slower, but works correctly.
-        _ = cprocess_keep_freed_memory(2 << 20, 1 << 20)
+        _ = cprocess_set_malloc_thresholds(2 << 20, 1 << 20)
         #endif
     }
 
     /// Returns kept memory to the system asynchronously.
     static func giveBack() {
         #if canImport(Glibc)
-        // The limits of `keepSome()` do not cover free pieces between used ones, of which there may be any number.
-        DispatchQueue.global(qos: .utility).async { cprocess_give_freed_memory_back() }
+        // The limits of `keepFreedMemory()` do not cover free pieces between used ones, of which there may be any number.
+        DispatchQueue.global(qos: .utility).async { cprocess_release_free_memory() }
         #endif
     }
 }

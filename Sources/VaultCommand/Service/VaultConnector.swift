@@ -7,14 +7,14 @@ struct VaultConnector: Sendable {
     /// Opens the vault in this process; nil if a service was found, so that no key was needed.
     let opener: VaultOpener?
     /// Creates the opener later, if that service has ended; never prompts.
-    let laterOpener: @Sendable () async throws -> VaultOpener
+    let fallbackOpener: @Sendable () async throws -> VaultOpener
     /// Storage limits for this run.
     let limits: StorageLimits?
     /// Whether to wait for as long as another command owns the vault.
-    let isPatient: Bool
+    let waitsForOrigin: Bool
 
     /// The minimum number of tries: a service that starts or ends owns the vault for a moment without a socket.
-    private static let leastTries = 10
+    private static let minimumTries = 10
     private static let interval: Duration = .milliseconds(100)
 
     /// Runs `body` on the service that owns the vault, or else on the vault as its owner.
@@ -23,13 +23,13 @@ struct VaultConnector: Sendable {
         do {
             return try await body(RemoteVault(client))
         } catch is ServiceGone {
-            return try await own(try await laterOpener(), body)
+            return try await own(try await fallbackOpener(), body)
         }
     }
 
     /// Opens the vault to read, beside its owner.
     func reading<Value>(_ body: (Vault) async throws -> Value) async throws -> Value {
-        let opener = if let opener { opener } else { try await laterOpener() }
+        let opener = if let opener { opener } else { try await fallbackOpener() }
         return try await opener.reading(body)
     }
 
@@ -40,10 +40,10 @@ struct VaultConnector: Sendable {
             return try await opener.owning(limits: limits, whenOwned: wait) { vault in
                 do {
                     let value = try await body(LocalVault(vault))
-                    await tellEvictions(of: vault)
+                    await reportEvictions(of: vault)
                     return value
                 } catch {
-                    await tellEvictions(of: vault)
+                    await reportEvictions(of: vault)
                     throw error
                 }
             }
@@ -57,7 +57,7 @@ struct VaultConnector: Sendable {
     }
 
     /// Reports evictions; a service logs them, but without one the command has to report them.
-    private func tellEvictions(of vault: Vault) async {
+    private func reportEvictions(of vault: Vault) async {
         guard case .evicted(let titles, let segments, let bytes)? = vault.takeEvictions() else { return }
         await Terminal.shared.say(
             "evicted to free space: \(ByteCount.text(bytes)) (\(segments) segments, \(titles) titles removed)")
@@ -66,10 +66,10 @@ struct VaultConnector: Sendable {
     /// Returns whether to try again to own the vault.
     @Sendable private func wait(_ refusal: VaultError, _ tries: Int) async throws -> Bool {
         if await client.isAnswered() { throw ServiceFound() }
-        guard isPatient || tries < Self.leastTries else {
+        guard waitsForOrigin || tries < Self.minimumTries else {
             throw VaultError(.owned, "\(refusal.message) (--wait waits for it)")
         }
-        if tries == Self.leastTries { await Terminal.shared.say("waiting: \(refusal.message)") }
+        if tries == Self.minimumTries { await Terminal.shared.say("waiting: \(refusal.message)") }
         try await Task.sleep(for: Self.interval)
         return true
     }

@@ -56,7 +56,7 @@ package final class Keyring: Sendable {
     // MARK: Slots that open
 
     /// Records that a slot opens, because a secret for it was available.
-    func noteProof(of slot: KeyringDocument.Slot) { proved.withLock { _ = $0.insert(slot.rootKey) } }
+    func noteOpens(of slot: KeyringDocument.Slot) { proved.withLock { _ = $0.insert(slot.rootKey) } }
 
     /// Whether a slot is known to open.
     func isProved(_ slot: KeyringDocument.Slot) -> Bool { proved.withLock { $0.contains(slot.rootKey) } }
@@ -93,7 +93,7 @@ package final class Keyring: Sendable {
             let (bytes, changed) = try editing.finished()
             try write(bytes)
             // A new root key is sealed only for slots that opened.
-            if editing.rootKey !== root { for slot in editing.document.slots { noteProof(of: slot) } }
+            if editing.rootKey !== root { for slot in editing.document.slots { noteOpens(of: slot) } }
             opened.withLock { $0 = changed }
             return result
         }
@@ -225,9 +225,9 @@ struct KeyringKeys: Sendable {
     ///
     /// Anything that is still signed is signed with a random key that belongs to no vault.
     init(closing keys: KeyringKeys) throws {
-        let nobodys = SharedKey(try SecureRandom.key("closed keyring"))
+        let unusedKey = SharedKey(try SecureRandom.key("closed keyring"))
         self = keys
-        (rootKey, tokenKey, receiptSeed) = (nobodys, nobodys, nobodys)
+        (rootKey, tokenKey, receiptSeed) = (unusedKey, unusedKey, unusedKey)
         (locators, generations) = ([:], [:])
     }
 

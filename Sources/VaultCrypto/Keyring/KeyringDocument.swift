@@ -7,18 +7,18 @@ package struct KeyringDocument: Sendable {
     package static let format = "mediavault-keyring/1"
 
     /// The most slots in a keyring: each passphrase slot that is tried costs time and memory.
-    package static let mostSlots = 16
+    package static let maxSlots = 16
     /// The size limit in bytes for a file that is written.
-    package static let mostBytes = 1 << 20
+    package static let maxBytes = 1 << 20
     /// The size limit in bytes for a file that is read.
     ///
-    /// Older versions kept an entry for every retired generation, so their files may exceed ``mostBytes``. The next
+    /// Older versions kept an entry for every retired generation, so their files may exceed ``maxBytes``. The next
     /// write folds the entries.
-    package static let mostBytesRead = 4 << 20
+    package static let maxBytesRead = 4 << 20
     /// The most generations that are not retired.
     ///
     /// With that many, a file is within its size limit even if everything else in it is at its maximum.
-    package static let mostActive = 4096
+    package static let maxActiveGenerations = 4096
 
     /// One way to unlock: the root key, sealed under the slot's unlock key.
     package struct Slot: Sendable {
@@ -123,23 +123,23 @@ extension KeyringDocument {
         let (current, all) = (current, generations)
         guard all.contains(where: { $0.number == current && $0.key != nil }) else { throw .init(name: "current") }
         guard Set(all.map(\.number)).count == all.count else { throw .init(name: "generations") }
-        guard Self.areApart(all.map { $0.number...$0.number } + retired.map { $0.first...$0.last }) else {
+        guard Self.areDisjoint(all.map { $0.number...$0.number } + retired.map { $0.first...$0.last }) else {
             throw .init(name: "retired")
         }
         guard !locators.isEmpty, Set(locators.map(\.number)).count == locators.count else {
             throw .init(name: "locators")
         }
-        guard slots.count <= Self.mostSlots, Set(slots.map(\.number)).count == slots.count else {
+        guard slots.count <= Self.maxSlots, Set(slots.map(\.number)).count == slots.count else {
             throw .init(name: "slots")
         }
         // Nothing is authenticated yet, and each passphrase slot may be tried.
-        guard slots.compactMap(\.passphrase).reduce(0, { $0 + $1.work }) <= Argon2id.Cost.mostWork else {
+        guard slots.compactMap(\.passphrase).reduce(0, { $0 + $1.work }) <= Argon2id.Cost.maxWork else {
             throw .init(name: "memLimit")
         }
     }
 
     /// Whether no two ranges overlap.
-    private static func areApart(_ ranges: [ClosedRange<Int64>]) -> Bool {
+    private static func areDisjoint(_ ranges: [ClosedRange<Int64>]) -> Bool {
         let sorted = ranges.sorted { $0.lowerBound < $1.lowerBound }
         return zip(sorted, sorted.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound }
     }
@@ -153,9 +153,10 @@ extension KeyringDocument {
         var folded = self
         folded.fold()
         let bytes = try folded.encoded(rootKey: rootKey)
-        guard bytes.count <= Self.mostBytes else {
+        guard bytes.count <= Self.maxBytes else {
             throw VaultError(
-                .storage, "nothing was written: the keyring would be larger than \(Self.mostBytes >> 20) MiB; "
+                .storage,
+                "nothing was written: the keyring would be larger than \(Self.maxBytes >> 20) MiB; "
                     + "destroy older generations with keys retire")
         }
         do {
@@ -269,7 +270,7 @@ extension JSONObject {
 
 extension KeyringDocument.Slot {
     /// The longest label, in bytes of UTF-8.
-    static let mostLabelBytes = 128
+    static let maxLabelBytes = 128
 
     /// Creates a slot that a secret opens: the root key, sealed under that secret's unlock key.
     ///
@@ -309,12 +310,12 @@ extension KeyringDocument.Slot {
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if it is not.
     func checkLabel() throws {
-        guard label.utf8.count <= Self.mostLabelBytes,
+        guard label.utf8.count <= Self.maxLabelBytes,
             label.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
         else {
             throw VaultError(
                 .invalidArgument,
-                "a slot label must have at most \(Self.mostLabelBytes) bytes and no control characters; choose another")
+                "a slot label must have at most \(Self.maxLabelBytes) bytes and no control characters; choose another")
         }
     }
 }
@@ -334,13 +335,14 @@ extension KeyringDocument {
     }
 
     /// The most retired generations that have an entry of their own.
-    static let mostRetired = 128
+    static let maxRetiredEntries = 128
 
-    /// Folds the oldest retired generations into ranges if more than ``mostRetired`` have an entry.
+    /// Folds the oldest retired generations into ranges if more than ``maxRetiredEntries`` have an entry.
     ///
     /// The highest number keeps its entry, because a version that does not know ranges counts on from there.
     mutating func fold() {
-        let entries = generations.filter { $0.key == nil }.sorted { $0.number < $1.number }.dropLast(Self.mostRetired)
+        let entries = generations.filter { $0.key == nil }.sorted { $0.number < $1.number }.dropLast(
+            Self.maxRetiredEntries)
         guard !entries.isEmpty else { return }
         let numbers = Set(entries.map(\.number))
         generations.removeAll { numbers.contains($0.number) }

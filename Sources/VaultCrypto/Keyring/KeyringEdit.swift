@@ -49,10 +49,10 @@ extension KeyringEdit {
     /// - Throws: ``VaultError`` with code `inUse` if there are 16 slots, `invalidArgument` if the number is in use.
     package mutating func add(_ slot: KeyringDocument.Slot) throws {
         try slot.checkLabel()
-        guard document.slots.count < KeyringDocument.mostSlots else {
+        guard document.slots.count < KeyringDocument.maxSlots else {
             throw VaultError(
                 .inUse,
-                "the keyring has \(KeyringDocument.mostSlots) slots, which is the maximum; keys slot list names them, "
+                "the keyring has \(KeyringDocument.maxSlots) slots, which is the maximum; keys slot list names them, "
                     + "keys slot remove removes one")
         }
         guard !document.slots.contains(where: { $0.number == slot.number }) else {
@@ -175,10 +175,10 @@ extension KeyringEdit {
     /// - Returns: its number, the next free one above the highest that ever existed.
     /// - Throws: ``VaultError`` with code `inUse` if there are as many generations as a keyring may hold.
     package mutating func addGeneration(now: Int64, avoiding taken: Set<Int> = []) throws -> Int {
-        guard document.generations.count(where: { $0.key != nil }) < KeyringDocument.mostActive else {
+        guard document.generations.count(where: { $0.key != nil }) < KeyringDocument.maxActiveGenerations else {
             throw VaultError(
                 .inUse,
-                "the keyring holds \(KeyringDocument.mostActive) generations, which is the maximum; run keys rewrap, "
+                "the keyring holds \(KeyringDocument.maxActiveGenerations) generations, which is the maximum; run keys rewrap, "
                     + "then keys retire for the older ones")
         }
         var number = document.highestGeneration + 1

@@ -43,7 +43,7 @@ package struct KeyringOrder: Codable, Hashable, Sendable {
 
     init(
         revision: Int64, act: Act, number: Int64? = nil, slot: KeyringDocument.Slot? = nil,
-        provedBy rootKey: borrowing SecretKey
+        authenticatedWith rootKey: borrowing SecretKey
     ) {
         self.revision = revision
         self.act = act
@@ -106,9 +106,10 @@ extension Keyring {
     ) throws -> KeyringOrder {
         let edit = try editing(file)
         let slot = try edit.slot(edit.freeSlotNumber, label, method, secret, cost)
-        noteProof(of: slot)
+        noteOpens(of: slot)
         return try edit.checked(
-            KeyringOrder(revision: edit.document.revision, act: .add, slot: slot, provedBy: edit.rootKey.secret))
+            KeyringOrder(
+                revision: edit.document.revision, act: .add, slot: slot, authenticatedWith: edit.rootKey.secret))
     }
 
     /// Creates an order to replace a slot.
@@ -121,9 +122,10 @@ extension Keyring {
     ) throws -> KeyringOrder {
         let edit = try editing(file)
         let slot = try edit.slot(number, label ?? edit.slot(number).label, method, secret, cost)
-        noteProof(of: slot)
+        noteOpens(of: slot)
         return try edit.checked(
-            KeyringOrder(revision: edit.document.revision, act: .replace, slot: slot, provedBy: edit.rootKey.secret))
+            KeyringOrder(
+                revision: edit.document.revision, act: .replace, slot: slot, authenticatedWith: edit.rootKey.secret))
     }
 
     /// Creates an order to remove a slot.
@@ -134,7 +136,8 @@ extension Keyring {
     package func orderRemoval(of number: Int64, in file: [UInt8], isForced: Bool = false) throws -> KeyringOrder {
         let edit = try editing(file)
         let order = try edit.checked(
-            KeyringOrder(revision: edit.document.revision, act: .remove, number: number, provedBy: edit.rootKey.secret))
+            KeyringOrder(
+                revision: edit.document.revision, act: .remove, number: number, authenticatedWith: edit.rootKey.secret))
         guard isForced || edit.document.slots.contains(where: { $0.number != number && isProved($0) }) else {
             throw VaultError(
                 .inUse,
@@ -147,7 +150,7 @@ extension Keyring {
     /// Creates an order to count a backup.
     package func orderBackup(of file: [UInt8]) throws -> KeyringOrder {
         let edit = try editing(file)
-        return KeyringOrder(revision: edit.document.revision, act: .backup, provedBy: edit.rootKey.secret)
+        return KeyringOrder(revision: edit.document.revision, act: .backup, authenticatedWith: edit.rootKey.secret)
     }
 
     /// Returns the bytes of a backup: the same keyring, opened by one passphrase only.

@@ -49,8 +49,8 @@ package enum KeyringReader {
     }
 
     private static func read(_ file: [UInt8]) throws -> (object: JSONObject, document: KeyringDocument) {
-        guard file.count <= KeyringDocument.mostBytesRead else {
-            throw damaged("it is larger than \(KeyringDocument.mostBytesRead >> 20) MiB")
+        guard file.count <= KeyringDocument.maxBytesRead else {
+            throw damaged("it is larger than \(KeyringDocument.maxBytesRead >> 20) MiB")
         }
         guard let value = try? JSONParser.parse(file), let object = try? JSONObject(value, name: "keyring"),
             let format = try? object.string("format")
@@ -80,7 +80,7 @@ package enum KeyringReader {
 }
 
 /// Creation of the keyring of a new vault.
-package enum KeyringMaker {
+package enum NewKeyring {
     /// Creates a keyring with one slot, one locator and generation 1.
     ///
     /// - Parameters:

@@ -43,7 +43,7 @@ struct OpenedSlots {
     ///   - dropsOthers: whether to remove the slots that no secret opens.
     ///   - hasOtherKeys: whether the owner has further 32-byte keys, which open no passphrase slot.
     /// - Throws: ``VaultError`` with code `invalidArgument`, which names the slots that would be lost.
-    func check(droppingOthers dropsOthers: Bool, besideOtherKeys hasOtherKeys: Bool = false) throws {
+    func check(droppingOthers dropsOthers: Bool, ownerHasOtherKeys hasOtherKeys: Bool = false) throws {
         let lost = dropsOthers ? [] : leftOut.filter { !hasOtherKeys || $0.passphrase != nil }
         guard !lost.isEmpty else { return }
         let names = lost.map { "\($0.number) (\($0.label), \($0.method.rawValue))" }.joined(separator: ", ")
@@ -66,14 +66,14 @@ extension Keyring {
     ///   - hasOtherKeys: whether the owner has further 32-byte keys, which are not available here.
     /// - Throws: ``VaultError`` with code `wrongKey` if a secret opens no slot, `invalidArgument` if a slot would be
     ///   lost that may not be removed; as ``KeyringReader`` if the file is not this keyring's.
-    package func tryNewRoot(
+    package func checkRootRenewal(
         after order: KeyringOrder, in file: [UInt8], openedBy secrets: [SharedSecret], droppingOthers dropsOthers: Bool,
-        besideOtherKeys hasOtherKeys: Bool
+        ownerHasOtherKeys hasOtherKeys: Bool
     ) throws {
         var trial = try editing(file)
         try trial.carryOut(order)
         try OpenedSlots(of: trial.document, by: secrets)
-            .check(droppingOthers: dropsOthers, besideOtherKeys: hasOtherKeys)
+            .check(droppingOthers: dropsOthers, ownerHasOtherKeys: hasOtherKeys)
     }
 }
 
@@ -132,10 +132,10 @@ extension Keyring {
         let own = try edit.slot(unlockedSlot)
         edit.document.slots = try document(of: newer).slots
         if try !edit.document.slots.contains(where: { try $0.opens(in: edit.document.vaultID, with: secret) }) {
-            guard edit.document.slots.count < KeyringDocument.mostSlots else {
+            guard edit.document.slots.count < KeyringDocument.maxSlots else {
                 throw VaultError(
                     .inUse,
-                    "the keyring to be replaced has \(KeyringDocument.mostSlots) slots, which is the maximum, so the "
+                    "the keyring to be replaced has \(KeyringDocument.maxSlots) slots, which is the maximum, so the "
                         + "backup's slot cannot be added; restore the backup without keeping those slots")
             }
             try edit.add(own, as: edit.freeSlotNumber, openedBy: secret)

@@ -98,7 +98,7 @@ package enum Argon2id {
         ///
         /// That is as much as sixteen sensitive ones, a minute or two. A changed file must not be able to demand an
         /// hour.
-        static let mostWork: Int64 = 16 * 4 << 30
+        static let maxWork: Int64 = 16 * 4 << 30
 
         /// Passes times bytes.
         var work: Int64 { opsLimit * memLimit }

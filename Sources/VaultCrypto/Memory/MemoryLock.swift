@@ -10,21 +10,21 @@ package final class MemoryLock: Sendable {
     package static let shared = MemoryLock()
 
     private struct State {
-        var refusal: MemoryLockRefusal?
+        var refusal: MemoryLockFailure?
         var lastListener = 0
-        var listeners: [Int: AsyncStream<MemoryLockRefusal>.Continuation] = [:]
+        var listeners: [Int: AsyncStream<MemoryLockFailure>.Continuation] = [:]
     }
 
     private let state = Locked(State())
 
     /// The first refusal of the system; nil if it has locked everything.
-    package var refusal: MemoryLockRefusal? { state.withLock { $0.refusal } }
+    package var refusal: MemoryLockFailure? { state.withLock { $0.refusal } }
 
     /// Returns a stream that yields the refusal once, then ends.
     ///
     /// The stream yields at once if there was a refusal already, and otherwise as soon as there is one.
-    package func refusals() -> AsyncStream<MemoryLockRefusal> {
-        let (stream, continuation) = AsyncStream.makeStream(of: MemoryLockRefusal.self)
+    package func refusals() -> AsyncStream<MemoryLockFailure> {
+        let (stream, continuation) = AsyncStream.makeStream(of: MemoryLockFailure.self)
         let (known, listener) = state.withLock { state in
             state.lastListener += 1
             if state.refusal == nil { state.listeners[state.lastListener] = continuation }
@@ -47,11 +47,11 @@ package final class MemoryLock: Sendable {
     func lock(_ address: UnsafeMutableRawPointer, _ byteCount: Int) {
         // The caller owns this memory, and all of it is mapped.
         guard unsafe sodium_mlock(address, byteCount) != 0 else { return }
-        note(MemoryLockRefusal(errno: errno, limit: Self.limit))
+        note(MemoryLockFailure(errno: errno, limit: Self.limit))
     }
 
-    func note(_ refusal: MemoryLockRefusal) {
-        let told: [AsyncStream<MemoryLockRefusal>.Continuation] = state.withLock { state in
+    func note(_ refusal: MemoryLockFailure) {
+        let told: [AsyncStream<MemoryLockFailure>.Continuation] = state.withLock { state in
             guard state.refusal == nil else { return [] }
             state.refusal = refusal
             defer { state.listeners = [:] }
@@ -76,7 +76,7 @@ package final class MemoryLock: Sendable {
 }
 
 /// The system's refusal to lock the memory of secrets.
-package struct MemoryLockRefusal: Hashable, Sendable, CustomStringConvertible {
+package struct MemoryLockFailure: Hashable, Sendable, CustomStringConvertible {
     /// The system's error number.
     let errno: Int32
     /// The number of bytes that the process may lock; nil if there is no limit or it is unknown.

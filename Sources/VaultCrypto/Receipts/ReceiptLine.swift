@@ -17,7 +17,7 @@ package struct ReceiptLine: Sendable {
     package let former: [UInt8]?
 
     /// The value of ``previous`` in the first line.
-    package static let noLine = [UInt8](repeating: 0, count: 32)
+    package static let firstPrevious = [UInt8](repeating: 0, count: 32)
 
     /// Returns the hash by which the next line names this one: BLAKE2b-256, personalised `mv.audit.line`.
     package static func hash(of line: [UInt8]) -> [UInt8] { KeyDerivation.checksum(.auditLine, line) }
@@ -59,7 +59,7 @@ package struct ReceiptLine: Sendable {
         guard let value = try? JSONParser.parse(line), value.canonical == line,
             let object = try? JSONObject(value, name: "receipt"),
             let receipt = Self.receipt(object), let key = Self.bytes(object, "key"),
-            let previous = Self.bytes(object, "previous"), previous.count == Self.noLine.count,
+            let previous = Self.bytes(object, "previous"), previous.count == Self.firstPrevious.count,
             let vaultID = (try? object.string("vault")).flatMap({ VaultID(hex: $0) }),
             let signature = try? object.base64("signature")
         else { return nil }
@@ -85,7 +85,7 @@ package struct ReceiptLine: Sendable {
     }
 
     /// Whether the key of an anchor has signed the line, for the anchor's vault.
-    package func isSigned(as anchor: AuditCheck.Anchor) -> Bool {
+    package func isSigned(as anchor: AuditChecker.Anchor) -> Bool {
         isSigned(with: anchor.publicKey, for: anchor.vaultID)
     }
 

@@ -7,33 +7,33 @@ import VaultModel
 
 // Downloads that the service runs, and playback links.
 extension APIResponder {
-    func download(_ order: DownloadOrder, _ context: ServiceContext) throws -> Response {
+    func download(_ order: DownloadRequest, _ context: ServiceContext) throws -> Response {
         // A malformed URL is refused before the answer begins.
         let reference = try order.reference.reference()
         // A process that only reads the vault asks no origin, and could only report that bytes are missing.
         try vault.vault.requireOwner(to: "downloads titles")
         guard !order.isDetached else {
-            let id = fetchOn(reference, order.options, context)
-            return Response(try .json(DownloadBegun(id: id), status: 202), context: context)
+            let id = startDetached(reference, order.options, context)
+            return Response(try .json(DownloadStarted(id: id), status: 202), context: context)
         }
         return events(context) { [self] tell in
             try await run(downloads.begin(reference.url.absoluteString), reference, order.options, tell)
-            return NothingDocument()
+            return EmptyDocument()
         }
     }
 
-    func endDownload(_ asked: APIRequest) throws -> NothingDocument {
+    func endDownload(_ asked: APIRequest) throws -> EmptyDocument {
         guard let id = try asked.number("id") else {
             throw VaultError(.invalidArgument, "the request has no id; add it to the query")
         }
         guard downloads.end(id) else {
             throw VaultError(.notHeld, "no download with this id is running; list the downloads")
         }
-        return NothingDocument()
+        return EmptyDocument()
     }
 
     /// Starts a detached download, which ends with the vault at the latest.
-    private func fetchOn(
+    private func startDetached(
         _ reference: MediaReference, _ options: DownloadOptions, _ context: ServiceContext
     ) -> DownloadRegistry.ID {
         let (logger, id) = (context.logger, downloads.begin(reference.url.absoluteString))
@@ -67,7 +67,7 @@ extension APIResponder {
     /// The longest validity of a playback link, in seconds: a link is not a key.
     private static let longestLifetime: Int64 = 365 * 86_400
 
-    func link(_ order: LinkOrder) throws -> LinkDocument {
+    func link(_ order: LinkRequest) throws -> LinkDocument {
         let lifetime = order.lifetime ?? Self.lifetime
         guard (1...Self.longestLifetime).contains(lifetime) else {
             throw VaultError(

@@ -18,7 +18,7 @@ struct APIResponder: Sendable {
 
     func respond(to request: Request, about route: APIRoute, context: ServiceContext) async throws -> Response {
         let isHead = request.method == .head
-        context.request?.concerns(route.rawValue)
+        context.request?.recordRoute(route.rawValue)
         guard route.methods.contains(request.method.rawValue) else {
             return Response(
                 ErrorAnswer.methodNotAllowed(route.methods.joined(separator: ", ")), isHead: isHead, context: context)
@@ -48,43 +48,43 @@ struct APIResponder: Sendable {
         case .removals: return try json(try await vault.remove(asked.body(ReferenceDocument.self).reference()))
         case .pins:
             try await vault.pin(asked.body(ReferenceDocument.self).reference())
-            return try json(NothingDocument())
+            return try json(EmptyDocument())
         case .unpins:
             try await vault.unpin(asked.body(ReferenceDocument.self).reference())
-            return try json(NothingDocument())
+            return try json(EmptyDocument())
         case .modes:
-            let order: ModeOrder = try await asked.body()
+            let order: ModeRequest = try await asked.body()
             try await vault.setMode(NamedMode(order.mode).mode, of: order.reference.reference())
-            return try json(NothingDocument())
+            return try json(EmptyDocument())
         case .prunes: return try json(try await vault.prune(asked.body()))
         case .verifications: return try verification(await asked.body(), context)
         case .revocations:
             try await vault.revokeLinks()
-            return try json(NothingDocument())
+            return try json(EmptyDocument())
         case .reseals: return try reseal(await asked.body(), context)
         case .shreds:
-            let order: ShredOrder = try await asked.body()
+            let order: ShredRequest = try await asked.body()
             return try json(try await vault.shred(order.references(), quick: order.quick ?? false))
         case .audit:
             guard let url = asked["url"] else { return try json(try await vault.audit()) }
             return try json(AuditDocument(try await vault.vault.audit(about: [MediaReference(MediaURL(url))])))
         case .destructions:
-            let order: DestructionOrder = try await asked.body()
+            let order: DestructionRequest = try await asked.body()
             return try json(try await vault.destroy(vaultID: order.vault))
         case .keyring:
             if request.method == .post {
                 try await vault.carryOut(asked.body())
-                return try json(NothingDocument())
+                return try json(EmptyDocument())
             }
             return try json(try await vault.keyring())
         case .locks:
             try await vault.lock()
-            return try json(NothingDocument())
+            return try json(EmptyDocument())
         case .keys: return try json(try await vault.keys())
         case .rotations: return try json(try await rotation(asked.body(), context))
         case .rewraps: return events(context) { [vault] tell in try await vault.rewrap { tell($0) } }
         case .retirements:
-            let order: RetirementOrder = try await asked.body()
+            let order: RetirementRequest = try await asked.body()
             return try json(try await vault.retire(order.generation))
         case .settings:
             return try json(
@@ -102,14 +102,14 @@ struct APIResponder: Sendable {
     }
 
     /// Runs a verification beside players, and reports its progress.
-    private func verification(_ order: VerificationOrder, _ context: ServiceContext) throws -> Response {
+    private func verification(_ order: VerificationRequest, _ context: ServiceContext) throws -> Response {
         // Refuses impossible options before the answer begins.
         try order.options.check(isOwner: true)
         return events(context) { [vault] tell in try await vault.verify(order.options) { tell($0) } }
     }
 
     /// Runs a reseal beside players, and reports its progress.
-    private func reseal(_ order: ResealingOrder, _ context: ServiceContext) throws -> Response {
+    private func reseal(_ order: ResealRequest, _ context: ServiceContext) throws -> Response {
         let references = try order.references()
         return events(context) { [vault] tell in
             try await vault.reseal(references, bytesPerSecond: order.limitRate) { tell($0) }
@@ -149,7 +149,7 @@ struct APIResponder: Sendable {
 
 // The key lifecycle.
 extension APIResponder {
-    func rotation(_ order: RotationOrder, _ context: ServiceContext) async throws -> KeysDocument {
+    func rotation(_ order: RotationRequest, _ context: ServiceContext) async throws -> KeysDocument {
         try order.check()
         if order.locator == true { return try await vault.changeLocator() }
         guard order.root == true else { return try await vault.rotate() }

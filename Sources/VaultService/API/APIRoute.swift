@@ -8,7 +8,7 @@ import VaultModel
 /// A request to the API: the query of its target, and its body.
 struct APIRequest: Sendable {
     /// The longest body in bytes, enough for a URL, some header fields and a few numbers.
-    private static let mostBytes = 1 << 20
+    private static let maxBytes = 1 << 20
 
     private let request: Request
 
@@ -46,7 +46,7 @@ struct APIRequest: Sendable {
     /// Returns the decoded body.
     func body<Value: Decodable>(_ type: Value.Type = Value.self) async throws -> Value {
         do {
-            let buffer = try await request.body.collect(upTo: Self.mostBytes)
+            let buffer = try await request.body.collect(upTo: Self.maxBytes)
             return try JSONText.read(type, from: Array(buffer.readableBytesView))
         } catch is NIOTooManyBytesError {
             throw VaultError(.invalidArgument, "the body is longer than 1 MiB; shorten it")

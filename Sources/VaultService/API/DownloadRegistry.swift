@@ -25,7 +25,7 @@ final class DownloadRegistry: Sendable {
     private let state = Locked(State())
 
     /// How many ended downloads are remembered.
-    static let mostEnded = 64
+    static let maxEnded = 64
 
     // MARK: Running
 
@@ -151,6 +151,6 @@ final class DownloadRegistry: Sendable {
 extension DownloadRegistry.State {
     fileprivate mutating func forgetOldest() {
         let ended = entries.values.filter { $0.document.state != .running }.map(\.document.id).sorted()
-        for id in ended.dropLast(DownloadRegistry.mostEnded) { entries[id] = nil }
+        for id in ended.dropLast(DownloadRegistry.maxEnded) { entries[id] = nil }
     }
 }

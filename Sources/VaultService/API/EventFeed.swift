@@ -17,12 +17,12 @@ struct EventFeed: StreamedBody {
     /// The shortest interval between two batches of events.
     private static let interval: Duration = .milliseconds(100)
     /// The bytes that a client may leave unread before it gets no more events for a while.
-    private static let mostUnread = 64 << 10
+    private static let maxUnread = 64 << 10
 
     @concurrent
     func write(to writer: inout any ResponseBodyWriter, counting sent: inout Int64) async throws {
         let news = EventAccumulator(vault, downloads)
-        let watching = DisconnectWatch(channel).begin(while: { true }, whenGone: { news.finish() })
+        let watching = DisconnectWatch(channel).begin(while: { true }, onDisconnect: { news.finish() })
         defer { watching.end() }
         try await withTaskCancellationOrGracefulShutdownHandler {
             var text = Self.comment
@@ -43,11 +43,11 @@ struct EventFeed: StreamedBody {
     }
 
     private func events(of batch: EventAccumulator.Batch) async throws -> String {
-        var text = batch.isBeatDue ? Self.comment : ""
+        var text = batch.isHeartbeatDue ? Self.comment : ""
         for event in batch.store { text += try Self.event("store", StoreDocument(event)) }
         for download in batch.downloads { text += try Self.event("download", download) }
         guard let news = batch.resources else { return text }
-        if news.isIncomplete, only == nil { text += try Self.event("many", NothingDocument()) }
+        if news.isIncomplete, only == nil { text += try Self.event("many", EmptyDocument()) }
         return text + (try await states(of: news.resources.filter { only == nil || $0 == only }))
     }
 
@@ -60,7 +60,7 @@ struct EventFeed: StreamedBody {
                     let change = ChangeDocument(id: id.hex, resource: ResourceDocument(summary))
                     text += try Self.event("resource", change)
                 } else {
-                    text += try Self.event("removed", GoneDocument(id: id.hex))
+                    text += try Self.event("removed", RemovedDocument(id: id.hex))
                 }
             } catch is VaultError {
                 // A row that cannot be read is reported to clients that ask for the resource.
@@ -77,7 +77,7 @@ struct EventFeed: StreamedBody {
 
     /// Waits for the connection to take what was written, because the writer runs ahead of it.
     private func waitForClient() async throws {
-        while channel.isActive, try await channel.getOption(.bufferedWritableBytes).get() > Self.mostUnread {
+        while channel.isActive, try await channel.getOption(.bufferedWritableBytes).get() > Self.maxUnread {
             try await Task.sleep(for: Self.interval)
         }
     }
@@ -91,12 +91,12 @@ final class EventAccumulator: Sendable {
         var downloads: [DownloadDocument] = []
         var resources: ResourceChanges.News?
         /// Whether a heartbeat is due.
-        var isBeatDue = false
+        var isHeartbeatDue = false
     }
 
     private struct State {
         var store: [StoreEvent] = []
-        var isBeatDue = false
+        var isHeartbeatDue = false
         /// The downloads that were running when the feed began, until they are reported.
         var running: [DownloadDocument] = []
         /// The revision up to which changes of downloads are reported.
@@ -115,7 +115,7 @@ final class EventAccumulator: Sendable {
     private let helpers: Locked<[Task<Void, any Error>]>
 
     private static let heartbeat: Duration = .seconds(15)
-    private static let mostStoreEvents = 16
+    private static let maxStoreEvents = 16
 
     /// Begins to listen for changes.
     init(_ vault: Vault, _ downloads: DownloadRegistry) {
@@ -130,15 +130,15 @@ final class EventAccumulator: Sendable {
         helpers = Locked([])
         let events = vault.storeEvents()
         let telling: Task<Void, any Error> = Task { [weak self] in
-            for await event in events { self?.note { $0.store = ($0.store + [event]).suffix(Self.mostStoreEvents) } }
+            for await event in events { self?.note { $0.store = ($0.store + [event]).suffix(Self.maxStoreEvents) } }
         }
-        let beating = Task { [weak self] in
+        let heartbeats = Task { [weak self] in
             while true {
                 try await Task.sleep(for: Self.heartbeat)
-                self?.note { $0.isBeatDue = true }
+                self?.note { $0.isHeartbeatDue = true }
             }
         }
-        helpers.withLock { $0 = [telling, beating] }
+        helpers.withLock { $0 = [telling, heartbeats] }
         // The downloads that are running now are reported first.
         waking.yield()
     }
@@ -169,7 +169,7 @@ final class EventAccumulator: Sendable {
             defer { state = State(revision: revision) }
             return Batch(
                 store: state.store, downloads: told.sorted { $0.id < $1.id }, resources: changes.take(),
-                isBeatDue: state.isBeatDue)
+                isHeartbeatDue: state.isHeartbeatDue)
         }
     }
 }

@@ -12,7 +12,7 @@ struct EventStream<Progress: Codable & Sendable, Outcome: Codable & Sendable>: S
     typealias Act = @Sendable (_ tell: @escaping @Sendable (Progress) -> Void) async throws -> Outcome
 
     /// The most unsent events; beyond that, older progress is dropped.
-    private static var mostWaiting: Int { 16 }
+    private static var maxPending: Int { 16 }
 
     let watch: DisconnectWatch
     let act: Act
@@ -20,12 +20,12 @@ struct EventStream<Progress: Codable & Sendable, Outcome: Codable & Sendable>: S
     /// Runs the operation, and writes its events.
     @concurrent
     func write(to writer: inout any ResponseBodyWriter, counting sent: inout Int64) async throws {
-        let (events, told) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(Self.mostWaiting))
+        let (events, told) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(Self.maxPending))
         let acting = Task {
             if let last = await end(of: { try await act { told.yield(.progress($0)) } }) { told.yield(last) }
             told.finish()
         }
-        let watching = watch.begin(while: { true }, whenGone: { acting.cancel() })
+        let watching = watch.begin(while: { true }, onDisconnect: { acting.cancel() })
         defer {
             watching.end()
             acting.cancel()

@@ -10,7 +10,7 @@ enum CacheStatus: Hashable, Sendable {
     /// Some bytes were held.
     case partial
     /// Passed through without being stored.
-    case bypass(StoreRefusal)
+    case bypass(BypassReason)
     /// Held, no longer fresh, and confirmed by the origin with this status.
     case confirmed(originStatus: Int)
     /// Held, but not confirmed as current: the reason, and the origin's status if it answered.
@@ -55,7 +55,7 @@ enum CacheStatus: Hashable, Sendable {
 
     /// - Parameter originStatus: the status of the origin's answer when it was asked to revalidate held bytes.
     init(
-        _ source: MediaReader.Source, _ bypass: StoreRefusal?, _ staleness: Staleness? = nil, originStatus: Int? = nil
+        _ source: MediaReader.Source, _ bypass: BypassReason?, _ staleness: Staleness? = nil, originStatus: Int? = nil
     ) {
         self =
             switch (source, bypass, staleness) {

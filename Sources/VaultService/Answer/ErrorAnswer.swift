@@ -10,7 +10,7 @@ enum ErrorAnswer {
         ProblemDocument(
             status: 400, title: "Bad Request", detail: "the request must name its host once, in the Host field"))
 
-    static let foreignHost = answer(
+    static let misdirectedHost = answer(
         ProblemDocument(
             status: 421, title: "Misdirected Request",
             detail: "this service does not serve the request's host and port; serve --host allows another name"))
@@ -24,7 +24,7 @@ enum ErrorAnswer {
             status: 412, title: "Precondition Failed",
             detail: "the resource does not meet the request's condition; request it without one"))
 
-    static let foreignPage = answer(
+    static let crossSitePage = answer(
         ProblemDocument(
             status: 403, title: "Forbidden",
             detail: "a web page of another site sent the request; serve --allow-origin lets one play"))

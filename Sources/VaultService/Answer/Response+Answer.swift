@@ -21,7 +21,7 @@ extension Response {
             body: ResponseBody { writer in
                 var sent: Int64 = 0
                 defer { context.log(status: plan.status, bytes: sent) }
-                context.givesMedia(plan)
+                context.recordMedia(plan)
                 do {
                     try await body.write(to: &writer, counting: &sent)
                 } catch let error as VaultError {
@@ -57,7 +57,7 @@ extension Response {
 
     /// Creates a response with only the head of an answer with media.
     init(headOf plan: AnswerPlan, context: ServiceContext) {
-        context.givesMedia(plan)
+        context.recordMedia(plan)
         context.log(status: plan.status, bytes: 0)
         // Without a length, the encoder would write a last chunk, although HEAD has no body: close instead.
         let isOpenEnded = plan.length == nil
@@ -73,8 +73,8 @@ extension Response {
 }
 
 extension ServiceContext {
-    fileprivate func givesMedia(_ plan: AnswerPlan) {
-        request?.givesMedia(plan.cacheStatus)
+    fileprivate func recordMedia(_ plan: AnswerPlan) {
+        request?.recordMedia(plan.cacheStatus)
     }
 }
 

@@ -26,7 +26,7 @@ final class ConnectionOptions: ChannelDuplexHandler {
     /// Whether a request was cut off within its body, so that no other can follow.
     private var isBroken = false
     /// Whether the answer being written belongs to no request.
-    private var isSurplus = false
+    private var isUnsolicited = false
 
     init(_ lines: RequestLines) { self.lines = lines }
 
@@ -36,11 +36,11 @@ final class ConnectionOptions: ChannelDuplexHandler {
         guard refusal == nil else { return }
         switch unwrapInboundIn(data) {
         case .head(let head):
-            lines.isBetween = false
+            lines.isBetweenRequests = false
             if let answer = HeadCheck.refusal(of: head) {
                 refuse(answer, isHead: head.method == .HEAD, context)
             } else {
-                greet(head, context)
+                sendContinue(head, context)
                 if head.isChunked { held = head } else { pass(head, context) }
             }
         case .body:
@@ -48,13 +48,13 @@ final class ConnectionOptions: ChannelDuplexHandler {
             context.fireChannelRead(data)
         case .end:
             passHeld(context)
-            lines.isBetween = true
+            lines.isBetweenRequests = true
             context.fireChannelRead(data)
         }
     }
 
     /// Sends `100 Continue` to a client that waits for it.
-    private func greet(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+    private func sendContinue(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         // Within another answer, it would be taken for a part of that.
         guard closing.isEmpty, !head.isOld,
             head.headers["expect"].contains(where: { $0.isEqualIgnoringCase("100-continue") })
@@ -70,7 +70,7 @@ final class ConnectionOptions: ChannelDuplexHandler {
     private func pass(_ request: HTTPRequestHead, _ context: ChannelHandlerContext) {
         var head = request
         let closes =
-            head.isOld || lines.isLater || !head.namesItsHost
+            head.isOld || lines.isLaterVersion || !head.namesItsHost
             || head.headers[canonicalForm: "connection"].contains { $0.isEqualIgnoringCase("close") }
         closing.append((closes, head.isOld))
         // The only spelling that the library recognises.
@@ -85,10 +85,10 @@ final class ConnectionOptions: ChannelDuplexHandler {
         guard error is HTTPParserError else { return context.fireErrorCaught(error) }
         if let head = held.take() {
             refuse(ErrorAnswer.malformedChunks, isHead: head.method == .HEAD, context)
-        } else if lines.isBetween, let answer = lines.last?.refusal, error.isOfLine {
+        } else if lines.isBetweenRequests, let answer = lines.last?.refusal, error.isRequestLineError {
             refuse(answer, isHead: false, context)
         } else {
-            isBroken = !lines.isBetween
+            isBroken = !lines.isBetweenRequests
             context.fireErrorCaught(error)
         }
     }
@@ -99,8 +99,8 @@ final class ConnectionOptions: ChannelDuplexHandler {
         switch unwrapOutboundIn(data) {
         case .head(var head):
             // The library's answer to a body that was cut off, after the request has been answered.
-            isSurplus = closing.isEmpty && isBroken
-            guard !isSurplus else { return skip(promise) }
+            isUnsolicited = closing.isEmpty && isBroken
+            guard !isUnsolicited else { return skip(promise) }
             if isBroken || closing.first?.closes ?? false {
                 head.headers.replaceOrAdd(name: "Connection", value: "close")
                 // There are no chunks in HTTP/1.0.
@@ -110,13 +110,13 @@ final class ConnectionOptions: ChannelDuplexHandler {
             }
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .body:
-            guard !isSurplus else { return skip(promise) }
+            guard !isUnsolicited else { return skip(promise) }
             context.write(data, promise: promise)
         case .end:
-            guard !isSurplus else { return skip(promise) }
+            guard !isUnsolicited else { return skip(promise) }
             if !closing.isEmpty { closing.removeFirst() }
             context.write(data, promise: promise)
-            if closing.isEmpty { giveRefusal(context) }
+            if closing.isEmpty { writeRefusal(context) }
         }
     }
 
@@ -124,13 +124,13 @@ final class ConnectionOptions: ChannelDuplexHandler {
 
     private func refuse(_ answer: Answer, isHead: Bool, _ context: ChannelHandlerContext) {
         refusal = (answer, isHead)
-        if closing.isEmpty { giveRefusal(context) }
+        if closing.isEmpty { writeRefusal(context) }
     }
 
     /// Writes the last answer, and closes the sending side.
     ///
     /// What the client still sends is read and dropped, so that the client can read the answer.
-    private func giveRefusal(_ context: ChannelHandlerContext) {
+    private func writeRefusal(_ context: ChannelHandlerContext) {
         guard let (answer, isHead) = refusal else { return }
         var fields = HTTPHeaders(answer.fields.fields.map { ($0.name, $0.value) })
         fields.add(name: "Content-Length", value: String(answer.body.count))
@@ -164,7 +164,7 @@ extension HTTPRequestHead {
 
 extension Error {
     /// Whether the parser stopped at the first line of a request.
-    fileprivate var isOfLine: Bool {
+    fileprivate var isRequestLineError: Bool {
         switch self as? HTTPParserError {
         case .invalidMethod, .invalidVersion: true
         default: false

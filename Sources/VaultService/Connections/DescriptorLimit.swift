@@ -38,7 +38,7 @@ package enum DescriptorLimit {
     ///
     /// Each may also need a connection to an origin and a file for the fetched bytes, and some segments stay open a
     /// moment longer.
-    static var connections: Int { OpenFiles.connections(of: current) }
+    static var connections: Int { DescriptorShares.connections(of: current) }
 
     private static var current: Int {
         var limit = rlimit()

@@ -16,7 +16,7 @@ enum HeadCheck {
         }
         // The target's host takes precedence (RFC 9112 §3.2.2), and a client names the same host in both places.
         if let named = target(of: head.uri), !named.authority.isEqualIgnoringCase(head.headers["host"].first ?? "") {
-            return ErrorAnswer.foreignHost
+            return ErrorAnswer.misdirectedHost
         }
         return nil
     }
@@ -65,7 +65,7 @@ struct RequestLine: Hashable, Sendable {
     }
 
     /// Whether its version must be read as HTTP/1.1 (RFC 9110 §2.5), but is unknown to the parser.
-    var isLater: Bool { major == 1 && minor > 1 }
+    var isLaterVersion: Bool { major == 1 && minor > 1 }
 
     /// The answer to a request with this line that the parser rejected; nil if the line is malformed.
     var refusal: Answer? {
@@ -106,9 +106,9 @@ final class RequestLines: ChannelInboundHandler {
     typealias InboundOut = ByteBuffer
 
     /// Whether no request is arriving, so that the next bytes begin one.
-    var isBetween = true
+    var isBetweenRequests = true
     /// Whether the connection's first line had a later version; the parser would not accept another such line.
-    private(set) var isLater = false
+    private(set) var isLaterVersion = false
     /// The last line that arrived between two requests.
     private(set) var last: RequestLine?
 
@@ -117,12 +117,12 @@ final class RequestLines: ChannelInboundHandler {
     private var isFirst = true
 
     /// The longest line to wait for, in bytes; a longer one cannot belong to a request that is answered.
-    private static let mostBytes = 16 << 10
+    private static let maxBytes = 16 << 10
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = unwrapInboundIn(data)
         guard isFirst else {
-            if isBetween { last = Self.line(of: bytes).flatMap { RequestLine($0.bytes) } }
+            if isBetweenRequests { last = Self.line(of: bytes).flatMap { RequestLine($0.bytes) } }
             return context.fireChannelRead(data)
         }
         let mayBeText = bytes.readableBytesView.allSatisfy(Self.isText)
@@ -131,13 +131,13 @@ final class RequestLines: ChannelInboundHandler {
             bytes = earlier
         }
         guard let line = Self.line(of: bytes) else {
-            guard mayBeText, bytes.readableBytes < Self.mostBytes else { return pass(bytes, context) }
+            guard mayBeText, bytes.readableBytes < Self.maxBytes else { return pass(bytes, context) }
             held = bytes
             return
         }
         last = RequestLine(line.bytes)
-        if let last, last.isLater {
-            isLater = true
+        if let last, last.isLaterVersion {
+            isLaterVersion = true
             bytes.setInteger(UInt8(ascii: "1"), at: line.end - 1)
         }
         pass(bytes, context)

@@ -19,7 +19,7 @@ final class OpenConnections: Service {
 
     private let most: Int
     private let limits: ConnectionLimits
-    private let afterCrowd: @Sendable () -> Void
+    private let afterPeak: @Sendable () -> Void
     private let state: Locked<State>
 
     /// The number of connections that count as a crowd.
@@ -27,11 +27,11 @@ final class OpenConnections: Service {
 
     /// - Parameters:
     ///   - most: the most connections.
-    ///   - afterCrowd: called when most of a crowd has left.
-    init(most: Int, limits: ConnectionLimits, afterCrowd: @escaping @Sendable () -> Void = {}) {
+    ///   - afterPeak: called when most of a crowd has left.
+    init(most: Int, limits: ConnectionLimits, afterPeak: @escaping @Sendable () -> Void = {}) {
         self.most = most
         self.limits = limits
-        self.afterCrowd = afterCrowd
+        self.afterPeak = afterPeak
         state = Locked(State(shares: PeerShares(of: most)))
     }
 
@@ -96,7 +96,7 @@ final class OpenConnections: Service {
     /// Returns whether another connection may be accepted; if not, closes some that are stalled.
     func mayAccept() -> Bool {
         guard isFull else { return true }
-        makeRoom(at: .now())
+        closeStalled(at: .now())
         return false
     }
 
@@ -121,11 +121,11 @@ final class OpenConnections: Service {
             let (phase, still) = connection.standing(at: now)
             if limits.isOver(phase, for: still) { connection.channel.close(promise: nil) }
         }
-        if isFull { makeRoom(at: now) }
-        if hasCrowdGone() { afterCrowd() }
+        if isFull { closeStalled(at: now) }
+        if hasCrowdLeft() { afterPeak() }
     }
 
-    private func hasCrowdGone() -> Bool {
+    private func hasCrowdLeft() -> Bool {
         state.withLock { state in
             state.peak = max(state.peak, state.open.count)
             guard state.peak >= Self.crowd, state.open.count <= state.peak / 4 else { return false }
@@ -134,7 +134,7 @@ final class OpenConnections: Service {
         }
     }
 
-    private func makeRoom(at now: NIODeadline) {
+    private func closeStalled(at now: NIODeadline) {
         let open = state.withLock { Array($0.open.values) }
         let share = most / 64
         let standing = open.map { $0.standing(at: now) }

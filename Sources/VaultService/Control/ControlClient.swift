@@ -32,7 +32,7 @@ package struct ControlClient: Sendable {
     /// Sends a request, and passes the answer to `read` as it arrives.
     ///
     /// - Throws: ``ServiceGone`` if there is no answer; any error of `read`.
-    func ask<Value>(_ question: ControlQuestion, _ read: (inout ControlAnswer) async throws -> Value) async throws
+    func ask<Value>(_ question: ControlRequest, _ read: (inout ControlAnswer) async throws -> Value) async throws
         -> Value
     {
         try await connect().executeThenClose { inbound, outbound in
@@ -67,7 +67,7 @@ package struct ControlClient: Sendable {
 }
 
 /// A request to the control socket.
-struct ControlQuestion: Sendable {
+struct ControlRequest: Sendable {
     let head: HTTPRequestHead
     let body: [UInt8]
 
@@ -117,7 +117,7 @@ struct ControlAnswer {
     private var isAtEnd = false
 
     /// The longest accepted line or document, in bytes.
-    private static let mostBytes = 16 << 20
+    private static let maxBytes = 16 << 20
 
     /// Waits for the head.
     ///
@@ -159,7 +159,7 @@ struct ControlAnswer {
                 defer { received.moveReaderIndex(forwardBy: 1) }
                 return received.readBytes(length: length)
             }
-            guard received.readableBytes < Self.mostBytes else { throw Self.tooMuch }
+            guard received.readableBytes < Self.maxBytes else { throw Self.answerTooLong }
             guard var more = try await next() else { return nil }
             received.discardReadBytes()
             received.writeBuffer(&more)
@@ -170,14 +170,14 @@ struct ControlAnswer {
     mutating func whole() async throws -> [UInt8] {
         while var more = try await next() {
             received.writeBuffer(&more)
-            guard received.readableBytes < Self.mostBytes else { throw Self.tooMuch }
+            guard received.readableBytes < Self.maxBytes else { throw Self.answerTooLong }
         }
         return Array(received.readableBytesView)
     }
 
     static let brokenOff = VaultError(
         .closed, "the service ended early; received data is kept, so run the command again to continue")
-    private static let tooMuch = VaultError(.closed, "the service's answer is longer than this command accepts")
+    private static let answerTooLong = VaultError(.closed, "the service's answer is longer than this command accepts")
 }
 
 /// The path of a vault's control socket, short enough for the address of a socket.
@@ -192,7 +192,7 @@ final class ControlAddress: Sendable {
     /// Finds a path for the socket in a folder; nil if no path is short enough.
     init?(folder: String) {
         let path = folder + "/control.sock"
-        guard path.utf8.count > Self.mostBytes else {
+        guard path.utf8.count > Self.maxBytes else {
             self.path = path
             self.folder = nil
             return
@@ -210,7 +210,7 @@ final class ControlAddress: Sendable {
     deinit { if let folder { close(folder) } }
 
     /// The size of `sun_path` in bytes, without its terminating zero.
-    private static let mostBytes = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+    private static let maxBytes = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 }
 
 /// The error that no service listens on the control socket, or that it ended before it answered.

@@ -26,7 +26,7 @@ struct ControlListener: Service {
 
     func run() async throws {
         guard let address = ControlAddress(folder: folder) else {
-            return try await goWithout("the path of the vault's folder is too long for a socket")
+            return try await serveWithoutSocket("the path of the vault's folder is too long for a socket")
         }
         let listener = SocketListener(
             path: address.path, responder: ControlResponder(api: api), configuration: configuration, logger: logger,
@@ -34,11 +34,11 @@ struct ControlListener: Service {
         do {
             try await listener.run()
         } catch let error where !(error is CancellationError) {
-            try await goWithout(SocketListener<ControlResponder>.reason(error))
+            try await serveWithoutSocket(SocketListener<ControlResponder>.reason(error))
         }
     }
 
-    private func goWithout(_ reason: String) async throws {
+    private func serveWithoutSocket(_ reason: String) async throws {
         logger.notice(
             "cannot create control.sock in the vault's folder; changes to the vault must wait until this service ends",
             metadata: ["reason": "\(reason)"])
@@ -72,7 +72,7 @@ struct ControlResponder: HTTPResponder {
                 return Response(ErrorAnswer.unknownMethod, isHead: isHead, context: context)
             }
             let route = Route(target: request.head.path ?? "")
-            context.request?.concerns(route.word)
+            context.request?.recordRoute(route.word)
             switch route {
             case .api(let route): return try await api.respond(to: request, about: route, context: context)
             case .metrics: return try await api.showMetrics(to: request, context: context)

@@ -4,7 +4,7 @@ import NIOHTTP1
 /// The progress of reading a range, over as many answers as it takes.
 ///
 /// An answer may end before its last byte; the answer to the next request then continues, or reports the reason.
-struct ServedReading {
+struct RangeReassembly {
     private var wanted: RequestedRange
     private var window: ByteWindow?
     /// The first byte that has not arrived, and one past the last requested byte, if they are known.

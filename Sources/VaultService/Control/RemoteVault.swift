@@ -11,15 +11,15 @@ package final class RemoteVault: VaultClient {
 
     package init(_ client: ControlClient) { self.client = client }
 
-    package func status() async throws -> StatusDocument { try await document(ControlQuestion(.GET, .status)) }
+    package func status() async throws -> StatusDocument { try await document(ControlRequest(.GET, .status)) }
 
     package func resources(after: String?, limit: Int?) async throws -> PageDocument {
-        try await document(ControlQuestion(.GET, .resources, ["after": after, "limit": limit.map(String.init)]))
+        try await document(ControlRequest(.GET, .resources, ["after": after, "limit": limit.map(String.init)]))
     }
 
     package func resource(_ reference: MediaReference) async throws -> ResourceDocument? {
         do {
-            return try await document(ControlQuestion(.resource, reference: reference))
+            return try await document(ControlRequest(.resource, reference: reference))
         } catch let error as VaultError where error.code == .notHeld {
             return nil
         }
@@ -28,23 +28,23 @@ package final class RemoteVault: VaultClient {
     package func download(
         _ reference: MediaReference, _ options: DownloadOptions, progress: (ProgressDocument) async throws -> Void
     ) async throws {
-        let order = DownloadOrder(reference, options, isDetached: false)
-        let _: NothingDocument = try await events(ControlQuestion(.POST, .downloads, body: order), progress)
+        let order = DownloadRequest(reference, options, isDetached: false)
+        let _: EmptyDocument = try await events(ControlRequest(.POST, .downloads, body: order), progress)
     }
 
     package func beginDownload(_ reference: MediaReference, _ options: DownloadOptions) async throws {
-        let order = DownloadOrder(reference, options, isDetached: true)
-        let _: NothingDocument = try await document(ControlQuestion(.POST, .downloads, body: order))
+        let order = DownloadRequest(reference, options, isDetached: true)
+        let _: EmptyDocument = try await document(ControlRequest(.POST, .downloads, body: order))
     }
 
     /// Sends a request, and returns the document in the answer.
-    func document<Document: Decodable>(_ question: ControlQuestion) async throws -> Document {
+    func document<Document: Decodable>(_ question: ControlRequest) async throws -> Document {
         try await ask(question) { answer in try JSONText.read(from: try await answer.whole()) }
     }
 
     /// Follows a long operation, and returns the outcome from its last line.
     func events<Progress: Codable & Sendable, Outcome: Codable & Sendable>(
-        _ question: ControlQuestion, _ progress: (Progress) async throws -> Void
+        _ question: ControlRequest, _ progress: (Progress) async throws -> Void
     ) async throws -> Outcome {
         try await ask(question) { answer in
             while let line = try await answer.line() {
@@ -60,7 +60,7 @@ package final class RemoteVault: VaultClient {
 
     /// Sends a request, and reads the answer unless it is a problem.
     func ask<Value>(
-        _ question: ControlQuestion, _ read: (inout ControlAnswer) async throws -> Value
+        _ question: ControlRequest, _ read: (inout ControlAnswer) async throws -> Value
     ) async throws -> Value {
         do {
             return try await client.ask(question) { answer in
@@ -78,13 +78,13 @@ package final class RemoteVault: VaultClient {
     }
 
     /// The error of a service that could not become the owner.
-    private static let readsOnly = VaultError(
+    private static let readOnlyService = VaultError(
         .owned,
         "the running service only reads the vault, because the disk was full when it started; free some space, then "
             + "restart it")
 
     private static func error(_ problem: ProblemDocument) -> VaultError {
-        guard problem.error?.code != .owned else { return readsOnly }
+        guard problem.error?.code != .owned else { return readOnlyService }
         return problem.error
             ?? VaultError(.closed, "the service refused the request: \(problem.detail ?? problem.title)")
     }
@@ -96,82 +96,82 @@ package final class RemoteVault: VaultClient {
 // Retention, verification, and settings.
 extension RemoteVault {
     package func remove(_ reference: MediaReference) async throws -> RemovalDocument {
-        try await document(ControlQuestion(.POST, .removals, body: ReferenceDocument(reference)))
+        try await document(ControlRequest(.POST, .removals, body: ReferenceDocument(reference)))
     }
 
     package func pin(_ reference: MediaReference) async throws {
-        let _: NothingDocument = try await document(
-            ControlQuestion(.POST, .pins, body: ReferenceDocument(reference)))
+        let _: EmptyDocument = try await document(
+            ControlRequest(.POST, .pins, body: ReferenceDocument(reference)))
     }
 
     package func unpin(_ reference: MediaReference) async throws {
-        let _: NothingDocument = try await document(
-            ControlQuestion(.POST, .unpins, body: ReferenceDocument(reference)))
+        let _: EmptyDocument = try await document(
+            ControlRequest(.POST, .unpins, body: ReferenceDocument(reference)))
     }
 
     package func setMode(_ mode: VaultMode?, of reference: MediaReference) async throws {
-        let _: NothingDocument = try await document(
-            ControlQuestion(.POST, .modes, body: ModeOrder(reference, mode)))
+        let _: EmptyDocument = try await document(
+            ControlRequest(.POST, .modes, body: ModeRequest(reference, mode)))
     }
 
     package func prune(_ limits: LimitsDocument) async throws -> PruneDocument {
-        try await document(ControlQuestion(.POST, .prunes, body: limits))
+        try await document(ControlRequest(.POST, .prunes, body: limits))
     }
 
     package func verify(
         _ options: VerifyOptions, progress: (VerificationProgress) async throws -> Void
     ) async throws -> VerifyDocument {
-        try await events(ControlQuestion(.POST, .verifications, body: VerificationOrder(options)), progress)
+        try await events(ControlRequest(.POST, .verifications, body: VerificationRequest(options)), progress)
     }
 
     package func revokeLinks() async throws {
-        let _: NothingDocument = try await document(ControlQuestion(.POST, .revocations))
+        let _: EmptyDocument = try await document(ControlRequest(.POST, .revocations))
     }
 
     package func keyring() async throws -> KeyringListing {
-        try await document(ControlQuestion(.GET, .keyring))
+        try await document(ControlRequest(.GET, .keyring))
     }
 
     package func carryOut(_ order: KeyringOrder) async throws {
-        let _: NothingDocument = try await document(ControlQuestion(.POST, .keyring, body: order))
+        let _: EmptyDocument = try await document(ControlRequest(.POST, .keyring, body: order))
     }
 
     package func lock() async throws {
-        let _: NothingDocument = try await document(ControlQuestion(.POST, .locks))
+        let _: EmptyDocument = try await document(ControlRequest(.POST, .locks))
     }
 
     package func settings() async throws -> SettingsDocument {
-        try await document(ControlQuestion(.GET, .settings))
+        try await document(ControlRequest(.GET, .settings))
     }
 
     package func change(_ change: SettingsChange) async throws -> SettingsDocument {
-        try await document(ControlQuestion(.PATCH, .settings, body: change))
+        try await document(ControlRequest(.PATCH, .settings, body: change))
     }
 }
 
 // The key lifecycle.
 extension RemoteVault {
-    package func keys() async throws -> KeysDocument { try await document(ControlQuestion(.GET, .keys)) }
+    package func keys() async throws -> KeysDocument { try await document(ControlRequest(.GET, .keys)) }
 
-    package func rotate() async throws -> KeysDocument { try await rotate(RotationOrder()) }
+    package func rotate() async throws -> KeysDocument { try await rotate(RotationRequest()) }
 
     package func rotateRoot(unlockedBy keys: [SlotKey], droppingOtherSlots: Bool) async throws -> KeysDocument {
         let slots = try keys.map { try SlotDocument($0) }
-        return try await rotate(RotationOrder(root: true, slots: slots, dropSlots: droppingOtherSlots))
+        return try await rotate(RotationRequest(root: true, slots: slots, dropSlots: droppingOtherSlots))
     }
 
-    package func changeLocator() async throws -> KeysDocument { try await rotate(RotationOrder(locator: true)) }
+    package func changeLocator() async throws -> KeysDocument { try await rotate(RotationRequest(locator: true)) }
 
-    private func rotate(_ order: RotationOrder) async throws -> KeysDocument {
-        try await document(ControlQuestion(.POST, .rotations, body: order))
+    private func rotate(_ order: RotationRequest) async throws -> KeysDocument {
+        try await document(ControlRequest(.POST, .rotations, body: order))
     }
 
     package func rewrap(progress: (RewrapStep) async throws -> Void) async throws -> RewrapDocument {
-        try await events(ControlQuestion(.POST, .rewraps), progress)
+        try await events(ControlRequest(.POST, .rewraps), progress)
     }
 
     package func retire(_ generation: Int) async throws -> KeysDocument {
-        try await document(ControlQuestion(.POST, .retirements, body: RetirementOrder(generation: generation)))
+        try await document(ControlRequest(.POST, .retirements, body: RetirementRequest(generation: generation)))
     }
 }
 
@@ -179,9 +179,9 @@ extension RemoteVault {
     package func read(
         _ reference: MediaReference, _ range: RequestedRange, to take: (ArraySlice<UInt8>) async throws -> Void
     ) async throws {
-        var reading = ServedReading(range)
+        var reading = RangeReassembly(range)
         while !reading.isDone {
-            let question = try ControlQuestion(.content, reference: reference, fields: reading.fields)
+            let question = try ControlRequest(.content, reference: reference, fields: reading.fields)
             try await ask(question) { answer in
                 try reading.begin(answer.head)
                 do {
@@ -202,24 +202,24 @@ extension RemoteVault {
     package func reseal(
         _ references: [MediaReference], bytesPerSecond: Int64?, progress: (ResealStep) async throws -> Void
     ) async throws -> ResealReport {
-        let order = ResealingOrder(references, bytesPerSecond: bytesPerSecond)
-        return try await events(ControlQuestion(.POST, .reseals, body: order), progress)
+        let order = ResealRequest(references, bytesPerSecond: bytesPerSecond)
+        return try await events(ControlRequest(.POST, .reseals, body: order), progress)
     }
 
     package func shred(_ references: [MediaReference], quick: Bool) async throws -> ShredDocument {
-        try await document(ControlQuestion(.POST, .shreds, body: ShredOrder(references, quick: quick)))
+        try await document(ControlRequest(.POST, .shreds, body: ShredRequest(references, quick: quick)))
     }
 
-    package func audit() async throws -> AuditDocument { try await document(ControlQuestion(.GET, .audit)) }
+    package func audit() async throws -> AuditDocument { try await document(ControlRequest(.GET, .audit)) }
 
     package func destroy(vaultID: String) async throws -> DestructionDocument {
-        try await document(ControlQuestion(.POST, .destructions, body: DestructionOrder(vault: vaultID)))
+        try await document(ControlRequest(.POST, .destructions, body: DestructionRequest(vault: vaultID)))
     }
 }
 
 extension RemoteVault {
     /// Returns where the bytes of the service's last answers came from.
     package func explanation(_ reference: MediaReference) async throws -> ExplanationDocument {
-        try await document(ControlQuestion(.explanation, reference: reference))
+        try await document(ControlRequest(.explanation, reference: reference))
     }
 }

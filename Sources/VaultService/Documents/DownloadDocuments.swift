@@ -25,7 +25,7 @@ package struct DownloadDocument: Codable, Sendable {
 }
 
 /// The body of `POST /api/v1/downloads`.
-struct DownloadOrder: Codable, Sendable {
+struct DownloadRequest: Codable, Sendable {
     let reference: ReferenceDocument
     let connections: Int?
     /// Bytes per second.
@@ -68,7 +68,7 @@ package struct DownloadsDocument: Codable, Sendable {
 }
 
 /// The answer to a request that started a detached download.
-package struct DownloadBegun: Codable, Hashable, Sendable {
+package struct DownloadStarted: Codable, Hashable, Sendable {
     package let id: Int
 }
 
@@ -99,7 +99,7 @@ package struct LinkDocument: Codable, Hashable, Sendable {
 }
 
 /// The body of `POST /api/v1/links`.
-struct LinkOrder: Codable, Sendable {
+struct LinkRequest: Codable, Sendable {
     let reference: ReferenceDocument
     /// Seconds from now; one day if omitted.
     let lifetime: Int64?

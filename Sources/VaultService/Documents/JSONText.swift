@@ -41,7 +41,7 @@ extension OrNull: Equatable where Value: Equatable {}
 extension OrNull: Hashable where Value: Hashable {}
 
 /// The answer `{}` to an operation that returns nothing.
-package struct NothingDocument: Codable, Hashable, Sendable {
+package struct EmptyDocument: Codable, Hashable, Sendable {
     package init() {}
 }
 

@@ -71,7 +71,7 @@ extension KeysDocument.Generation {
 }
 
 /// The body of `POST /api/v1/rotations`; without members, it requests only a new generation.
-struct RotationOrder: Codable, Hashable, Sendable {
+struct RotationRequest: Codable, Hashable, Sendable {
     /// Whether to replace the root key and the token key as well.
     var root: Bool?
     /// Whether to change the locator, and so all resource ids, instead.
@@ -93,7 +93,7 @@ struct RotationOrder: Codable, Hashable, Sendable {
 }
 
 /// The body of `POST /api/v1/retirements`.
-struct RetirementOrder: Codable, Sendable {
+struct RetirementRequest: Codable, Sendable {
     let generation: Int
 }
 

@@ -16,7 +16,7 @@ package struct ResealStep: Codable, Sendable {
 }
 
 /// The body of `POST /api/v1/reseals`.
-struct ResealingOrder: Codable, Sendable {
+struct ResealRequest: Codable, Sendable {
     /// The resources to reseal; all if omitted.
     let resources: [ReferenceDocument]?
     /// Bytes per second.
@@ -69,7 +69,7 @@ package struct ShredDocument: Codable, Sendable {
 }
 
 /// The body of `POST /api/v1/shreds`.
-struct ShredOrder: Codable, Sendable {
+struct ShredRequest: Codable, Sendable {
     let resources: [ReferenceDocument]
     let quick: Bool?
 
@@ -102,7 +102,7 @@ package struct DestructionDocument: Codable, Sendable {
 }
 
 /// The body of `POST /api/v1/destructions`.
-struct DestructionOrder: Codable, Sendable {
+struct DestructionRequest: Codable, Sendable {
     /// The id of the vault to destroy, so that the client cannot destroy another one by mistake.
     let vault: String
 }

@@ -159,7 +159,7 @@ package struct ChangeDocument: Codable, Sendable {
 }
 
 /// The id of a resource that no longer exists: the event `removed`.
-package struct GoneDocument: Codable, Hashable, Sendable {
+package struct RemovedDocument: Codable, Hashable, Sendable {
     package let id: String
 }
 

@@ -87,13 +87,13 @@ package struct SettingsChange: Codable, Hashable, Sendable {
         for case (let host, let other?) in mapHost ?? [:] { try policy.map(host, to: other) }
         for (host, isAllowed) in allowHost ?? [:] { try policy.allow(host, isAllowed) }
         for (host, isIgnored) in ignoreEtag ?? [:] { try policy.ignoreEntityTag(of: host, isIgnored) }
-        for (host, isImmutable) in immutable ?? [:] { try policy.takeAsImmutable(host, isImmutable) }
+        for (host, isImmutable) in immutable ?? [:] { try policy.setImmutable(host, isImmutable) }
         return policy
     }
 }
 
 /// A mode for one resource, the body of `POST /api/v1/modes`.
-struct ModeOrder: Codable, Hashable, Sendable {
+struct ModeRequest: Codable, Hashable, Sendable {
     let reference: ReferenceDocument
     /// The name of the mode, as ``NamedMode`` spells it.
     let mode: String
@@ -171,7 +171,7 @@ package struct SizeText: Codable, Hashable, Sendable {
         guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int64(digits)
         else { return nil }
         let (product, overflow) = count.multipliedReportingOverflow(by: unit.factor)
-        return overflow || product > ContentInformation.mostBytes ? nil : product
+        return overflow || product > ContentInformation.maxBytes ? nil : product
     }
 
     /// Returns a size in the largest unit of which it is a whole multiple.

@@ -40,7 +40,7 @@ package struct StatusDocument: Codable, Sendable {
         passedThrough = status.passedThrough
         evicted = status.evicted
         storeFailure = OrNull(status.storeFailure)
-        unlock = Unlock(method: status.unlockMethod, restsWithVault: status.unlockRestsWithVault)
+        unlock = Unlock(method: status.unlockMethod, restsWithVault: status.isUnlockOnVaultDisk)
     }
 }
 
@@ -114,13 +114,13 @@ package struct LimitsDocument: Codable, Hashable, Sendable {
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if one is not valid.
     func check() throws {
-        guard (0...ContentInformation.mostBytes).contains(maxAge ?? 0), maxSize != .standard else {
+        guard (0...ContentInformation.maxBytes).contains(maxAge ?? 0), maxSize != .standard else {
             throw VaultError(.invalidArgument, "a limit must be 0, for no limit, or a positive value")
         }
     }
 
     /// Returns `limits`, overridden by the limits specified here.
-    func laid(over limits: StorageLimits = StorageLimits()) -> StorageLimits {
+    func overriding(over limits: StorageLimits = StorageLimits()) -> StorageLimits {
         StorageLimits(
             maxSize: maxSize?.bytes ?? limits.maxSize, maxAge: maxAge ?? limits.maxAge,
             minFree: minFree.map(\.bytes) ?? limits.minFree, evictsDownloads: evictDownloads ?? limits.evictsDownloads)

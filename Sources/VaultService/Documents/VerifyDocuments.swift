@@ -52,7 +52,7 @@ package struct VerifyDocument: Codable, Sendable {
 }
 
 /// The body of `POST /api/v1/verifications`.
-struct VerificationOrder: Codable, Sendable {
+struct VerificationRequest: Codable, Sendable {
     let repair: Bool?
     /// The percentage of segments to check.
     let sample: Double?

@@ -15,7 +15,7 @@ struct CacheHitResponder: Sendable {
     private let logger: Logger
 
     /// The most bytes of an answer: the memory that a stalled client may occupy.
-    private static let mostBytes = 256 << 10
+    private static let maxBytes = 256 << 10
 
     init(_ responder: ServiceResponder, logger: Logger) {
         self.responder = responder
@@ -36,19 +36,19 @@ struct CacheHitResponder: Sendable {
         else { return nil }
         let asked = MediaRequest(.get, request.headerFields, now: now)
         guard !asked.needsFacts, let range = asked.range,
-            let held = responder.vault.held(reference, range: range, atMost: Self.mostBytes),
+            let held = responder.vault.held(reference, range: range, atMost: Self.maxBytes),
             let body = open(held, channel.allocator)
         else { return nil }
         var context = ServiceContext(source: ApplicationRequestContextSource(channel: channel, logger: logger))
         let open = context.begin("GET", responder.api.metrics, at: arrival)
-        open.concerns(Route.media.word)
+        open.recordRoute(Route.media.word)
         let common = head(of: held, now, &memory.head)
         var facts = common.facts
         facts.range = held.range
         let took = ContinuousClock.now - arrival
         facts.timing = ServerTiming(open: took, firstByte: took)
         let plan = AnswerPlan(facts, isRanged: range != .whole)
-        open.givesMedia(plan.cacheStatus)
+        open.recordMedia(plan.cacheStatus)
         context.log(status: plan.status, bytes: Int64(held.count))
         var head = HTTPResponse(status: .init(code: plan.status), headerFields: common.fields)
         head.headerFields.append(plan.ownFields)
@@ -59,7 +59,7 @@ struct CacheHitResponder: Sendable {
 
     private func reference(of target: String, _ now: Int64, _ admission: inout Admission?) -> MediaReference? {
         let tokens = responder.vault.tokens
-        if let known = admission, known.target == target, tokens.isGood(known.found, now: now) {
+        if let known = admission, known.target == target, tokens.isValid(known.found, now: now) {
             return known.found.reference
         }
         admission = tokens.admission(ofTarget: target, now: now).map { Admission(target: target, found: $0) }
@@ -77,7 +77,7 @@ struct CacheHitResponder: Sendable {
     }
 
     private func head(of held: HeldMedia, _ now: Int64, _ known: inout CacheHitHead?) -> CacheHitHead {
-        if let known, known.isGood(for: held, now: now) { return known }
+        if let known, known.isValid(for: held, now: now) { return known }
         let made = CacheHitHead(held, now: now)
         known = made
         return made
@@ -135,7 +135,7 @@ struct CacheHitHead {
     }
 
     /// Returns whether an answer with these bytes shares this head.
-    func isGood(for held: HeldMedia, now: Int64) -> Bool {
+    func isValid(for held: HeldMedia, now: Int64) -> Bool {
         second == now && facts.entityTag == held.entityTag && facts.information == held.information
     }
 }
@@ -156,11 +156,11 @@ final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// The head of a request whose end has not arrived.
     private var head: HTTPRequest?
     /// How many requests were passed on and are not answered.
-    private var handedOn = 0
+    private var passedOn = 0
     /// How many answers of this handler the system has not taken completely.
     private var unsent = 0
     /// Whether the connection must end after the answers that are being sent.
-    private var mustEnd = false
+    private var mustClose = false
 
     init(_ responder: CacheHitResponder) { self.responder = responder }
 
@@ -168,9 +168,9 @@ final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapInboundIn(data) {
         case .head(let request):
             // A request that may be answered before it is complete is passed on at once.
-            guard handedOn == 0, context.channel.isWritable, request.method == .get, !request.hasBody,
+            guard passedOn == 0, context.channel.isWritable, request.method == .get, !request.hasBody,
                 request.headerFields[.connection] != "close"
-            else { return handOn(data, context) }
+            else { return passOn(data, context) }
             head = request
         case .body: context.fireChannelRead(data)
         case .end:
@@ -179,15 +179,15 @@ final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
                 head = nil
                 give(answer, context)
             } else {
-                handOn(wrapInboundOut(.head(request)), context)
+                passOn(wrapInboundOut(.head(request)), context)
                 context.fireChannelRead(data)
             }
         }
     }
 
-    private func handOn(_ request: NIOAny, _ context: ChannelHandlerContext) {
+    private func passOn(_ request: NIOAny, _ context: ChannelHandlerContext) {
         head = nil
-        handedOn += 1
+        passedOn += 1
         context.fireChannelRead(request)
     }
 
@@ -204,21 +204,21 @@ final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func noteSent(_ context: ChannelHandlerContext) {
         unsent -= 1
-        guard mustEnd, unsent == 0 else { return }
-        mustEnd = false
+        guard mustClose, unsent == 0 else { return }
+        mustClose = false
         context.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         // Only an end counts, because an informational head has none.
-        if case .end = unwrapOutboundIn(data) { handedOn -= 1 }
+        if case .end = unwrapOutboundIn(data) { passedOn -= 1 }
         context.write(data, promise: promise)
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         // The sender of this event closes a quiet connection, and does not know what is being sent.
         if event is ChannelShouldQuiesceEvent, unsent > 0 {
-            mustEnd = true
+            mustClose = true
         } else {
             context.fireUserInboundEventTriggered(event)
         }

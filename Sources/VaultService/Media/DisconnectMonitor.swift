@@ -32,7 +32,7 @@ struct DisconnectWatch: Sendable {
     /// - Throws: the error of the work, which is `CancellationError` if it was cancelled.
     func during<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
         let task = Task(executorPreference: EventLoopExecutor(channel.eventLoop)) { try await work() }
-        let watching = begin(while: { true }, whenGone: { task.cancel() })
+        let watching = begin(while: { true }, onDisconnect: { task.cancel() })
         defer { watching.end() }
         return try await withTaskCancellationHandler {
             try await task.value
@@ -45,11 +45,14 @@ struct DisconnectWatch: Sendable {
     ///
     /// - Parameters:
     ///   - isWaiting: whether nothing is being written, because a write detects the disconnect itself.
-    ///   - whenGone: called once when the client has gone.
-    func begin(while isWaiting: @escaping @Sendable () -> Bool, whenGone: @escaping @Sendable () -> Void) -> Watching {
+    ///   - onDisconnect: called once when the client has gone.
+    func begin(while isWaiting: @escaping @Sendable () -> Bool, onDisconnect: @escaping @Sendable () -> Void)
+        -> Watching
+    {
         Watching(
             id: DisconnectMonitor.shared.add(
-                DisconnectMonitor.Client(isWaiting: isWaiting, isThere: { await isThere() }, whenGone: whenGone)))
+                DisconnectMonitor.Client(isWaiting: isWaiting, isThere: { await isThere() }, onDisconnect: onDisconnect)
+            ))
     }
 
     private func isThere() async -> Bool {
@@ -74,7 +77,7 @@ final class DisconnectMonitor: Sendable {
     struct Client: Sendable {
         let isWaiting: @Sendable () -> Bool
         let isThere: @Sendable () async -> Bool
-        let whenGone: @Sendable () -> Void
+        let onDisconnect: @Sendable () -> Void
     }
 
     private struct Round {
@@ -124,7 +127,7 @@ final class DisconnectMonitor: Sendable {
             for (id, client) in clients where client.isWaiting() {
                 guard await !client.isThere() else { continue }
                 remove(id)
-                client.whenGone()
+                client.onDisconnect()
             }
         }
     }

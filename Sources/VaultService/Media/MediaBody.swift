@@ -25,7 +25,7 @@ struct MediaBody: StreamedBody {
     @concurrent
     func write(to writer: inout any ResponseBodyWriter, counting sent: inout Int64) async throws {
         let watching = watch.begin(
-            while: { [reader] in reader.isWaitingForOrigin }, whenGone: { [reader] in reader.cancel() })
+            while: { [reader] in reader.isWaitingForOrigin }, onDisconnect: { [reader] in reader.cancel() })
         defer { watching.end() }
         let flow = BodyFlow(channel.eventLoop)
         do {

@@ -98,7 +98,7 @@ struct MediaResponder: Sendable {
         guard given.count > 1, given[0] == parts[0] else { return media(reader, AnswerPlan(facts, isRanged: true)) }
         facts.cacheStatus = CacheStatus(
             source, reader.bypass(of: source), reader.staleness, originStatus: facts.originStatus)
-        let multipart = Multipart(boundary: try vault.freshText(), type: facts.type, total: total, parts: given)
+        let multipart = Multipart(boundary: try vault.randomText(), type: facts.type, total: total, parts: given)
         let body = MultipartBody(multipart: multipart, first: reader, channel: context.channel, watch: watch) {
             [vault, reference] part in
             let next = try await vault.read(reference, range: part.asRequested)

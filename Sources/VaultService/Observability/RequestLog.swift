@@ -29,10 +29,10 @@ final class OpenRequest: Sendable {
     deinit { metrics.requestEnded(after: .now - began) }
 
     /// Records the route, by the service's own name for it, never the target.
-    func concerns(_ route: String) { facts.withLock { $0.route = route } }
+    func recordRoute(_ route: String) { facts.withLock { $0.route = route } }
 
     /// Records that the answer is media.
-    func givesMedia(_ cacheStatus: CacheStatus) {
+    func recordMedia(_ cacheStatus: CacheStatus) {
         facts.withLock { $0.cacheStatus = cacheStatus }
         metrics.media(cacheStatus)
     }

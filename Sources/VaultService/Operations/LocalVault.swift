@@ -6,7 +6,7 @@ package struct LocalVault: VaultClient {
     package let vault: Vault
 
     private static let pageSize = 128
-    private static let mostInPage = 1000
+    private static let maxPageSize = 1000
 
     package init(_ vault: Vault) { self.vault = vault }
 
@@ -20,8 +20,8 @@ package struct LocalVault: VaultClient {
             return id
         }
         let limit = limit ?? Self.pageSize
-        guard (1...Self.mostInPage).contains(limit) else {
-            throw VaultError(.invalidArgument, "limit must be between 1 and \(Self.mostInPage)")
+        guard (1...Self.maxPageSize).contains(limit) else {
+            throw VaultError(.invalidArgument, "limit must be between 1 and \(Self.maxPageSize)")
         }
         let page = try await vault.page(after: last, limit: limit)
         return PageDocument(
@@ -85,7 +85,7 @@ package struct LocalVault: VaultClient {
 extension LocalVault {
     package func remove(_ reference: MediaReference) async throws -> RemovalDocument {
         let bytes = try await vault.remove(reference)
-        return RemovalDocument(bytes: bytes, isErased: try await !vault.owesErasure())
+        return RemovalDocument(bytes: bytes, isErased: try await !vault.hasPendingErasure())
     }
 
     package func pin(_ reference: MediaReference) async throws { try await vault.pin(reference) }
@@ -99,7 +99,7 @@ extension LocalVault {
     package func prune(_ limits: LimitsDocument) async throws -> PruneDocument {
         try limits.check()
         return PruneDocument(
-            try await vault.prune(limits.namesAny ? limits.laid() : nil, isRehearsal: limits.dryRun ?? false))
+            try await vault.prune(limits.namesAny ? limits.overriding() : nil, isDryRun: limits.dryRun ?? false))
     }
 
     package func verify(
@@ -131,7 +131,7 @@ extension LocalVault {
         try change.limits.check()
         let mode = try change.mode.map { try NamedMode($0) }
         // All settings change together, or none.
-        let limits: @Sendable (inout StorageLimits) throws -> Void = { $0 = change.limits.laid(over: $0) }
+        let limits: @Sendable (inout StorageLimits) throws -> Void = { $0 = change.limits.overriding(over: $0) }
         let policy: @Sendable (() throws -> KeyPolicy) throws -> KeyPolicy = { try change.applied(to: try $0()) }
         try await vault.changeSettings(
             limits: change.limits.namesAny ? limits : nil, policy: change.changesPolicy ? policy : nil,
@@ -201,7 +201,7 @@ extension VaultError {
     /// If the mode allows asking origins, a byte is missing because its origin did not deliver it.
     func told(in mode: VaultMode) -> VaultError {
         var error = self
-        if code == .notHeld, mode.asksOrigins { error.code = .unreachable }
+        if code == .notHeld, mode.allowsRequests { error.code = .unreachable }
         return error
     }
 }

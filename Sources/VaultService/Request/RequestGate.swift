@@ -30,7 +30,7 @@ struct RequestGate: Sendable {
         // No page can reach a socket file, so any single name is accepted there.
         switch hosts.verdict(on: names, port: listener?.pathname == nil ? listener?.port ?? 0 : nil) {
         case .malformed: return .refused(ErrorAnswer.malformedHost)
-        case .foreign: return .refused(ErrorAnswer.foreignHost)
+        case .foreign: return .refused(ErrorAnswer.misdirectedHost)
         case .allowed: break
         }
         let fields = request.headerFields
@@ -39,11 +39,11 @@ struct RequestGate: Sendable {
             referer: fields[.referer], own: "\(isSecure ? "https" : "http")://\((names.first ?? "").lowercased())")
         {
         case .own: break
-        case .allowed(let origin) where route.isForPages:
+        case .allowed(let origin) where route.isAllowedForPages:
             let grant = CORSGrant(origin: origin)
             let asksFirst = request.method == .options && fields[.accessControlRequestMethod] != nil
             return asksFirst ? .preflight(grant) : .admitted(grant)
-        case .allowed, .foreign: return .refused(ErrorAnswer.foreignPage)
+        case .allowed, .foreign: return .refused(ErrorAnswer.crossSitePage)
         }
         return .admitted(nil)
     }
@@ -51,7 +51,7 @@ struct RequestGate: Sendable {
 
 extension Route {
     /// Whether pages of allowed origins may request it.
-    fileprivate var isForPages: Bool { self == .media || self == .health }
+    fileprivate var isAllowedForPages: Bool { self == .media || self == .health }
 }
 
 extension HTTPField.Name {
@@ -71,7 +71,7 @@ extension HTTPRequest {
     /// Whether the request may be answered even if it changes something.
     ///
     /// A body must be declared as JSON: a page's form, which a browser sends without a preflight, has another type.
-    var mayChange: Bool {
+    var hasAcceptableBody: Bool {
         method == .get || method == .head || method == .options || !hasBody
             || (headerFields[.contentType] ?? "").prefix { $0 != ";" }.trimmingBlanks()
                 .isEqualIgnoringCase("application/json")

@@ -47,7 +47,7 @@ struct MemoryWatch: Sendable {
 /// The error that ends the service states the reason.
 struct ListenerLogHandler: LogHandler {
     private static let source = "HummingbirdCore"
-    private static let ofItsEnd: Set = [
+    private static let shutdownMessages: Set = [
         "Waiting on child channel: CancellationError()", "Server shutdown error: Already closed",
     ]
 
@@ -76,7 +76,7 @@ struct ListenerLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        guard event.source != Self.source || !Self.ofItsEnd.contains(event.message.description) else { return }
+        guard event.source != Self.source || !Self.shutdownMessages.contains(event.message.description) else { return }
         rest.log(event: event)
     }
 }

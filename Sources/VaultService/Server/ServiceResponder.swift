@@ -29,7 +29,7 @@ struct ServiceResponder: HTTPResponder {
     private func answer(to request: Request, context: ServiceContext) async throws -> Response {
         let target = request.head.path ?? ""
         let route = Route(target: target)
-        context.request?.concerns(route.word)
+        context.request?.recordRoute(route.word)
         switch gate.verdict(on: request.head, about: route, at: context.channel.localAddress) {
         case .refused(let answer): return Response(answer, isHead: request.method == .head, context: context)
         case .preflight(let grant): return grant.preflight(of: request, context: context)
@@ -56,7 +56,7 @@ struct ServiceResponder: HTTPResponder {
                 return short(ErrorAnswer.notFound)
             }
             guard case .api(let route) = route else { return try await api.showMetrics(to: request, context: context) }
-            guard request.head.mayChange else { return short(ErrorAnswer.notJSON) }
+            guard request.head.hasAcceptableBody else { return short(ErrorAnswer.notJSON) }
             return try await api.respond(to: request, about: route, context: context)
         case .readiness: return try await api.showReadiness(to: request, context: context)
         case .health, .media:

@@ -43,7 +43,7 @@ struct SocketFile: Hashable, Sendable {
     ///
     /// - Throws: `IOError` with `EADDRINUSE` if a program listens there, and with the system's error if that cannot be
     ///   determined; `SocketAddressError` if the path is too long for a socket.
-    static func removeLeft(at path: String) throws {
+    static func removeStale(at path: String) throws {
         let file = Self(path: path)
         let address = try SocketAddress(unixDomainSocketPath: path)
         #if canImport(Darwin)
@@ -81,15 +81,15 @@ struct SocketListener<Responder: HTTPResponder>: Service where Responder.Context
     let onListening: @Sendable () -> Void
 
     /// The most connections, enough for the players and commands of a few users.
-    private static var mostConnections: Int { 128 }
+    private static var maxConnections: Int { 128 }
 
     /// - Throws: the system's error if it cannot listen, for example because another program does.
     func run() async throws {
-        try SocketFile.removeLeft(at: path)
+        try SocketFile.removeStale(at: path)
         let draft = SocketName.draft(beside: path)
         let (bound, binds) = AsyncStream.makeStream(of: Never.self)
         let connections = OpenConnections(
-            most: Self.mostConnections, limits: configuration.connectionLimits, afterCrowd: configuration.afterCrowd)
+            most: Self.maxConnections, limits: configuration.connectionLimits, afterPeak: configuration.afterPeak)
         let application = Application(
             responder: responder, server: connections.server(answering: held?.handler),
             configuration: ApplicationConfiguration(

@@ -41,13 +41,13 @@ package final class VaultServer: Sendable {
         let (controlSettled, controlSettles) = AsyncStream.makeStream(of: Never.self)
         let (socketSettled, socketSettles) = AsyncStream.makeStream(of: Never.self)
         let connections = OpenConnections(
-            most: min(configuration.mostConnections, DescriptorLimit.connections),
-            limits: configuration.connectionLimits, afterCrowd: configuration.afterCrowd)
+            most: min(configuration.maxConnections, DescriptorLimit.connections),
+            limits: configuration.connectionLimits, afterPeak: configuration.afterPeak)
         let api = APIResponder(vault: vault, metrics: ServiceMetrics())
         self.api = api
         let responder = ServiceResponder(vault: vault, api: api, gate: try RequestGate(configuration))
         let identity = try configuration.tls.map {
-            try TLSIdentity($0, every: configuration.tlsInterval, logger: logger)
+            try TLSIdentity($0, every: configuration.tlsCheckInterval, logger: logger)
         }
         let application = Application(
             responder: responder,
@@ -172,7 +172,7 @@ package struct ServiceConfiguration: Sendable {
     /// The TLS certificate and key; nil for plain HTTP.
     package var tls: TLSFiles?
     /// How often the TLS files are checked for a change; changed files are read at the next check.
-    package var tlsInterval: Duration = .seconds(5)
+    package var tlsCheckInterval: Duration = .seconds(5)
     /// Whether it may listen without TLS where other machines can connect.
     package var isInsecure = false
     /// The path of a socket file on which it also serves; nil for none.
@@ -180,7 +180,7 @@ package struct ServiceConfiguration: Sendable {
     /// The most connections at a time, or fewer if the system allows fewer open files.
     ///
     /// Further connections are not accepted until one ends.
-    package var mostConnections = 1024
+    package var maxConnections = 1024
     /// The time limits of connections.
     package var connectionLimits = ConnectionLimits()
     /// How long running answers may continue after shutdown begins.
@@ -188,7 +188,7 @@ package struct ServiceConfiguration: Sendable {
     /// Including the time to close the vault, the service then ends within ten seconds.
     package var shutdownLimit: Duration = .seconds(9)
     /// Called when a crowd of clients has gone, so that the process can return unused memory. It must not block.
-    package var afterCrowd: @Sendable () -> Void = {}
+    package var afterPeak: @Sendable () -> Void = {}
     /// Whether SIGTERM and SIGINT end the service.
     package var endsOnSignals = true
 

@@ -11,11 +11,11 @@ struct AuditFile: Sendable {
     }
 
     /// More than the longest line that is written: of a longer line, only this many bytes at its end are returned.
-    private static let mostOfLine = 8192
+    private static let maxLineBytes = 8192
     /// The number of bytes that are read at a time.
     private static let piece: Int64 = 64 << 10
     /// The size limit in bytes for a log that is read.
-    private static let mostBytes: Int64 = 256 << 20
+    private static let maxBytes: Int64 = 256 << 20
 
     init(in folder: String, fileSystem: any FileSystem) {
         self.folder = folder
@@ -33,11 +33,11 @@ struct AuditFile: Sendable {
             guard !bytes.isEmpty else { return }
             var rest = bytes[...]
             while let end = rest.firstIndex(of: 0x0A) {
-                body(Array((line + rest[..<end]).suffix(Self.mostOfLine)))
+                body(Array((line + rest[..<end]).suffix(Self.maxLineBytes)))
                 line = []
                 rest = rest[(end + 1)...]
             }
-            line = Array((line + rest).suffix(Self.mostOfLine))
+            line = Array((line + rest).suffix(Self.maxLineBytes))
             place += Int64(bytes.count)
         }
     }
@@ -54,11 +54,11 @@ struct AuditFile: Sendable {
             let first = max(0, place - Self.piece)
             var bytes = try file.read(count: Int(place - first), at: first)[...]
             while let end = bytes.lastIndex(of: 0x0A) {
-                if let lineEnd, !body(Array((bytes[(end + 1)...] + line).suffix(Self.mostOfLine)), lineEnd) { return }
+                if let lineEnd, !body(Array((bytes[(end + 1)...] + line).suffix(Self.maxLineBytes)), lineEnd) { return }
                 (line, lineEnd) = ([], first + Int64(end) + 1)
                 bytes = bytes[..<end]
             }
-            if lineEnd != nil { line = Array((bytes + line).suffix(Self.mostOfLine)) }
+            if lineEnd != nil { line = Array((bytes + line).suffix(Self.maxLineBytes)) }
             place = first
         }
         if let lineEnd { _ = body(line, lineEnd) }
@@ -84,8 +84,8 @@ struct AuditFile: Sendable {
             return nil
         }
         let size = try file.size()
-        guard size <= Self.mostBytes else {
-            throw FileFailure(.other(27), "larger than \(Self.mostBytes) bytes, so it is not a log; move it away")
+        guard size <= Self.maxBytes else {
+            throw FileFailure(.other(27), "larger than \(Self.maxBytes) bytes, so it is not a log; move it away")
         }
         return (file, size)
     }

@@ -82,7 +82,7 @@ package final class AuditLog: Sendable {
                 Content(act: .destroy, outcome: .destroyed, resources: resources), after: last,
                 current: store.keyring.currentGeneration, time: store.now())
             let line = try Self.line(receipt, after: end, signedBy: store.keyring)
-            try store.withDiskRoom {
+            try store.withDiskSpace {
                 try Self.translating(failure) { () throws(FileFailure) in try file.append(line, at: end) }
             }
             let wasThere = place.isThere
@@ -107,7 +107,7 @@ package final class AuditLog: Sendable {
     ) throws -> Result {
         try writing.withLock { _ in
             let end = try Self.translating("audit.log cannot be read") { () throws(FileFailure) in try file.end() }
-            try store.withDiskRoom { try store.index.prepareForKeyring() }
+            try store.withDiskSpace { try store.index.prepareForKeyring() }
             do {
                 return try write(
                     Content(act: act, outcome: outcome, generation: generation), at: end,
@@ -131,7 +131,7 @@ package final class AuditLog: Sendable {
         return try store.changeKeyring(
             at: place, isRemembered: isRemembered,
             leading: {
-                try store.withDiskRoom {
+                try store.withDiskSpace {
                     try Self.translating(failure) { () throws(FileFailure) in try file.append(line, at: end) }
                 }
             },
@@ -159,7 +159,7 @@ package final class AuditLog: Sendable {
         _ receipt: Receipt, after end: AuditFile.End, signedBy keyring: Keyring, with edit: KeyringEdit? = nil
     ) throws -> [UInt8] {
         try keyring.sign(
-            receipt, previous: end.last.map { ReceiptLine.hash(of: $0) } ?? ReceiptLine.noLine, with: edit)
+            receipt, previous: end.last.map { ReceiptLine.hash(of: $0) } ?? ReceiptLine.firstPrevious, with: edit)
     }
 
     /// Whether the keyring's file certainly counts nothing after an end of the log.
@@ -238,7 +238,7 @@ package final class AuditLog: Sendable {
     package static func report(
         on folder: String, keyring: Keyring?, fileSystem: any FileSystem = PosixFileSystem()
     ) throws -> AuditReport {
-        var check = AuditCheck(anchor: try keyring?.auditAnchor())
+        var check = AuditChecker(anchor: try keyring?.auditAnchor())
         try translating("audit.log cannot be read") { () throws(FileFailure) in
             try AuditFile(in: folder, fileSystem: fileSystem).forEachLine { check.add($0) }
         }

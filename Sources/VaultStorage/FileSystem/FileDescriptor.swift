@@ -170,7 +170,7 @@ package struct VaultLock: ~Copyable, Sendable {
 }
 
 /// Files that SQLite opens by name, without our file system.
-enum PlainFile {
+enum RegularFile {
     /// Requires that a path leads to a regular file itself, if it leads anywhere.
     ///
     /// SQLite follows links, and blocks on a pipe. The file is not opened here: closing it would release SQLite's

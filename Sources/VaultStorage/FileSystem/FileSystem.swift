@@ -15,7 +15,7 @@ package protocol FileSystem: Sendable {
     /// Moves a file, replacing any file at the new path.
     func rename(_ path: String, to newPath: String) throws(FileFailure)
     /// Moves a file to a path that must be free.
-    func move(_ path: String, toFree newPath: String) throws(FileFailure)
+    func move(_ path: String, toUnused newPath: String) throws(FileFailure)
     /// Returns the names in a folder, in no particular order.
     func names(in folder: String) throws(FileFailure) -> [String]
     /// Makes a file readable and writable by its owner only. A symbolic link is refused.
@@ -55,13 +55,13 @@ package protocol StoredFile: AnyObject, Sendable {
     /// - Returns: the number of bytes read.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileFailure) -> Int
     /// Reads like ``read(into:at:)``, but from memory only; nil if that would require waiting for the disk.
-    func readAtHand(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int?
+    func readFromMemory(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int?
     /// Writes the whole buffer at `offset`.
     func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(FileFailure)
     /// Asks the system to start writing these bytes to the disk.
     ///
     /// This is a hint that shortens ``synchronize()``, and guarantees nothing.
-    func beginWriting(_ range: Range<Int64>)
+    func startWriteback(_ range: Range<Int64>)
     /// Makes the content durable. After a failure the file must not be trusted, and this must not be called again.
     func synchronize() throws(FileFailure)
     func truncate(to size: Int64) throws(FileFailure)
@@ -69,12 +69,12 @@ package protocol StoredFile: AnyObject, Sendable {
     func allocate(_ size: Int64) throws(FileFailure)
     func size() throws(FileFailure) -> Int64
     /// Whether the file still has a name in any folder.
-    func hasName() throws(FileFailure) -> Bool
+    func isLinked() throws(FileFailure) -> Bool
 }
 
 extension StoredFile {
     /// The default for a file of which it is unknown what is in memory.
-    package func readAtHand(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? { nil }
+    package func readFromMemory(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? { nil }
 
     /// The default for a system that reserves space only by writing.
     package func allocate(_ size: Int64) throws(FileFailure) {
@@ -88,7 +88,7 @@ extension StoredFile {
     }
 
     /// The default for a system that takes no hints.
-    package func beginWriting(_ range: Range<Int64>) {}
+    package func startWriteback(_ range: Range<Int64>) {}
 
     /// Reads at `offset` until there are `count` bytes or the file ends.
     package func read(count: Int, at offset: Int64) throws(FileFailure) -> [UInt8] {

@@ -36,7 +36,7 @@ package struct PosixFileSystem: FileSystem {
         guard Self.systemRename(path, newPath) == 0 else { throw .last("rename") }
     }
 
-    package func move(_ path: String, toFree newPath: String) throws(FileFailure) {
+    package func move(_ path: String, toUnused newPath: String) throws(FileFailure) {
         // `link` fails if the new name exists; `rename` would replace it.
         guard unsafe link(path, newPath) == 0 else {
             // On file systems without hard links, check the name first.
@@ -148,9 +148,9 @@ final class PosixFile: StoredFile {
     }
 
     #if canImport(Glibc)
-    func readAtHand(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
+    func readFromMemory(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
         guard let address = buffer.baseAddress else { return 0 }
-        let count = unsafe cfile_read_from_memory(descriptor.number, address, buffer.count, offset)
+        let count = unsafe cfile_read_cached(descriptor.number, address, buffer.count, offset)
         // A short read: the rest is on the disk, or the file ends here; a read that may wait finds out which.
         return count == buffer.count ? count : nil
     }
@@ -163,9 +163,9 @@ final class PosixFile: StoredFile {
         }
     }
 
-    func beginWriting(_ range: Range<Int64>) {
+    func startWriteback(_ range: Range<Int64>) {
         // This does not consume an error that the following sync must report.
-        cfile_begin_writing(descriptor.number, range.lowerBound, range.upperBound - range.lowerBound)
+        cfile_start_writeback(descriptor.number, range.lowerBound, range.upperBound - range.lowerBound)
     }
     #endif
 
@@ -200,7 +200,7 @@ final class PosixFile: StoredFile {
         return Int64(status.st_size)
     }
 
-    func hasName() throws(FileFailure) -> Bool {
+    func isLinked() throws(FileFailure) -> Bool {
         var status = stat()
         guard unsafe fstat(descriptor.number, &status) == 0 else { throw .last("fstat") }
         return status.st_nlink > 0

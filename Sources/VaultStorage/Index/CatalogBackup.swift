@@ -79,8 +79,8 @@ extension VaultIndex {
     ///   - patience: how long to wait for another program that reads the log.
     /// - Returns: the page to continue with; nil if there is none.
     /// - Throws: ``VaultError`` with code `owned` if another program keeps reading the log.
-    func wipeRemains(from first: Int64, count: Int64, patience: Duration) throws -> Int64? {
-        try patiently(patience) { db in
+    func wipeUnusedBytes(from first: Int64, count: Int64, patience: Duration) throws -> Int64? {
+        try retryingWhileBusy(patience) { db in
             try Self.emptyLog(db)
             let next = try IndexFile(db).wipe(from: first, count: count)
             // Otherwise SQLite could write a cached page back as it was before the wipe.
@@ -93,7 +93,7 @@ extension VaultIndex {
     ///
     /// - Throws: ``VaultError`` with code `owned` if another program keeps reading the log.
     func truncateLog(patience: Duration = .seconds(5)) throws {
-        try patiently(patience) { db in try Self.emptyLog(db) }
+        try retryingWhileBusy(patience) { db in try Self.emptyLog(db) }
     }
 
     /// Lets the next write begin again at the start of the log, unless a reader needs it. This takes no space.
@@ -103,7 +103,7 @@ extension VaultIndex {
     }
 
     private static func emptyLog(_ db: Database) throws {
-        // A timeout of 5 ms: other work on this connection runs between the attempts of `patiently`.
+        // A timeout of 5 ms: other work on this connection runs between the attempts of `retryingWhileBusy`.
         try db.execute(sql: "PRAGMA busy_timeout = 5")
         let isBusy = Result { try Bool.fetchOne(db, sql: "PRAGMA wal_checkpoint(TRUNCATE)") ?? true }
         try db.execute(sql: "PRAGMA busy_timeout = \(Int(busyTimeout * 1000))")
@@ -113,7 +113,7 @@ extension VaultIndex {
     }
 
     /// Runs work on the connection, and tries again while another program blocks it.
-    private func patiently<Value>(_ patience: Duration, _ body: (Database) throws -> Value) throws -> Value {
+    private func retryingWhileBusy<Value>(_ patience: Duration, _ body: (Database) throws -> Value) throws -> Value {
         try checkOpen()
         let end = ContinuousClock.now + patience
         while true {

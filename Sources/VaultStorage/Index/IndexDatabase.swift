@@ -19,7 +19,7 @@ package final class VaultIndex: Sendable {
     private let isBehind = Atomic(false)
 
     /// The most by which an index's revision may exceed a keyring's: no vault can have had more changes.
-    package static let farthestRevision: Int64 = 1 << 32
+    package static let maxRevisionLead: Int64 = 1 << 32
 
     private init(database: DatabaseQueue, keyring: Keyring, locator: Int) {
         self.database = database
@@ -61,13 +61,13 @@ package final class VaultIndex: Sendable {
 
     /// Opens an index, and checks that the keyring is this vault's and not an older one.
     ///
-    /// A reader needs no free space on the disk: see ``nameWithoutRoom(_:)``.
+    /// A reader needs no free space on the disk: see ``nameForFullDisk(_:)``.
     package static func open(at path: String, keyring: Keyring, readOnly: Bool) throws -> VaultIndex {
-        for suffix in ["", "-wal", "-shm", "-journal"] { try PlainFile.require(path + suffix) }
+        for suffix in ["", "-wal", "-shm", "-journal"] { try RegularFile.require(path + suffix) }
         do {
             return try connect(to: path, keyring: keyring, readOnly: readOnly)
         } catch let error as VaultError where error.code == .diskFull && readOnly {
-            return try connect(to: nameWithoutRoom(path), keyring: keyring, readOnly: true)
+            return try connect(to: nameForFullDisk(path), keyring: keyring, readOnly: true)
         }
     }
 
@@ -95,7 +95,7 @@ package final class VaultIndex: Sendable {
     ///
     /// Without this name SQLite begins by truncating `-shm`. With it, the reader uses the `-shm` of an owner, if there
     /// is one, and otherwise keeps its own in memory until an owner comes. SQLite does both, and nothing is written.
-    static func nameWithoutRoom(_ path: String) -> String {
+    static func nameForFullDisk(_ path: String) -> String {
         URL(fileURLWithPath: path).absoluteString + "?readonly_shm=1"
     }
 
@@ -105,7 +105,7 @@ package final class VaultIndex: Sendable {
         configuration.foreignKeysEnabled = true
         configuration.busyMode = .timeout(busyTimeout)
         configuration.label = "mediavault.index"
-        configuration.prepareDatabase { try SchemaCheck.guardConnection($0) }
+        configuration.prepareDatabase { try SchemaCheck.hardenConnection($0) }
         return configuration
     }
 
@@ -129,12 +129,12 @@ package final class VaultIndex: Sendable {
         _ db: Database, _ keyring: Keyring, _ statements: [String], optional: [String] = []
     ) throws -> Int {
         try requireKind(db, statements, optional: optional)
-        let row = try ownRow(db, keyring)
+        let row = try vaultRow(db, keyring)
         guard try Int.fetchOne(db, sql: "SELECT count(*) FROM vault") == 1 else {
             throw VaultError(.integrity, "the index also has another vault's row; rebuild it with index rebuild")
         }
         let revision: Int64 = try row.column("keyringRevision", in: PlainColumn.revisions)
-        guard revision <= keyring.revision + VaultIndex.farthestRevision else {
+        guard revision <= keyring.revision + VaultIndex.maxRevisionLead else {
             throw VaultError(
                 .integrity,
                 "the index states an impossible revision of the keyring; rebuild the index with index rebuild")
@@ -158,7 +158,7 @@ package final class VaultIndex: Sendable {
     }
 
     /// Returns the row of the keyring's vault.
-    static func ownRow(_ db: Database, _ keyring: Keyring) throws -> Row {
+    static func vaultRow(_ db: Database, _ keyring: Keyring) throws -> Row {
         let row = try Row.fetchOne(
             db, sql: "SELECT keyringRevision, locator FROM vault WHERE id = ?", arguments: [keyring.vaultID.data])
         if let row { return row }
@@ -170,7 +170,7 @@ package final class VaultIndex: Sendable {
     }
 
     /// Records the keyring's revision, so that an older keyring no longer opens the vault.
-    package func rememberKeyring() throws {
+    package func recordKeyringRevision() throws {
         try write { db in
             try db.execute(
                 sql: "UPDATE vault SET keyringRevision = ? WHERE keyringRevision < ?",
@@ -218,7 +218,7 @@ package final class VaultIndex: Sendable {
     ///
     /// Such rows name no bytes, or hold keys that were wrapped a second time. They become durable with the next
     /// ``write(_:)``. A power loss before that undoes them, and nothing else.
-    func writeAhead<Result>(_ body: (Database) throws -> Result) throws -> Result {
+    func writeWithoutSync<Result>(_ body: (Database) throws -> Result) throws -> Result {
         try checkOpen()
         try catchUp()
         return try IndexError.translating {

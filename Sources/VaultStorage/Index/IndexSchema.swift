@@ -143,7 +143,7 @@ enum PlainColumn {
     /// Numbers of keys and generations: from 1 to the maximum of the u32 that associated data have for them.
     static let numbers = 1...Int(UInt32.max)
     /// Revisions of a keyring: those that the keyring file can hold.
-    static let revisions = 0...ContentInformation.mostBytes
+    static let revisions = 0...ContentInformation.maxBytes
     /// Hours, in seconds since 1970, up to the end of the year 9999.
     static let hours: ClosedRange<Int64> = 0...253_402_297_200
 
@@ -164,9 +164,9 @@ enum PlainColumn {
 
     /// The SQL condition for a possible row of `segment`.
     static let isSegment = """
-        (\(isWithin(0...ContentInformation.mostBytes, "segment.start"))
-            AND \(isWithin(0...SegmentDescription.mostBytes, "segment.length"))
-            AND segment.start + segment.length <= \(ContentInformation.mostBytes)
+        (\(isWithin(0...ContentInformation.maxBytes, "segment.start"))
+            AND \(isWithin(0...SegmentDescription.maxBytes, "segment.length"))
+            AND segment.start + segment.length <= \(ContentInformation.maxBytes)
             AND segment.blockSize IN (\(SegmentDescription.blockSizes.map { "\($0)" }.joined(separator: ", ")))
             AND \(isWithin(numbers, "segment.key")) AND segment.state IN ('open', 'closed'))
         """

@@ -147,9 +147,9 @@ extension VaultIndex {
 
     /// Returns the bytes that a segment row names; nil if there can be no such bytes.
     static func range(_ row: Row) -> ByteRange? {
-        let most = ContentInformation.mostBytes
+        let most = ContentInformation.maxBytes
         guard let start = try? row.column("start", in: 0...most),
-            let length = try? row.column("length", in: 0...SegmentDescription.mostBytes), start <= most - length
+            let length = try? row.column("length", in: 0...SegmentDescription.maxBytes), start <= most - length
         else { return nil }
         return start..<start + length
     }
@@ -174,7 +174,7 @@ extension VaultIndex {
         let sealed = try SealedDocument.seal(
             metadata.object, key: metadataKey, associatedData: Self.metadataData(id))
         let accessed = PlainColumn.hour(of: now)
-        let generation = try writeAhead { db in
+        let generation = try writeWithoutSync { db in
             // Inside the transaction: the generation that is current now cannot be retired before this is written.
             let generation = keyring.currentGeneration
             guard let wrapped = try keyring.wrap(key.secret, resource: id, number: number, generation: generation)
@@ -198,7 +198,7 @@ extension VaultIndex {
         let metadataKey = try KeyDerivation.key(from: key.secret, .metadata)
         let info = try SealedDocument.seal(
             representation.info.object, key: metadataKey, associatedData: Self.infoData(resource.id, representation.id))
-        try writeAhead { db in
+        try writeWithoutSync { db in
             try db.execute(
                 sql: "INSERT INTO representation VALUES (?, ?, 'filling', ?)",
                 arguments: [representation.id.data, resource.id.data, info.data])
@@ -223,7 +223,7 @@ extension VaultIndex {
                 db, sql: "SELECT id FROM representation WHERE resource = ? AND id <> ?",
                 arguments: [id.data, representation.data])
             for other in others {
-                try Self.doomSegments(of: other, db)
+                try Self.markSegmentsForDeletion(of: other, db)
                 try db.execute(sql: "DELETE FROM representation WHERE id = ?", arguments: [other])
             }
             try db.execute(
@@ -231,7 +231,7 @@ extension VaultIndex {
             try db.execute(sql: "UPDATE resource SET metadata = ? WHERE id = ?", arguments: [sealed.data, id.data])
         }
         // The first representation has nothing to serve yet, and replaces no other.
-        if resource.metadata.serving == nil { try writeAhead(change) } else { try write(change) }
+        if resource.metadata.serving == nil { try writeWithoutSync(change) } else { try write(change) }
         return metadata
     }
 
@@ -241,7 +241,7 @@ extension VaultIndex {
     package func dropFilling() throws {
         try write { db in
             for id in try Data.fetchAll(db, sql: "SELECT id FROM representation WHERE state = 'filling'") {
-                try Self.doomSegments(of: id, db)
+                try Self.markSegmentsForDeletion(of: id, db)
                 try db.execute(sql: "DELETE FROM representation WHERE id = ?", arguments: [id])
             }
         }
@@ -291,7 +291,7 @@ extension VaultIndex {
     ///   - id: the former id of the resource.
     ///   - newID: the id that its rows already have.
     /// - Returns: the number of those that do not open and stay as they are.
-    func sealInfos(
+    func resealInfos(
         of id: ResourceID, under key: borrowing SecretKey, as newID: ResourceID, under newKey: borrowing SecretKey,
         _ db: Database
     ) throws -> Int {

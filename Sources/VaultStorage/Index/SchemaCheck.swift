@@ -29,8 +29,8 @@ enum SchemaCheck {
     }
 
     /// Protects a connection against a database that another program may have written.
-    static func guardConnection(_ db: Database) throws {
-        guard unsafe cfile_guard_schema(db.sqliteConnection) == 0 else {
+    static func hardenConnection(_ db: Database) throws {
+        guard unsafe cfile_set_defensive(db.sqliteConnection) == 0 else {
             throw VaultError(.storage, "this SQLite cannot guard against a foreign schema; use version 3.26 or newer")
         }
         try db.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")

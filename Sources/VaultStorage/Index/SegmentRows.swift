@@ -7,7 +7,7 @@ extension VaultIndex {
     ///
     /// - Throws: ``VaultError`` with code `changed` if its resource was removed or now has another key in use.
     package func begin(_ segment: SegmentDescription, now: Int64) throws {
-        try writeAhead { db in
+        try writeWithoutSync { db in
             try db.execute(
                 sql: """
                     INSERT INTO segment SELECT ?, representation.id, resource.key, ?, ?, 0, 'open', ?
@@ -57,7 +57,7 @@ extension VaultIndex {
                 WHERE representation = ? AND id <> ? AND start > ? AND start < ? AND start + length > ?
                 """,
             arguments: [
-                segment.representation.data, segment.id.data, segment.start - SegmentDescription.mostBytes,
+                segment.representation.data, segment.id.data, segment.start - SegmentDescription.maxBytes,
                 segment.range.upperBound, segment.start,
             ])
         for neighbour in neighbours.compactMap({ Self.segment($0) }) {
@@ -112,7 +112,7 @@ extension VaultIndex {
     }
 
     /// Returns a page of segments that are pending deletion, in the order of their ids.
-    package func doomedSegments(after last: SegmentID? = nil, limit: Int) throws -> [SegmentID] {
+    package func segmentsPendingDeletion(after last: SegmentID? = nil, limit: Int) throws -> [SegmentID] {
         try read { db in
             // A value that is not an id names no file, and must not hide those that do.
             try Data.fetchAll(
@@ -129,13 +129,13 @@ extension VaultIndex {
     /// Removes segments from the list of pending deletions once their files are durably gone.
     ///
     /// If a power loss undoes this, the removal of their files is repeated.
-    package func forgetDoomed(_ ids: [SegmentID]) throws {
-        try writeAhead { db in
+    package func forgetPendingDeletions(_ ids: [SegmentID]) throws {
+        try writeWithoutSync { db in
             for id in ids { try db.execute(sql: "DELETE FROM doomed WHERE segment = ?", arguments: [id.data]) }
         }
     }
 
-    static func doomSegments(of representation: Data, _ db: Database) throws {
+    static func markSegmentsForDeletion(of representation: Data, _ db: Database) throws {
         try db.execute(
             sql: "INSERT OR IGNORE INTO doomed SELECT id FROM segment WHERE representation = ?",
             arguments: [representation])

@@ -62,7 +62,7 @@ extension VaultSettings {
             }
             for host in try members.strings("allowHost") { try policy.allow(host) }
             for host in try members.strings("ignoreEtag") { try policy.ignoreEntityTag(of: host) }
-            for host in try members.strings("immutable") { try policy.takeAsImmutable(host) }
+            for host in try members.strings("immutable") { try policy.setImmutable(host) }
             return policy
         } catch {
             throw VaultError(.integrity, "the vault's key policy cannot be read; set it again")
@@ -87,7 +87,7 @@ extension VaultSettings {
     }
 
     /// The maximum number of principals that are remembered.
-    package static let mostPrincipals = 256
+    package static let maxPrincipals = 256
 
     /// The principals for which resources were stored, as they appear in cache keys. Invalid entries are skipped.
     package var principals: [[UInt8]] {
@@ -102,10 +102,10 @@ extension VaultSettings {
 
     /// Remembers a principal.
     ///
-    /// One entry more than ``mostPrincipals`` means that there are further principals, which are not remembered.
+    /// One entry more than ``maxPrincipals`` means that there are further principals, which are not remembered.
     package mutating func note(principal: [UInt8]) {
         var known = principals
-        guard !known.contains(principal), known.count <= Self.mostPrincipals else { return }
+        guard !known.contains(principal), known.count <= Self.maxPrincipals else { return }
         known.append(principal)
         members["principals"] = .array(known.map { .string(Base64.encode($0)) })
     }

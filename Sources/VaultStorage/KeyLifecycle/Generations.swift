@@ -44,7 +44,7 @@ extension VaultStore {
         }
         guard !record.isRetired else { return }
         noteChange()
-        try withDiskRoom { try index.removeGeneration(number) }
+        try withDiskSpace { try index.removeGeneration(number) }
         try eraseKeyCopies(after: "nothing needs generation \(number) any more, but keys that it wrapped")
         try log.place.destroyCopies(of: keyring.vaultID)
         try log.change(.retire, generation: number) { try $0.retireGeneration(number) }
@@ -54,18 +54,18 @@ extension VaultStore {
 
     /// Creates a current generation, rewraps every key under it, and destroys all other generations.
     ///
-    /// Keys that they wrapped no longer open. If this is interrupted, also by a crash, ``finishTurn(noting:)``
+    /// Keys that they wrapped no longer open. If this is interrupted, also by a crash, ``finishReplacingGenerations(noting:)``
     /// finishes it.
     ///
     /// - Returns: the generations that had to stay, because a key that they wrap does not open.
-    package func turnGeneration(noting log: AuditLog) throws -> [Int] {
+    package func replaceGenerations(noting log: AuditLog) throws -> [Int] {
         let current = try addGeneration(noting: log)
-        try withDiskRoom { try index.beginRetiring(keyring.activeGenerations.filter { $0 != current }) }
-        return try finishTurn(noting: log)
+        try withDiskSpace { try index.beginRetiring(keyring.activeGenerations.filter { $0 != current }) }
+        return try finishReplacingGenerations(noting: log)
     }
 
     /// Returns whether the retirement of a generation has begun and is not finished.
-    package func isTurning() throws -> Bool { try !retiringGenerations().isEmpty }
+    package func isRetiringGenerations() throws -> Bool { try !retiringGenerations().isEmpty }
 
     /// Returns the generations that are being retired: the index marks them, or has removed them already.
     package func retiringGenerations() throws -> [Int] {
@@ -77,8 +77,8 @@ extension VaultStore {
 
     /// Finishes an interrupted replacement of all generations, or the retirement of one.
     ///
-    /// - Returns: as ``turnGeneration(noting:)``.
-    package func finishTurn(noting log: AuditLog) throws -> [Int] {
+    /// - Returns: as ``replaceGenerations(noting:)``.
+    package func finishReplacingGenerations(noting log: AuditLog) throws -> [Int] {
         var rewrap = try rewrap()
         while try rewrap.step() {}
         try finishRewrap()

@@ -17,11 +17,11 @@ extension VaultStore {
         var joined = first
         joined.length = last.range.upperBound - first.start
         // Nothing is evicted for it.
-        let needed = joined.diskSize + StorageQuota.step + room.limits.free
-        guard room.freeBytes().map({ $0 >= needed }) ?? true, room.shortage(of: joined.diskSize) == nil else {
+        let needed = joined.diskSize + StorageQuota.step + quota.limits.free
+        guard quota.freeBytes().map({ $0 >= needed }) ?? true, quota.shortage(of: joined.diskSize) == nil else {
             return nil
         }
-        return try sealAnew(old, as: [joined.range], of: resource, keepsLimits: true)?.first
+        return try resealRuns(old, as: [joined.range], of: resource, keepsLimits: true)?.first
     }
 
     /// Returns the segments of a resource to join next; nil if there are none.
@@ -43,7 +43,7 @@ extension VaultStore {
 /// The choice of segments to join: a pure function of the existing segments.
 package enum SegmentJoin {
     /// The maximum number of files that are joined into one.
-    static let mostFiles = 256
+    static let maxFiles = 256
 
     /// Returns the longest run of adjacent segments that fit into one; nil if no two are to be joined.
     ///
@@ -58,10 +58,10 @@ package enum SegmentJoin {
         var best = 0..<1
         for first in ranges.indices {
             var largest: Int64 = 0
-            for index in first..<min(ranges.endIndex, first + mostFiles) {
+            for index in first..<min(ranges.endIndex, first + maxFiles) {
                 if index > first, ranges[index - 1].upperBound != ranges[index].lowerBound { break }
                 let length = ranges[index].upperBound - ranges[first].lowerBound
-                guard length <= SegmentDescription.mostBytes else { break }
+                guard length <= SegmentDescription.maxBytes else { break }
                 largest = max(largest, ranges[index].length)
                 let isWorthIt = isWhole || (length - largest) * 2 >= largest
                 if isWorthIt, index - first >= best.count { best = first..<index + 1 }

@@ -29,7 +29,7 @@ extension VaultIndex {
             try db.execute(
                 sql: "UPDATE vault SET locator = ?, settings = ?",
                 arguments: [locator, try seal(settings, locator: locator).data])
-            try Self.oweErasure(db)
+            try Self.requireErasure(db)
             return unopened
         }
         use(locator: locator)
@@ -62,7 +62,7 @@ extension VaultIndex {
                 arguments: [wrapped.data, newID.data, number])
         }
         let key = opened.metadataKey
-        _ = try sealInfos(of: id, under: key.secret, as: newID, under: key.secret, db)
+        _ = try resealInfos(of: id, under: key.secret, as: newID, under: key.secret, db)
         return newID
     }
 
@@ -125,7 +125,7 @@ extension VaultStore {
         if new != old {
             let renamed = try principals(old, new)
             noteChange()
-            unopened = try withDiskRoom {
+            unopened = try withDiskSpace {
                 try index.rename(
                     under: new, cacheKey: { Self.renamed($0.cacheKey, renamed) },
                     changing: { $0.rename(principals: renamed) })

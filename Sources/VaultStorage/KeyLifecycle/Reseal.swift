@@ -14,7 +14,7 @@ extension VaultStore {
     package func beginReseal(_ resource: inout StoredResource, run: Int64) throws -> Bool? {
         let id = resource.id
         noteChange()
-        guard let begun = try withDiskRoom({ try index.beginReseal(id, run: run) }) else { return nil }
+        guard let begun = try withDiskSpace({ try index.beginReseal(id, run: run) }) else { return nil }
         // The rows of segments are unchanged, and so is a representation that was begun and is not served yet.
         resource = begun.serving(resource.serving)
         return begun.keys.count > 1
@@ -27,10 +27,10 @@ extension VaultStore {
     ///
     /// - Returns: the segments that now hold the bytes, one for each run of good blocks; nil if the old segment has
     ///   changed.
-    /// - Throws: as ``sealAnew(_:as:of:keepsLimits:)``.
+    /// - Throws: as ``resealRuns(_:as:of:keepsLimits:)``.
     package func reseal(_ task: ResealTask, of resource: StoredResource) throws -> [SegmentDescription]? {
         let runs = task.segment.effectiveRanges(badBlocks: task.badBlocks).ranges
-        return try sealAnew([task.segment], as: Array(runs), of: resource)
+        return try resealRuns([task.segment], as: Array(runs), of: resource)
     }
 
     /// Reseals bytes of closed segments under the key in use, each run as a new segment.
@@ -41,7 +41,7 @@ extension VaultStore {
     /// - Parameter keepsLimits: whether new files count beside the old ones, within the limits, and nothing is evicted.
     /// - Returns: the segments that now hold the bytes; nil if an old segment has changed.
     /// - Throws: ``SegmentFailure`` if an old segment cannot be opened; ``VaultError`` if a new one cannot be written.
-    func sealAnew(
+    func resealRuns(
         _ old: [SegmentDescription], as runs: [ByteRange], of resource: StoredResource, keepsLimits: Bool = false
     ) throws -> [SegmentDescription]? {
         guard let first = old.first else { return nil }
@@ -50,26 +50,26 @@ extension VaultStore {
             for run in runs {
                 let segment = try begun(at: run.lowerBound, like: first, of: resource)
                 let begin = { try self.index.begin(segment, now: self.now()) }
-                try keepsLimits ? begin() : withDiskRoom(begin)
+                try keepsLimits ? begin() : withDiskSpace(begin)
                 new.append(segment)
                 let last = new.endIndex - 1
                 if keepsLimits {
                     var whole = new[last]
                     whole.length = run.length
-                    guard room.reserve(whole.diskSize, for: whole.id) == nil else {
+                    guard quota.reserve(whole.diskSize, for: whole.id) == nil else {
                         throw VaultError(.noRoom, "no space to join segments; raise the limit, or remove something")
                     }
                 } else {
-                    room.leaveUncounted(new[last].id)
+                    quota.trackUncounted(new[last].id)
                 }
                 try copy(run, of: old, to: &new[last], resource)
             }
             let exchange = { [new] in try self.index.exchange(old, for: new) }
-            if try keepsLimits ? exchange() : withDiskRoom(exchange) { return new }
-            for segment in new { try abandon(segment.id, keepsLimits: keepsLimits) }
+            if try keepsLimits ? exchange() : withDiskSpace(exchange) { return new }
+            for segment in new { try discard(segment.id, keepsLimits: keepsLimits) }
             return nil
         } catch {
-            for segment in new { try abandon(segment.id, keepsLimits: keepsLimits) }
+            for segment in new { try discard(segment.id, keepsLimits: keepsLimits) }
             throw Self.translated(error, "a segment cannot be resealed")
         }
     }
@@ -120,10 +120,10 @@ extension VaultStore {
 
     /// Removes the files of segments whose bytes other segments hold now.
     package func removeReplaced(_ old: [SegmentDescription], by new: [SegmentDescription]) {
-        room.track(old)
+        quota.track(old)
         // A file that cannot be removed now stays on the list.
         _ = try? removeFiles(of: old.map(\.id))
-        for segment in new { room.settle(segment.id, size: segment.diskSize) }
+        for segment in new { quota.settle(segment.id, size: segment.diskSize) }
     }
 
     /// Removes the keys of a resource that none of its segments needs any more.
@@ -131,7 +131,7 @@ extension VaultStore {
     /// - Returns: false if a segment still needs one.
     package func finishReseal(_ resource: inout StoredResource) throws -> Bool {
         let current = resource
-        guard try withDiskRoom({ try index.dropOldKeys(of: current) }) else { return false }
+        guard try withDiskSpace({ try index.dropOldKeys(of: current) }) else { return false }
         noteChange()
         resource = current.keeping(key: current.keyNumber)
         return true
@@ -147,7 +147,7 @@ extension VaultStore {
     ) throws -> ResealOrder {
         let after = try log.lastSequence()
         noteChange()
-        return try withDiskRoom {
+        return try withDiskSpace {
             var order: ResealOrder?
             try index.changeSettings { settings in
                 let new = ResealOrder.order(
@@ -180,7 +180,7 @@ extension VaultStore {
             try log.note(.reseal, resources: Int64(finished.count))
         }
         noteChange()
-        try withDiskRoom {
+        try withDiskSpace {
             try index.changeSettings { if $0.resealOrder?.run == order.run { $0.resealOrder = nil } }
         }
     }

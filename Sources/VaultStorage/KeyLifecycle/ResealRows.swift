@@ -62,7 +62,7 @@ extension VaultIndex {
                 sql: "INSERT INTO resourceKey VALUES (?, ?, ?, ?)",
                 arguments: [id.data, number, generation, wrapped.data])
             let oldKey = try KeyDerivation.key(from: old.secret, .metadata)
-            guard try sealInfos(of: id, under: oldKey, as: id, under: metadataKey, db) == 0 else {
+            guard try resealInfos(of: id, under: oldKey, as: id, under: metadataKey, db) == 0 else {
                 throw IndexError.damaged
             }
             try db.execute(
@@ -142,7 +142,7 @@ extension VaultIndex {
             try db.execute(
                 sql: "DELETE FROM resourceKey WHERE resource = ? AND number <> ?",
                 arguments: [resource.id.data, resource.keyNumber])
-            try Self.oweErasure(db)
+            try Self.requireErasure(db)
             return true
         }
     }

@@ -49,7 +49,7 @@ package struct Rewrap: Sendable {
         }
         var wrapped: [WrappedKey] = []
         for old in page {
-            if let new = try anew(old) {
+            if let new = try rewrapped(old) {
                 wrapped.append(new)
             } else {
                 unopened += 1
@@ -58,14 +58,14 @@ package struct Rewrap: Sendable {
         }
         if !wrapped.isEmpty {
             store.noteChange()
-            try store.withDiskRoom { try store.index.replace(wrapped, generation: current) }
+            try store.withDiskSpace { try store.index.replace(wrapped, generation: current) }
         }
         done += wrapped.count
         return !waiting.isEmpty
     }
 
     /// Returns a key wrapped under the current generation; nil if it does not open.
-    private func anew(_ old: WrappedKey) throws -> WrappedKey? {
+    private func rewrapped(_ old: WrappedKey) throws -> WrappedKey? {
         let keyring = store.keyring
         let opened = try keyring.unwrap(
             old.wrapped, resource: old.resource, number: old.number, generation: old.generation)
@@ -104,7 +104,7 @@ extension VaultIndex {
     ///
     /// A power loss may undo this: both forms open, and no generation is removed before the log was emptied.
     func replace(_ keys: [WrappedKey], generation: Int) throws {
-        try writeAhead { db in
+        try writeWithoutSync { db in
             let statement = try db.makeStatement(
                 sql: """
                     UPDATE resourceKey SET generation = ?, wrapped = ? \
@@ -115,7 +115,7 @@ extension VaultIndex {
                     generation, key.wrapped.data, key.resource.data, key.number, key.generation,
                 ])
             }
-            try Self.oweErasure(db)
+            try Self.requireErasure(db)
         }
     }
 

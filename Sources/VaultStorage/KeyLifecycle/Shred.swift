@@ -13,8 +13,8 @@ extension VaultStore {
     package func shred(_ id: ResourceID, isQuick: Bool, noting log: AuditLog) throws -> Int64? {
         guard let subject = log.subject(of: id) else { throw IndexError.damaged }
         let pending = PendingShred(subject: subject, isQuick: isQuick, after: try log.lastSequence())
-        if let held = try index.candidate(id)?.segments { room.track(held) }
-        let removed = try withDiskRoom(orReserve: true) {
+        if let held = try index.candidate(id)?.segments { quota.track(held) }
+        let removed = try withDiskSpace(orReserve: true) {
             try index.remove(id) { settings in settings.add(pending) }
         }
         guard let removed else { return nil }
@@ -26,9 +26,9 @@ extension VaultStore {
     }
 
     /// Returns the key operation that ``finishShreds(noting:)`` would finish; nil if none is unfinished.
-    package func unfinishedAct() throws -> Receipt.Act? {
+    package func unfinishedOperation() throws -> Receipt.Act? {
         if try !index.settings().pendingShreds.isEmpty { return .shred }
-        return try isTurning() ? .retire : nil
+        return try isRetiringGenerations() ? .retire : nil
     }
 
     /// Finishes shreds, including those that an earlier owner left unfinished.
@@ -41,18 +41,18 @@ extension VaultStore {
     package func finishShreds(noting log: AuditLog) throws -> [Int] {
         let pending = try index.settings().pendingShreds
         var kept: [Int] = []
-        if try isTurning() { kept = try finishTurn(noting: log) }
+        if try isRetiringGenerations() { kept = try finishReplacingGenerations(noting: log) }
         guard !pending.isEmpty else { return kept }
         let receipts = try log.receipts(after: pending.compactMap(\.after).min())
         let due = pending.filter { !$0.isNoted(in: receipts) }
         if !due.isEmpty { try eraseKeyCopies() }
-        if due.contains(where: { !$0.isQuick }) { kept = try turnGeneration(noting: log) }
+        if due.contains(where: { !$0.isQuick }) { kept = try replaceGenerations(noting: log) }
         for shred in due {
             let isDestroyed = !shred.isQuick && kept.isEmpty
             try log.note(.shred, outcome: isDestroyed ? .destroyed : .removed, ofSubject: shred.subject)
         }
         noteChange()
-        try withDiskRoom {
+        try withDiskSpace {
             try index.changeSettings { settings in settings.pendingShreds.removeAll { pending.contains($0) } }
         }
         return kept
@@ -66,13 +66,13 @@ extension VaultStore {
     ///
     /// - Returns: the number of resources, including those of an earlier attempt that failed.
     package func destroyRows() throws -> Int64 {
-        let count = try withDiskRoom(orReserve: true) { try index.removeAll() }
+        let count = try withDiskSpace(orReserve: true) { try index.removeAll() }
         try eraseAllKeyCopies()
         return count
     }
 
     /// Removes the files of all segments that are pending deletion.
-    package func finishDestruction() throws { try finishDoomed() }
+    package func finishDestruction() throws { try finishPendingDeletions() }
 }
 
 /// A resource whose keys are deleted and whose receipt is not written yet.
@@ -153,7 +153,7 @@ extension VaultIndex {
                     DELETE FROM resourceKey;
                     DELETE FROM resource;
                     """)
-            try Self.oweErasure(db)
+            try Self.requireErasure(db)
             return count
         }
     }

@@ -66,7 +66,7 @@ package enum KeyFile {
         do throws(FileFailure) {
             try fill(try fileSystem.create(temporary), with: key, temporary, fileSystem)
             do throws(FileFailure) {
-                try fileSystem.move(temporary, toFree: path)
+                try fileSystem.move(temporary, toUnused: path)
             } catch {
                 try? fileSystem.remove(temporary)
                 throw error
@@ -124,7 +124,7 @@ package enum KeyFile {
 /// Regular files that hold a secret, and that only their owner can read.
 package enum PrivateFile {
     /// Which users may be able to read a file.
-    enum Keeping {
+    enum FilePermissions {
         /// Its owner only.
         case byOwner
         /// Its owner, and users to whom the system lent it.
@@ -151,7 +151,7 @@ package enum PrivateFile {
         }
 
         /// The remedy if the file is another user's.
-        fileprivate var remedyOfOwner: String {
+        fileprivate var ownerRemedy: String {
             self == .bySystem
                 ? "have the service manager load it, or name a key file"
                 : "run chown on it, or pass --allow-loose-key-file"
@@ -162,7 +162,7 @@ package enum PrivateFile {
     ///
     /// Files of root are accepted, because root can read all files anyway.
     static func refusal(
-        mode: mode_t, owner: uid_t, user: uid_t, kept keeping: Keeping, _ what: String, _ path: String
+        mode: mode_t, owner: uid_t, user: uid_t, kept keeping: FilePermissions, _ what: String, _ path: String
     ) -> VaultError? {
         guard mode & keeping.forbidden == 0 else {
             return VaultError(.looseKeyFile, "others can read the \(what) \(path); \(keeping.remedy)")
@@ -170,7 +170,7 @@ package enum PrivateFile {
         guard keeping == .loosely || [user, 0].contains(owner) else {
             return VaultError(
                 .looseKeyFile,
-                "the \(what) \(path) belongs to another user, who can read and change it; \(keeping.remedyOfOwner)")
+                "the \(what) \(path) belongs to another user, who can read and change it; \(keeping.ownerRemedy)")
         }
         return nil
     }
@@ -179,7 +179,7 @@ package enum PrivateFile {
     ///
     /// - Parameter what: the name for the file in messages, such as `key file`.
     /// - Throws: ``VaultError`` with code `looseKeyFile` if the file's mode or kind is wrong, or it is another user's.
-    static func open(_ path: String, kept keeping: Keeping, what: String) throws -> FileDescriptor? {
+    static func open(_ path: String, kept keeping: FilePermissions, what: String) throws -> FileDescriptor? {
         let descriptor: FileDescriptor
         do throws(FileFailure) {
             // Without blocking: a pipe in the place of a file must not hang us.

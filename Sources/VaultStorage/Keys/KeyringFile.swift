@@ -10,9 +10,9 @@ package enum KeyringFile {
         do throws(FileFailure) {
             while true {
                 let file = try fileSystem.open(path, writable: false)
-                let bytes = try file.contents(atMost: KeyringDocument.mostBytesRead)
+                let bytes = try file.contents(atMost: KeyringDocument.maxBytesRead)
                 // A file that has lost its name is overwritten, perhaps while it was read: another has taken its place.
-                if try file.hasName() { return bytes }
+                if try file.isLinked() { return bytes }
             }
         } catch {
             if error.kind == .notFound {
@@ -32,7 +32,7 @@ package enum KeyringFile {
     ) throws {
         // Held open, because without a name nothing else leads to their blocks.
         let former = try [path, path + ".new"].compactMap { try overwritable($0, fileSystem) }
-        let old = try? fileSystem.contents(of: path, atMost: KeyringDocument.mostBytesRead)
+        let old = try? fileSystem.contents(of: path, atMost: KeyringDocument.maxBytesRead)
         do throws(FileFailure) {
             try fileSystem.replace(path, with: bytes)
         } catch {
@@ -43,7 +43,7 @@ package enum KeyringFile {
         }
         // The new file is durable, and no failure here undoes that. A file with another name is a copy that someone
         // keeps.
-        for file in former where (try? file.hasName()) == false { try? overwrite(file) }
+        for file in former where (try? file.isLinked()) == false { try? overwrite(file) }
     }
 
     /// Opens a file that is to be overwritten once another has its name; nil if there is none.
@@ -127,7 +127,7 @@ package enum KeyringFile {
             do throws(FileFailure) {
                 try file.write(bytes, at: 0)
                 try file.synchronize()
-                try fileSystem.move(temporary, toFree: path)
+                try fileSystem.move(temporary, toUnused: path)
             } catch {
                 // An incomplete file is useless. The caller needs the first failure.
                 try? fileSystem.remove(temporary)

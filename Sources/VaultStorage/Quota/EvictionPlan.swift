@@ -137,7 +137,7 @@ struct EvictionQueue {
     /// The number of resources requested from the index at a time.
     static let pageSize = 64
 
-    private(set) var waiting: ArraySlice<EvictionPlace> = []
+    private(set) var waiting: ArraySlice<EvictionPosition> = []
     /// Resources that are not evicted in this search, because they are in use.
     private(set) var inUse: Set<ResourceID> = []
     /// Those, and the resources that were already chosen.
@@ -145,7 +145,7 @@ struct EvictionQueue {
     /// The last place that the index returned in this search; nil to begin at the front.
     ///
     /// The next query continues after it, so that the search ends however many resources are skipped.
-    private(set) var last: EvictionPlace?
+    private(set) var last: EvictionPosition?
     /// Whether the index was queried in this search.
     private(set) var isFresh = false
 
@@ -157,7 +157,7 @@ struct EvictionQueue {
         last = nil
     }
 
-    mutating func fill(_ places: [EvictionPlace]) {
+    mutating func fill(_ places: [EvictionPosition]) {
         waiting = places[...]
         last = places.last ?? last
         isFresh = true
@@ -175,11 +175,11 @@ struct EvictionQueue {
     }
 
     /// Puts back a resource that still holds bytes; it is evicted first the next time.
-    mutating func putBack(_ candidate: EvictionPlan.Candidate) { waiting = [EvictionPlace(candidate)] + waiting }
+    mutating func putBack(_ candidate: EvictionPlan.Candidate) { waiting = [EvictionPosition(candidate)] + waiting }
 }
 
 /// The place of a resource in the order of eviction: played ones before downloads, then by last access.
-struct EvictionPlace: Hashable {
+struct EvictionPosition: Hashable {
     let resource: ResourceID
     let isDownload: Bool
     let accessed: Int64

@@ -32,7 +32,9 @@ extension VaultIndex {
     /// - Parameters:
     ///   - place: only resources after this place.
     ///   - time: only resources that were only played, and last read no later than this.
-    func evictable(limit: Int, after place: EvictionPlace?, readBefore time: Int64? = nil) throws -> [EvictionPlace] {
+    func evictable(limit: Int, after place: EvictionPosition?, readBefore time: Int64? = nil) throws
+        -> [EvictionPosition]
+    {
         let condition =
             time == nil
             ? """
@@ -53,7 +55,7 @@ extension VaultIndex {
                         + (place.map { [$0.isDownload, $0.accessed, $0.resource.data] } ?? []) + [limit])
             ).compactMap { row in
                 guard let id = ResourceID(try row.column("id")) else { return nil }
-                return EvictionPlace(
+                return EvictionPosition(
                     id, isDownload: try row.column("class") == ResourceClass.download.rawValue,
                     accessed: try row.column("accessed"))
             }
@@ -61,7 +63,7 @@ extension VaultIndex {
     }
 
     /// Returns the disk space of files that no size limit evicts.
-    package func keptFileBytes(evicting classes: Set<ResourceClass>) throws -> Int64 {
+    package func protectedFileBytes(evicting classes: Set<ResourceClass>) throws -> Int64 {
         let kept = [ResourceClass.pinned, .download].filter { !classes.contains($0) }.map { "'\($0.rawValue)'" }
         return try read { db in
             let total = try Double.fetchOne(
@@ -77,7 +79,7 @@ extension VaultIndex {
     }
 
     /// Moves last-access times that came from a wrong clock to the right time.
-    func moveAccesses(from first: Int64, through last: Int64, to time: Int64) throws {
+    func moveAccessTimes(from first: Int64, through last: Int64, to time: Int64) throws {
         try write { db in
             try db.execute(
                 sql: "UPDATE resource SET accessed = ? WHERE accessed BETWEEN ? AND ?",
@@ -88,7 +90,7 @@ extension VaultIndex {
     /// Returns whether eviction may delete an emptied resource with its keys: it has no mode of its own.
     ///
     /// The caller checks the class of the resource.
-    func goesWhole(_ id: ResourceID) throws -> Bool {
+    func hasNoOwnMode(_ id: ResourceID) throws -> Bool {
         // A resource that does not open counts as having no mode of its own.
         try read { db in (try? resource(id, db))?.metadata.mode == nil }
     }
@@ -169,7 +171,7 @@ extension VaultIndex {
             }
             let segments = try Self.segments(of: id, db)
             try Self.delete(id, db)
-            try Self.oweErasure(db)
+            try Self.requireErasure(db)
             if let change {
                 var settings = try self.settings(db)
                 change(&settings)
@@ -182,7 +184,7 @@ extension VaultIndex {
     private static func delete(_ resource: ResourceID, _ db: Database) throws {
         let representations = try Data.fetchAll(
             db, sql: "SELECT id FROM representation WHERE resource = ?", arguments: [resource.data])
-        for representation in representations { try doomSegments(of: representation, db) }
+        for representation in representations { try markSegmentsForDeletion(of: representation, db) }
         try db.execute(sql: "DELETE FROM representation WHERE resource = ?", arguments: [resource.data])
         try db.execute(sql: "DELETE FROM resource WHERE id = ?", arguments: [resource.data])
     }

@@ -7,9 +7,9 @@ struct Reserve: Sendable {
     /// The size of the file: enough for SQLite's side files and for deleting rows.
     static let byteCount: Int64 = 4 << 20
     /// A file of at most this size is given up as a whole.
-    private static let leastByteCount: Int64 = 1 << 20
+    private static let minByteCount: Int64 = 1 << 20
     /// The file is created only if this many times its size are free.
-    private static let freeFor: Int64 = 4
+    private static let minFreeMultiple: Int64 = 4
 
     private let path: String
     private let folder: String
@@ -24,7 +24,7 @@ struct Reserve: Sendable {
     /// Creates the file, or restores its size, if there is space. After a failure, a later call tries again.
     func keep() {
         guard (try? fileSystem.size(of: path)) != Self.byteCount,
-            let free = try? fileSystem.freeBytes(at: folder), free >= Self.freeFor * Self.byteCount
+            let free = try? fileSystem.freeBytes(at: folder), free >= Self.minFreeMultiple * Self.byteCount
         else { return }
         do throws(FileFailure) {
             try fileSystem.remove(path)
@@ -41,7 +41,7 @@ struct Reserve: Sendable {
     private func giveUp() -> Bool {
         guard let size = try? fileSystem.size(of: path) else { return false }
         do throws(FileFailure) {
-            guard size > Self.leastByteCount else { throw FileFailure(.noSpace, "the reserve is small") }
+            guard size > Self.minByteCount else { throw FileFailure(.noSpace, "the reserve is small") }
             try fileSystem.open(path, writable: true).truncate(to: size / 2)
             return true
         } catch {
@@ -50,11 +50,11 @@ struct Reserve: Sendable {
     }
 
     /// Runs work; while the disk is full, gives up part of the reserve and tries again.
-    func givenUp<Result>(for body: () throws -> Result) throws -> Result {
+    func withReserve<Result>(for body: () throws -> Result) throws -> Result {
         while true {
             do {
                 return try body()
-            } catch let error as VaultError where isLackOfRoom(error) {
+            } catch let error as VaultError where meansFullDisk(error) {
                 guard giveUp() else { throw Self.noRoom(error) }
             }
         }
@@ -69,7 +69,7 @@ struct Reserve: Sendable {
     /// Returns whether an error means that the disk is full.
     ///
     /// If SQLite cannot create a file for lack of space, it reports a file that cannot be opened.
-    private func isLackOfRoom(_ error: VaultError) -> Bool {
+    private func meansFullDisk(_ error: VaultError) -> Bool {
         error.code == .diskFull
             || error.code == .storage && ((try? fileSystem.freeBytes(at: folder)) ?? .max) < StorageQuota.step
     }

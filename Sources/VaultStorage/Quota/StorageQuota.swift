@@ -26,7 +26,7 @@ package final class StorageQuota: Sendable {
         set {
             ledger.withLock { ledger in
                 ledger.limits = newValue
-                ledger.forgetMeasure()
+                ledger.discardMeasurement()
             }
         }
     }
@@ -39,7 +39,7 @@ package final class StorageQuota: Sendable {
     ///
     /// - Returns: the shortage that prevents this, in which case nothing was counted; nil if the bytes fit.
     func reserve(_ size: Int64, for id: SegmentID) -> QuotaLedger.Shortage? {
-        if ledger.withLock({ $0.mustMeasure }) { measure() }
+        if ledger.withLock({ $0.needsMeasurement }) { measure() }
         guard let shortage = ledger.withLock({ $0.reserve(size, for: id) }) else { return nil }
         guard shortage.free > 0 else { return shortage }
         // Other programs use the disk too: more may be free now than at the last measurement.
@@ -57,7 +57,7 @@ package final class StorageQuota: Sendable {
     var excess: QuotaLedger.Shortage? { shortage(of: 0) }
 
     /// Begins to track a file that counts only after it is settled.
-    func leaveUncounted(_ id: SegmentID) { ledger.withLock { $0.track(id, size: 0) } }
+    func trackUncounted(_ id: SegmentID) { ledger.withLock { $0.track(id, size: 0) } }
 
     func settle(_ id: SegmentID, size: Int64) { ledger.withLock { $0.settle(id, size: size) } }
 
@@ -107,14 +107,14 @@ extension StorageLimits {
 /// Keeps a segment's file counted while a reader has it open.
 package final class SegmentPin: Sendable {
     private let id: SegmentID
-    private let room: StorageQuota
+    private let quota: StorageQuota
 
-    init(_ id: SegmentID, in room: StorageQuota) {
+    init(_ id: SegmentID, in quota: StorageQuota) {
         self.id = id
-        self.room = room
+        self.quota = quota
     }
 
-    deinit { room.unpin(id) }
+    deinit { quota.unpin(id) }
 }
 
 /// The account of a vault's segment files, as a value.
@@ -136,7 +136,7 @@ struct QuotaLedger {
     /// The files whose size is better known here than from the index: growing files, and those about to be removed.
     private var tracked: [SegmentID: Int64] = [:]
     private var pins: [SegmentID: Int] = [:]
-    private var lingering: [SegmentID: Int64] = [:]
+    private var removedWhileOpen: [SegmentID: Int64] = [:]
 
     /// Begins with the existing files: those whose rows state their size, and those whose rows do not.
     ///
@@ -149,13 +149,13 @@ struct QuotaLedger {
     }
 
     /// Whether free space must be measured before anything is reserved.
-    var mustMeasure: Bool { limits.free > 0 && spare == nil }
+    var needsMeasurement: Bool { limits.free > 0 && spare == nil }
 
     /// Takes over a measurement of the free bytes of the file system.
     mutating func measured(free: Int64) { spare = free - limits.free }
 
     /// Discards the last measurement.
-    mutating func forgetMeasure() { spare = nil }
+    mutating func discardMeasurement() { spare = nil }
 
     /// Returns the shortage of space for `bytes` more; nil if they fit.
     func shortage(of bytes: Int64) -> Shortage? {
@@ -196,7 +196,7 @@ struct QuotaLedger {
     /// - Returns: the bytes with which it was counted.
     mutating func remove(_ id: SegmentID, size: Int64) -> Int64 {
         let counted = tracked.removeValue(forKey: id) ?? size
-        if pins[id] == nil { take(-counted) } else { lingering[id, default: 0] += counted }
+        if pins[id] == nil { take(-counted) } else { removedWhileOpen[id, default: 0] += counted }
         return counted
     }
 
@@ -207,7 +207,7 @@ struct QuotaLedger {
     mutating func unpin(_ id: SegmentID) {
         guard let count = pins[id] else { return }
         pins[id] = count > 1 ? count - 1 : nil
-        if count == 1, let size = lingering.removeValue(forKey: id) { take(-size) }
+        if count == 1, let size = removedWhileOpen.removeValue(forKey: id) { take(-size) }
     }
 
     private mutating func take(_ bytes: Int64) {

@@ -116,7 +116,7 @@ package final class IndexRebuild: Sendable {
 
     /// Adopts the segments whose ids begin with a byte.
     package func adopt(_ byte: UInt8) throws {
-        let (segments, others) = try store.unnamedFiles(in: byte)
+        let (segments, others) = try store.unindexedFiles(in: byte)
         for id in segments { try adopt(id, in: byte) }
         for name in others { putAside(name, in: byte) }
     }
@@ -160,7 +160,7 @@ package final class IndexRebuild: Sendable {
     /// Cuts and moves files, now that the index in place knows of them.
     ///
     /// If the system does not permit this for a file, it stays, and a repair finds it again.
-    private func clearUp() {
+    private func applyFileChanges() {
         let work = work.withLock(\.self)
         for segment in work.cuts {
             let isCut = (try? store.cut(segment)) != nil
@@ -185,7 +185,7 @@ package final class IndexRebuild: Sendable {
         } catch {
             throw error.vaultError("the new index cannot be put in place")
         }
-        clearUp()
+        applyFileChanges()
         store.giveUpLock()
         return counts.withLock { counts in
             (counts.resources, counts.segments, counts.bytes) = (totals.resources, totals.segments, totals.bytes)
@@ -210,7 +210,7 @@ package final class IndexRebuild: Sendable {
     }
 
     /// Removes the unfinished index, and releases the lock.
-    package func abandon() {
+    package func discard() {
         try? store.index.close()
         for suffix in ["", "-wal", "-shm"] { try? fileSystem.remove(folder + "/index.sqlite.new" + suffix) }
         store.giveUpLock()
@@ -268,7 +268,7 @@ extension VaultIndex {
         let own = try Row.fetchOne(db, sql: "SELECT * FROM backup.vault WHERE id = ?", arguments: [id.data])
         guard let row = own else { throw IndexError.damaged }
         let revision = try? row.column("keyringRevision", in: PlainColumn.revisions)
-        let isPossible = revision.map { $0 <= keyring.revision + VaultIndex.farthestRevision } ?? false
+        let isPossible = revision.map { $0 <= keyring.revision + VaultIndex.maxRevisionLead } ?? false
         let stated = (try? row.column("locator", in: PlainColumn.numbers)).flatMap { number in
             keyring.locators.first { $0 == number }
         }
@@ -342,21 +342,21 @@ extension VaultIndex {
     }
 
     /// The number of missing values at which the backup is refused: behind more, damage to the file could hide.
-    private static let mostFaults = 100_000
+    private static let maxFaults = 100_000
 
     private static func requireBackup(_ path: String, _ keyring: Keyring) throws {
-        for suffix in ["", "-wal", "-shm", "-journal"] { try PlainFile.require(path + suffix) }
+        for suffix in ["", "-wal", "-shm", "-journal"] { try RegularFile.require(path + suffix) }
         do {
             try IndexError.translating {
                 let database = try DatabaseQueue(path: path, configuration: configuration(readOnly: true))
                 defer { try? database.close() }
                 try database.read { db in
                     try requireKind(db, IndexSchema.catalog)
-                    _ = try ownRow(db, keyring)
+                    _ = try vaultRow(db, keyring)
                     // Rows with impossible values are left out one by one, or corrected.
                     try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
-                    let faults = try String.fetchAll(db, sql: "PRAGMA quick_check(\(mostFaults))")
-                    guard faults.count < mostFaults,
+                    let faults = try String.fetchAll(db, sql: "PRAGMA quick_check(\(maxFaults))")
+                    guard faults.count < maxFaults,
                         faults.allSatisfy({ $0 == "ok" || $0.hasPrefix("NULL value in ") })
                     else { throw IndexError.damaged }
                 }

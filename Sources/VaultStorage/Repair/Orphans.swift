@@ -6,7 +6,7 @@ extension VaultStore {
     /// Returns the names in the folder of one first byte that the index does not know.
     ///
     /// - Returns: files that are named like segments, and other names, which no segment has.
-    package func unnamedFiles(in byte: UInt8) throws -> (segments: [SegmentID], others: [String]) {
+    package func unindexedFiles(in byte: UInt8) throws -> (segments: [SegmentID], others: [String]) {
         let names: [String]
         do throws(FileFailure) {
             names = try segments.names(in: byte)
@@ -19,7 +19,7 @@ extension VaultStore {
         for name in names {
             if let id = SegmentID(hex: name), id.bytes.first == byte { ids.append(id) } else { others.append(name) }
         }
-        return (try index.unnamed(ids), others)
+        return (try index.unindexed(ids), others)
     }
 
     /// Returns what the file of a segment states about itself.
@@ -84,8 +84,8 @@ extension VaultStore {
         let counted = try index.fileBytes(of: segment.id)
         guard try index.adopt(segment, badBlocks: badBlocks, now: now()) else { return false }
         // Under a wrong row it was counted with another size.
-        room.remove(segment.id, size: counted)
-        room.add(segment.diskSize)
+        quota.remove(segment.id, size: counted)
+        quota.add(segment.diskSize)
         return true
     }
 

@@ -71,7 +71,7 @@ extension VaultIndex {
     }
 
     /// Returns segments whose representation, or its resource, has no row: no key opens them.
-    package func strandedSegments(after: SegmentID?, limit: Int) throws -> [SegmentID] {
+    package func segmentsWithoutResource(after: SegmentID?, limit: Int) throws -> [SegmentID] {
         try read { db in
             try Data.fetchAll(
                 db,
@@ -86,7 +86,7 @@ extension VaultIndex {
     }
 
     /// Returns those ids that no row names, neither as a segment nor as a pending deletion.
-    package func unnamed(_ ids: [SegmentID]) throws -> [SegmentID] {
+    package func unindexed(_ ids: [SegmentID]) throws -> [SegmentID] {
         try read { db in
             let statement = try db.cachedStatement(
                 sql: """
@@ -116,9 +116,9 @@ extension VaultIndex {
     package func adopt(_ segment: SegmentDescription, badBlocks: Set<Int> = [], now: Int64) throws -> Bool {
         do {
             try write { db in
-                let isDoomed = try Bool.fetchOne(
+                let isPendingDeletion = try Bool.fetchOne(
                     db, sql: "SELECT 1 FROM doomed WHERE segment = ?", arguments: [segment.id.data])
-                guard isDoomed != true else { throw IndexError.damaged }
+                guard isPendingDeletion != true else { throw IndexError.damaged }
                 try self.requireNoOverlap(segment, badBlocks: badBlocks, db)
                 try db.execute(sql: "DELETE FROM segment WHERE id = ?", arguments: [segment.id.data])
                 try db.execute(

@@ -121,7 +121,7 @@ package final class SegmentReader: Sendable {
             let count: Int
             if mayWait {
                 count = try unsafe read(into: sealed, at: offset)
-            } else if let found = unsafe file.readAtHand(into: sealed, at: offset) {
+            } else if let found = unsafe file.readFromMemory(into: sealed, at: offset) {
                 count = found
             } else {
                 return false

@@ -23,7 +23,7 @@ enum SegmentRecovery {
         var recovered = segment
         do throws(FileFailure) {
             file = try store.open(segment.id, writable: true)
-            recovered.length = try goodLength(of: segment, key: key, file)
+            recovered.length = try validLength(of: segment, key: key, file)
         } catch {
             return error.kind == .notFound ? .lost : .unreadable
         }
@@ -39,14 +39,14 @@ enum SegmentRecovery {
         return .recovered(recovered)
     }
 
-    private static func goodLength(
+    private static func validLength(
         of segment: SegmentDescription, key: SegmentKey, _ file: any StoredFile
     ) throws(FileFailure) -> Int64 {
         let header = try file.read(count: SegmentDescription.headerByteCount, at: 0)
         guard case .genuine = key.judge(header) else { return 0 }
         var good: Int64 = 0
         var block = 0
-        while good + Int64(segment.blockSize) <= SegmentDescription.mostBytes {
+        while good + Int64(segment.blockSize) <= SegmentDescription.maxBytes {
             let sealed = try file.read(
                 count: segment.blockSize + SegmentDescription.tagByteCount, at: segment.fileOffset(ofBlock: block))
             let plain = sealed.count - SegmentDescription.tagByteCount

@@ -15,7 +15,7 @@ package struct SegmentWriter: ~Copyable {
     private var filling: [UInt8] = []
     private var sealed: [UInt8]
     /// The end of the bytes that the system was asked to start writing.
-    private var handedOver: Int64 = 0
+    private var writebackEnd: Int64 = 0
     private var writeFailure: FileFailure?
     private var syncFailure: FileFailure?
     /// The number of blocks written to the file at a time. If a write of several fails, all of them are lost.
@@ -24,7 +24,7 @@ package struct SegmentWriter: ~Copyable {
     var isNameDurable = false
 
     /// After this many bytes the disk starts to write, while more blocks are sealed.
-    private static let handOverBytes: Int64 = 1 << 20
+    private static let writebackInterval: Int64 = 1 << 20
 
     /// Writes the header of a new file.
     init(_ segment: SegmentDescription, resourceKey: borrowing SecretKey, file: any StoredFile) throws {
@@ -38,7 +38,7 @@ package struct SegmentWriter: ~Copyable {
     }
 
     /// The number of bytes that still fit into the segment.
-    package var room: Int64 { SegmentDescription.mostBytes - segment.length - Int64(filling.count) }
+    package var room: Int64 { SegmentDescription.maxBytes - segment.length - Int64(filling.count) }
 
     /// The offset of the representation one past the last byte appended.
     package var end: Int64 { segment.start + segment.length + Int64(filling.count) }
@@ -131,8 +131,8 @@ package struct SegmentWriter: ~Copyable {
         }
         segment.length += Int64(plaintext.count)
         let end = offset + Int64(size)
-        guard end - handedOver >= Self.handOverBytes else { return }
-        file.beginWriting(handedOver..<end)
-        handedOver = end
+        guard end - writebackEnd >= Self.writebackInterval else { return }
+        file.startWriteback(writebackEnd..<end)
+        writebackEnd = end
     }
 }

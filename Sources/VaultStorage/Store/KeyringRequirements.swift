@@ -25,7 +25,7 @@ package struct KeyringRequirements: Sendable {
     }
 
     /// The number of keys that are tried for each generation.
-    private static let samplesOfEach = 8
+    private static let samplesPerGeneration = 8
 
     /// Reads the index of a vault, or `catalog.backup` if the index cannot be read. Blocks.
     ///
@@ -48,7 +48,7 @@ package struct KeyringRequirements: Sendable {
     }
 
     private init(file: String, _ statements: [String], optional: [String] = []) throws {
-        try PlainFile.require(file)
+        try RegularFile.require(file)
         self = try IndexError.translating {
             let database = try DatabaseQueue(path: file, configuration: VaultIndex.configuration(readOnly: true))
             defer { try? database.close() }
@@ -84,7 +84,7 @@ package struct KeyringRequirements: Sendable {
             resources[generation] = try row.column("count")
             samples += try Row.fetchAll(
                 db, sql: "SELECT * FROM resourceKey WHERE generation = ? AND \(PlainColumn.isResourceKey) LIMIT ?",
-                arguments: [generation, Self.samplesOfEach]
+                arguments: [generation, Self.samplesPerGeneration]
             ).compactMap(Self.sample)
         }
         self.resources = resources

@@ -21,20 +21,20 @@ package final class ChangeNotifier: Sendable {
     /// Identifies a listener.
     package typealias Listener = Int
 
-    private struct Listening {
+    private struct ListenerState {
         var changes = Changes()
         let wake: @Sendable () -> Void
     }
 
     private struct State {
-        var listeners: [Listener: Listening] = [:]
+        var listeners: [Listener: ListenerState] = [:]
         var last = 0
     }
 
     private let state = Locked(State())
 
     /// The maximum number of changed resources that are kept for one listener.
-    package static let mostWaiting = 4096
+    package static let maxPending = 4096
 
     package init() {}
 
@@ -44,7 +44,7 @@ package final class ChangeNotifier: Sendable {
     package func listen(_ wake: @escaping @Sendable () -> Void) -> Listener {
         state.withLock { state in
             state.last += 1
-            state.listeners[state.last] = Listening(wake: wake)
+            state.listeners[state.last] = ListenerState(wake: wake)
             return state.last
         }
     }
@@ -71,7 +71,7 @@ package final class ChangeNotifier: Sendable {
 
 extension ChangeNotifier.Changes {
     fileprivate mutating func note(_ resource: ResourceID) {
-        guard resources.count < ChangeNotifier.mostWaiting || resources.contains(resource) else {
+        guard resources.count < ChangeNotifier.maxPending || resources.contains(resource) else {
             isIncomplete = true
             return
         }

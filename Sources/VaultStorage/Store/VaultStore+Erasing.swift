@@ -5,7 +5,7 @@ import VaultModel
 // of the index until they are erased there.
 extension VaultStore {
     /// How long to wait for another program that reads the index's log.
-    package static let erasingPatience: Duration = .seconds(5)
+    package static let erasingTimeout: Duration = .seconds(5)
     /// The shortest time between two erasures that removals by name cause.
     ///
     /// A removal before that leaves its erasure pending.
@@ -14,26 +14,26 @@ extension VaultStore {
     private static let pagesInStep: Int64 = 512
 
     /// Returns whether an erasure is pending: a removed or rewrapped key may remain where it was.
-    package func owesErasure() throws -> Bool { try index.debt() != nil }
+    package func hasPendingErasure() throws -> Bool { try index.debt() != nil }
 
     /// Carries out a pending erasure: wipes the index's unused bytes, empties its log, renews the backup.
     ///
     /// - Parameter patience: how long to wait, each time, for a program that reads the log.
-    package func eraseTraces(patience: Duration = erasingPatience) throws {
+    package func carryOutErasure(patience: Duration = erasingTimeout) throws {
         // One erasure at a time. A removal in the meantime renumbers the pending erasure, which then stays pending.
         try erasing.withLock { _ in
             guard let debt = try index.debt() else { return }
             counters.withLock { $0.lastErasure = .now }
-            try wipeRemains(patience)
+            try wipeUnusedBytes(patience)
             try backUpCatalog()
-            try withDiskRoom(orReserve: true) { try index.pay(debt) }
+            try withDiskSpace(orReserve: true) { try index.pay(debt) }
         }
     }
 
-    private func wipeRemains(_ patience: Duration) throws {
+    private func wipeUnusedBytes(_ patience: Duration) throws {
         var next: Int64? = 1
         while let page = next {
-            next = try index.wipeRemains(from: page, count: Self.pagesInStep, patience: patience)
+            next = try index.wipeUnusedBytes(from: page, count: Self.pagesInStep, patience: patience)
         }
     }
 
@@ -50,8 +50,8 @@ extension VaultStore {
     /// - Throws: ``VaultError`` if a sealed key may remain there; erasing is retried every minute.
     func eraseKeyCopies(after what: String? = nil) throws {
         do {
-            try withDiskRoom(orReserve: true) { try index.oweErasure() }
-            try eraseTraces()
+            try withDiskSpace(orReserve: true) { try index.requireErasure() }
+            try carryOutErasure()
             try removeCopies(Self.copies)
         } catch let error as VaultError {
             guard let what else { throw error }
@@ -64,7 +64,7 @@ extension VaultStore {
     /// Erases all copies of keys, including `catalog.backup`, when nothing is left that it could back up.
     func eraseAllKeyCopies() throws {
         counters.withLock { $0.changesSinceBackup = 0 }
-        try erasing.withLock { _ in try wipeRemains(Self.erasingPatience) }
+        try erasing.withLock { _ in try wipeUnusedBytes(Self.erasingTimeout) }
         try removeCopies(Self.copies + ["catalog.backup"])
     }
 
@@ -87,7 +87,7 @@ extension VaultStore {
 // Pending erasures: the transaction that deletes something also records that it is still to be erased.
 extension VaultIndex {
     /// A pending erasure as it was when read: carrying it out does not cover later deletions.
-    struct Debt: Hashable, Sendable { fileprivate let number: Int64 }
+    struct PendingErasure: Hashable, Sendable { fileprivate let number: Int64 }
 
     /// Adds the tables that the first vaults lack.
     ///
@@ -97,7 +97,7 @@ extension VaultIndex {
         guard try read({ db in try !Self.hasOwed(db) }) else { return }
         try write { db in
             for statement in IndexSchema.later { try db.execute(sql: IndexSchema.ifAbsent(statement)) }
-            if wasKilled { try Self.oweErasure(db) }
+            if wasKilled { try Self.requireErasure(db) }
         }
     }
 
@@ -106,7 +106,7 @@ extension VaultIndex {
     }
 
     /// Records that what this transaction deletes is to be erased.
-    static func oweErasure(_ db: Database) throws {
+    static func requireErasure(_ db: Database) throws {
         // An owner that had no space for the table when it opened the vault may have space now.
         try db.execute(sql: IndexSchema.ifAbsent(IndexSchema.owed))
         // Whatever value the row has, the new one is a small number that differs from it.
@@ -118,20 +118,20 @@ extension VaultIndex {
     }
 
     /// Records that deleted data may remain somewhere.
-    func oweErasure() throws { try write { db in try Self.oweErasure(db) } }
+    func requireErasure() throws { try write { db in try Self.requireErasure(db) } }
 
     /// Returns the pending erasure; nil if there is none.
-    func debt() throws -> Debt? {
+    func debt() throws -> PendingErasure? {
         try read { db in
             guard try Self.hasOwed(db) else { return nil }
             return try Int64.fetchOne(
                 db, sql: "SELECT coalesce(CAST(number AS INTEGER), 0) FROM owed WHERE what = 'erasure'"
-            ).map { Debt(number: $0) }
+            ).map { PendingErasure(number: $0) }
         }
     }
 
     /// Records that an erasure was carried out. If it was renumbered since, it stays pending.
-    func pay(_ debt: Debt) throws {
+    func pay(_ debt: PendingErasure) throws {
         try write { db in
             try db.execute(
                 sql: "DELETE FROM owed WHERE what = 'erasure' AND coalesce(CAST(number AS INTEGER), 0) = ?",

@@ -21,14 +21,14 @@ extension VaultStore {
                 try lead()
                 try place.write(bytes)
                 // Before its keys are used here: what they wrap refers to the generation's row.
-                try withDiskRoom { try index.addGeneration(current) }
+                try withDiskSpace { try index.addGeneration(current) }
             },
             { editing in
                 let result = try edit(&editing)
                 current = Int(editing.document.current)
                 return result
             })
-        if isRemembered { try withDiskRoom { try index.rememberKeyring() } }
+        if isRemembered { try withDiskSpace { try index.recordKeyringRevision() } }
         return result
     }
 }

@@ -65,18 +65,18 @@ extension VaultStore {
     ///
     /// A segment whose file cannot be removed stays on the list for the next time: that is no reason to refuse a vault
     /// or to stop playback.
-    func finishDoomed() throws {
+    func finishPendingDeletions() throws {
         var last: SegmentID?
-        var unlisted: [SegmentID] = []
+        var stillListed: [SegmentID] = []
         // One pass through the list: a segment that stays on it is tried only once.
         while true {
-            let doomed = try index.doomedSegments(after: last, limit: 256)
+            let doomed = try index.segmentsPendingDeletion(after: last, limit: 256)
             guard let end = doomed.last else { break }
             last = end
-            unlisted += try removeFiles(of: doomed).unlisted
+            stillListed += try removeFiles(of: doomed).stillListed
         }
         // If the index took no writes, there may be space by now.
-        if !unlisted.isEmpty { try? index.forgetDoomed(unlisted) }
+        if !stillListed.isEmpty { try? index.forgetPendingDeletions(stillListed) }
     }
 
     /// Removes the files of segments that are pending deletion, and then takes the segments off the list.
@@ -84,21 +84,21 @@ extension VaultStore {
     /// - Returns: the segments whose files are durably gone although the list still names them, and the bytes of the
     ///   files that are no longer in their folder.
     @discardableResult
-    func removeFiles(of condemned: [SegmentID]) throws -> (unlisted: [SegmentID], bytes: Int64) {
+    func removeFiles(of invalidated: [SegmentID]) throws -> (stillListed: [SegmentID], bytes: Int64) {
         var bytes: Int64 = 0
         let removed = removal.withLock { _ in
-            condemned.filter { id in
+            invalidated.filter { id in
                 // Measured just before the removal: a file that is already gone no longer counts.
                 let size = diskSize(of: id)
                 guard (try? segments.remove(id)) != nil else { return false }
-                bytes += room.remove(id, size: size)
+                bytes += quota.remove(id, size: size)
                 return true
             }
         }
         let gone = removed.filter { id in (try? segments.synchronizeName(of: id)) != nil }
         guard !gone.isEmpty else { return ([], bytes) }
         do {
-            try index.forgetDoomed(gone)
+            try index.forgetPendingDeletions(gone)
             return ([], bytes)
         } catch {
             // A full disk may refuse this write; they are taken off the list the next time.
@@ -113,12 +113,13 @@ extension VaultStore {
     /// Held bytes can be played in any case, and the next owner finds the rest.
     func recover(afterKill wasKilled: Bool) throws {
         let steps: [() throws -> Void] = [
-            index.catchUp, { try self.index.addLaterTables(afterKill: wasKilled) }, index.dropFilling, finishDoomed,
+            index.catchUp, { try self.index.addLaterTables(afterKill: wasKilled) }, index.dropFilling,
+            finishPendingDeletions,
             recoverOpenSegments,
         ]
         for step in steps {
             do {
-                try reserve.givenUp(for: step)
+                try reserve.withReserve(for: step)
             } catch let error as VaultError where error.code == .diskFull {
                 continue
             }
@@ -126,15 +127,15 @@ extension VaultStore {
     }
 
     /// Does the work that was left pending while the disk was full, as far as possible. Called once a minute.
-    package func payDebts() {
+    package func finishPendingWork() {
         reserve.keep()
-        for id in counters.withLock({ $0.abandoned }) { try? abandon(id) }
-        try? finishDoomed()
-        try? eraseTraces(patience: .seconds(1))
+        for id in counters.withLock({ $0.abandoned }) { try? discard(id) }
+        try? finishPendingDeletions()
+        try? carryOutErasure(patience: .seconds(1))
     }
 
     /// Creates the reserve, which is given up when the disk is full, if there is space for it.
-    package func keepReserve() { if isOwner { reserve.keep() } }
+    package func createReserve() { if isOwner { reserve.keep() } }
 
     /// Closes the segments that the last owner left open, at the last block that opens.
     ///
@@ -146,7 +147,7 @@ extension VaultStore {
             do {
                 switch try SegmentRecovery.recover(segment, resourceKey: key.secret, in: segments) {
                 case .recovered(let recovered): try closeRecovered(recovered)
-                case .lost: try abandonLost(segment.id)
+                case .lost: try abandonUnrecoverable(segment.id)
                 case .unreadable: break
                 }
             } catch let error as VaultError where error.code == .diskFull {
@@ -158,15 +159,15 @@ extension VaultStore {
 
     func closeRecovered(_ segment: SegmentDescription) throws {
         do {
-            try reserve.givenUp { try index.commit(segment, closed: true, fetched: 0) }
+            try reserve.withReserve { try index.commit(segment, closed: true, fetched: 0) }
         } catch let error as VaultError where error.code == .integrity {
             // Another segment holds these bytes by now.
-            try abandonLost(segment.id)
+            try abandonUnrecoverable(segment.id)
         }
     }
 
-    private func abandonLost(_ id: SegmentID) throws {
-        try reserve.givenUp { _ = try index.drop(id, doomed: true) }
+    private func abandonUnrecoverable(_ id: SegmentID) throws {
+        try reserve.withReserve { _ = try index.drop(id, doomed: true) }
         try removeFiles(of: [id])
     }
 }
@@ -178,7 +179,7 @@ extension VaultStore {
         guard var serving = resource.serving else { return }
         serving.info.freshness = freshness
         noteChange()
-        try withDiskRoom { try index.update(serving.info, of: serving.id, resource: resource) }
+        try withDiskSpace { try index.update(serving.info, of: serving.id, resource: resource) }
         resource.serving = serving
     }
 
@@ -187,7 +188,7 @@ extension VaultStore {
         var metadata = resource.metadata
         metadata.mode = mode
         noteChange()
-        try withDiskRoom { try index.write(metadata, of: resource) }
+        try withDiskSpace { try index.write(metadata, of: resource) }
         changes.note(resource.id)
         resource.metadata = metadata
     }
@@ -211,7 +212,7 @@ extension VaultStore {
 extension VaultStore {
     /// Changes the vault's settings.
     package func changeSettings(_ change: (inout VaultSettings) throws -> Void) throws {
-        try withDiskRoom(orReserve: true) { try index.changeSettings(change) }
+        try withDiskSpace(orReserve: true) { try index.changeSettings(change) }
         noteChange()
     }
 }

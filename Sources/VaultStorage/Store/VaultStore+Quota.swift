@@ -12,8 +12,8 @@ extension VaultStore {
             told -= segment.diskSize
             untold[segment.id] = diskSize(of: segment.id)
         }
-        for id in try index.doomedSegments(limit: .max) { untold[id] = diskSize(of: id) }
-        room.begin(told: told, untold: untold)
+        for id in try index.segmentsPendingDeletion(limit: .max) { untold[id] = diskSize(of: id) }
+        quota.begin(told: told, untold: untold)
     }
 
     /// Returns the disk space of a segment's file; 0 if there is no file.
@@ -22,10 +22,10 @@ extension VaultStore {
     }
 
     /// Returns the disk space of segment files; for a reader, as the index states it.
-    package func bytesUsed() throws -> Int64 { isOwner ? room.used : try index.fileBytes() }
+    package func bytesUsed() throws -> Int64 { isOwner ? quota.used : try index.fileBytes() }
 
     /// Sets how to ask which resources are in use, since these are not evicted.
-    package func respect(_ use: ResourceUse) { self.use.withLock { $0 = use } }
+    package func setResourceUse(_ use: ResourceUse) { self.use.withLock { $0 = use } }
 
     /// Counts bytes that were delivered but not stored.
     package func countPassedThrough(_ bytes: Int64) { counters.withLock { $0.passedThrough += bytes } }
@@ -42,15 +42,15 @@ extension VaultStore {
     ///
     /// - Throws: ``VaultError`` with code `noRoom`.
     func admit(_ size: Int64, for id: SegmentID, _ outlook: WriteEstimate) throws {
-        guard let shortage = room.reserve(size, for: id) else { return }
+        guard let shortage = quota.reserve(size, for: id) else { return }
         guard shortage.size == 0 || mayEvict(for: outlook.length) else {
             throw Self.noRoom("the title is larger than the vault's size limit; raise the limit")
         }
         try eviction.withLock { queue in
-            while let shortage = room.reserve(size, for: id) {
+            while let shortage = quota.reserve(size, for: id) {
                 let gone =
                     shortage.size > 0
-                    ? try evict(shortage.size + outlook.ahead, room.limits.sizeClasses, &queue)
+                    ? try evict(shortage.size + outlook.ahead, quota.limits.sizeClasses, &queue)
                     : try evict(shortage.free + outlook.ahead, [.cache], &queue)
                 guard gone.bytes > 0 else {
                     throw Self.noRoom(
@@ -66,15 +66,15 @@ extension VaultStore {
 
     /// Returns whether other resources may be evicted for one of this length: not for one that can never fit.
     private func mayEvict(for length: Int64?) -> Bool {
-        guard let limit = room.limits.size, let length else { return true }
+        guard let limit = quota.limits.size, let length else { return true }
         return Self.fileBytes(of: length) <= limit
     }
 
     /// Returns the bytes of the files that hold a whole resource in as few segments as possible.
     static func fileBytes(of length: Int64) -> Int64 {
-        guard length <= ContentInformation.mostBytes else { return length }
+        guard length <= ContentInformation.maxBytes else { return length }
         let block = Int64(blockSize)
-        let files = (length + SegmentDescription.mostBytes - 1) / SegmentDescription.mostBytes
+        let files = (length + SegmentDescription.maxBytes - 1) / SegmentDescription.maxBytes
         let bytes =
             length + Int64(SegmentDescription.tagByteCount) * ((length + block - 1) / block)
             + Int64(SegmentDescription.headerByteCount) * files
@@ -91,29 +91,29 @@ extension VaultStore {
     /// - Parameter length: the resource's length in bytes, if known.
     package func hasRoom(after error: VaultError, length: Int64?) -> Bool {
         switch error.code {
-        case .diskFull: return hasDiskRoom
+        case .diskFull: return hasDiskSpace
         case .noRoom:
-            guard let shortage = room.shortage(of: StorageQuota.step) else { return true }
+            guard let shortage = quota.shortage(of: StorageQuota.step) else { return true }
             guard shortage.size == 0 || mayEvict(for: length) else { return false }
             return eviction.withLock { queue in
                 queue.begin(inUse: use.withLock { $0 }.all())
-                return ((try? next(shortage.size > 0 ? room.limits.sizeClasses : [.cache], &queue)) ?? nil) != nil
+                return ((try? next(shortage.size > 0 ? quota.limits.sizeClasses : [.cache], &queue)) ?? nil) != nil
             }
         default: return true
         }
     }
 
     /// Whether the disk has enough space to resume storing. If that is unknown, the next write will show it.
-    package var hasDiskRoom: Bool { room.freeBytes().map { $0 >= StorageQuota.step + room.limits.free } ?? true }
+    package var hasDiskSpace: Bool { quota.freeBytes().map { $0 >= StorageQuota.step + quota.limits.free } ?? true }
 
     /// Runs work on the index; if the disk is full, evicts something and tries once more.
     ///
     /// - Parameter isVital: whether the reserve is given up first: the work frees space, or nothing works without it.
-    func withDiskRoom<Result>(orReserve isVital: Bool = false, _ body: () throws -> Result) throws -> Result {
+    func withDiskSpace<Result>(orReserve isVital: Bool = false, _ body: () throws -> Result) throws -> Result {
         do {
-            return try isVital ? reserve.givenUp(for: body) : body()
+            return try isVital ? reserve.withReserve(for: body) : body()
         } catch let error as VaultError where error.code == .diskFull {
-            guard makeDiskRoom() else { throw error }
+            guard freeDiskSpace() else { throw error }
             return try body()
         }
     }
@@ -121,7 +121,7 @@ extension VaultStore {
     /// Evicts something that was only played, because the disk is full.
     ///
     /// - Returns: whether anything was evicted.
-    package func makeDiskRoom() -> Bool {
+    package func freeDiskSpace() -> Bool {
         guard isOwner else { return false }
         return eviction.withLock { queue in
             // Rows are always deleted before files: if the index takes no writes even now, nothing is evicted.
@@ -209,14 +209,14 @@ extension VaultStore {
     ///
     /// - Returns: what was evicted, and the resources that a reader began to use, or that were pinned, in the meantime.
     private func carryOut(_ plan: EvictionPlan) throws -> (EvictionCounters, refused: [ResourceID]) {
-        room.track(plan.victims.flatMap(\.segments))
+        quota.track(plan.victims.flatMap(\.segments))
         let letGo = use.withLock { $0 }.letGo
-        let (evicted, resources) = try makingRoom { try index.evict(plan.victims, letGo: letGo) }
+        let (evicted, resources) = try freeingSpace { try index.evict(plan.victims, letGo: letGo) }
         for _ in 0..<resources { noteChange() }
         for victim in evicted { changes.note(victim.resource) }
-        let condemned = evicted.flatMap(\.segments)
-        let bytes = try removeFiles(of: condemned.map(\.id)).bytes
-        let gone = EvictionCounters(resources: resources, segments: condemned.count, bytes: bytes)
+        let invalidated = evicted.flatMap(\.segments)
+        let bytes = try removeFiles(of: invalidated.map(\.id)).bytes
+        let gone = EvictionCounters(resources: resources, segments: invalidated.count, bytes: bytes)
         counters.withLock { $0.evicted += gone }
         let refused = Set(plan.victims.map(\.resource)).subtracting(evicted.map(\.resource))
         return (gone, Array(refused))
@@ -225,12 +225,12 @@ extension VaultStore {
     /// Runs a write that frees space on a disk that may have none.
     ///
     /// It is written over parts of the log that are no longer needed, or where the reserve was.
-    private func makingRoom<Result>(_ body: () throws -> Result) throws -> Result {
+    private func freeingSpace<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()
         } catch let error as VaultError where error.code == .diskFull {
             try? index.reuseLog()
-            return try reserve.givenUp(for: body)
+            return try reserve.withReserve(for: body)
         }
     }
 
@@ -241,17 +241,17 @@ extension VaultStore {
         try eviction.withLock { queue in
             queue.clear()
             var gone = EvictionCounters()
-            if let age = limits.age { gone += try evictUnread(for: age) }
-            let excess = limits.size.map { room.used - $0 } ?? 0
+            if let age = limits.age { gone += try evictUnreadSince(for: age) }
+            let excess = limits.size.map { quota.used - $0 } ?? 0
             if excess > 0 { gone += try evict(excess, limits.sizeClasses, &queue) }
-            let short = limits.free > 0 ? limits.free - (room.freeBytes() ?? .max) : 0
+            let short = limits.free > 0 ? limits.free - (quota.freeBytes() ?? .max) : 0
             if short > 0 { gone += try evict(short, [.cache], &queue) }
             return gone
         }
     }
 
     /// Returns what ``prune(_:)`` would evict now, without evicting anything.
-    package func pruneRehearsal(_ limits: StorageLimits) throws -> EvictionCounters {
+    package func previewPrune(_ limits: StorageLimits) throws -> EvictionCounters {
         var gone = EvictionCounters()
         var chosen = use.withLock { $0 }.all()
         func choose(_ plan: EvictionPlan) throws {
@@ -259,7 +259,7 @@ extension VaultStore {
                 chosen.insert(victim.resource)
                 gone.segments += victim.segments.count
                 if victim.isWhole, try index.candidate(victim.resource)?.resourceClass == .cache,
-                    try index.goesWhole(victim.resource)
+                    try index.hasNoOwnMode(victim.resource)
                 {
                     gone.resources += 1
                 }
@@ -280,9 +280,9 @@ extension VaultStore {
                 return true
             }
         }
-        let excess = limits.size.map { room.used - gone.bytes - $0 } ?? 0
+        let excess = limits.size.map { quota.used - gone.bytes - $0 } ?? 0
         if excess > 0 { try rehearse(excess, limits.sizeClasses) }
-        let short = limits.free > 0 ? limits.free - (room.freeBytes() ?? .max) - gone.bytes : 0
+        let short = limits.free > 0 ? limits.free - (quota.freeBytes() ?? .max) - gone.bytes : 0
         if short > 0 { try rehearse(short, [.cache]) }
         return gone
     }
@@ -291,7 +291,7 @@ extension VaultStore {
     private func walk(
         readBefore time: Int64? = nil, _ take: ([EvictionPlan.Candidate]) throws -> Bool
     ) throws {
-        var last: EvictionPlace?
+        var last: EvictionPosition?
         while true {
             let page = try index.evictable(limit: EvictionQueue.pageSize, after: last, readBefore: time)
             guard let end = page.last else { return }
@@ -303,9 +303,9 @@ extension VaultStore {
     /// Refuses a size limit below the space of the resources that no limit evicts.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
-    package func requireReachable(_ limits: StorageLimits) throws {
+    package func requireAttainable(_ limits: StorageLimits) throws {
         guard let size = limits.size else { return }
-        let kept = try index.keptFileBytes(evicting: limits.sizeClasses)
+        let kept = try index.protectedFileBytes(evicting: limits.sizeClasses)
         guard kept > size else { return }
         let what = limits.evictsDownloads == true ? "are pinned" : "are pinned or were requested by name"
         let way =
@@ -318,9 +318,9 @@ extension VaultStore {
     }
 
     /// Whether the vault exceeds the limits in force, as far as is known without querying the index.
-    package var isOverfull: Bool { room.excess != nil }
+    package var exceedsLimits: Bool { quota.excess != nil }
 
-    private func evictUnread(for age: Int64) throws -> EvictionCounters {
+    private func evictUnreadSince(for age: Int64) throws -> EvictionCounters {
         var gone = EvictionCounters()
         let inUse = use.withLock { $0 }.all()
         // Each resource is visited once, even if it keeps its row because it has a mode of its own.
@@ -333,11 +333,11 @@ extension VaultStore {
     }
 
     /// Sets the limits in force, with the usual part of the disk to leave free if they do not set one.
-    package func enforce(_ limits: StorageLimits) { room.limits = room.settled(limits) }
+    package func enforce(_ limits: StorageLimits) { quota.limits = quota.settled(limits) }
 
     /// Sets last-access times that came from a wrong wall clock to `time`.
-    package func correctAccesses(from first: Int64, through last: Int64, to time: Int64) throws {
-        if isOwner { try index.moveAccesses(from: first, through: last, to: time) }
+    package func correctAccessTimes(from first: Int64, through last: Int64, to time: Int64) throws {
+        if isOwner { try index.moveAccessTimes(from: first, through: last, to: time) }
     }
 
     // MARK: Removal by name
@@ -345,19 +345,19 @@ extension VaultStore {
     /// Removes a resource with everything it holds, its metadata and its keys.
     ///
     /// They are also erased from the index's log and from `catalog.backup`. If there was an erasure within the last
-    /// minute, this one is left pending: ``owesErasure()``.
+    /// minute, this one is left pending: ``hasPendingErasure()``.
     ///
     /// - Returns: the bytes of its files; nil if there is no such resource.
     /// - Throws: ``VaultError`` if a copy of the sealed key may remain; erasing is retried until it is gone.
     package func remove(_ id: ResourceID) throws -> Int64? {
-        if let held = try index.candidate(id)?.segments { room.track(held) }
-        guard let segments = try withDiskRoom(orReserve: true, { try index.remove(id) }) else { return nil }
+        if let held = try index.candidate(id)?.segments { quota.track(held) }
+        guard let segments = try withDiskSpace(orReserve: true, { try index.remove(id) }) else { return nil }
         noteChange()
         changes.note(id)
         // Files that cannot be removed now stay on the list.
         _ = try? removeFiles(of: segments.map(\.id))
         do {
-            if isErasingDue { try eraseTraces() }
+            if isErasingDue { try carryOutErasure() }
         } catch {
             throw VaultError(
                 .storage,

@@ -17,16 +17,16 @@ extension VaultStore {
             keyNumber: resource.keyNumber, blockSize: Self.blockSize, start: start, length: 0)
         try admit(segment.diskSize, for: segment.id, outlook)
         do {
-            try withDiskRoom { try index.begin(segment, now: now()) }
+            try withDiskSpace { try index.begin(segment, now: now()) }
         } catch {
-            room.remove(segment.id, size: 0)
+            quota.remove(segment.id, size: 0)
             throw error
         }
         do {
             let file = try segments.create(segment.id)
             return try SegmentWriter(segment, resourceKey: key.secret, file: file)
         } catch {
-            try abandon(segment.id)
+            try discard(segment.id)
             throw Self.translated(error, "a segment cannot be written")
         }
     }
@@ -45,11 +45,11 @@ extension VaultStore {
         var writer = writer
         writer.finish()
         guard writer.segment.length > 0 else {
-            try abandon(writer.segment.id)
+            try discard(writer.segment.id)
             return nil
         }
         try commit(&writer, closed: true)
-        room.settle(writer.segment.id, size: writer.segment.diskSize)
+        quota.settle(writer.segment.id, size: writer.segment.diskSize)
         return writer.segment
     }
 
@@ -60,11 +60,11 @@ extension VaultStore {
             if !writer.isNameDurable { try segments.synchronizeName(of: segment.id) }
             writer.isNameDurable = true
             try countingFetched { fetched in
-                try withDiskRoom { try index.commit(segment, closed: closed, fetched: fetched) }
+                try withDiskSpace { try index.commit(segment, closed: closed, fetched: fetched) }
             }
         } catch {
             // After a failed sync the row is deleted before anything else can read pages that the disk never got.
-            try abandon(segment.id)
+            try discard(segment.id)
             throw Self.translated(error, "a segment cannot be made durable")
         }
     }
@@ -76,10 +76,10 @@ extension VaultStore {
     /// Gives a segment up: deletes its row, then its file.
     ///
     /// - Parameter keepsLimits: whether nothing is evicted for this, and the reserve stays.
-    func abandon(_ id: SegmentID, keepsLimits: Bool = false) throws {
+    func discard(_ id: SegmentID, keepsLimits: Bool = false) throws {
         do {
             let drop = { try self.index.drop(id, doomed: true) }
-            _ = try keepsLimits ? drop() : withDiskRoom(orReserve: true, drop)
+            _ = try keepsLimits ? drop() : withDiskSpace(orReserve: true, drop)
         } catch {
             counters.withLock { _ = $0.abandoned.insert(id) }
             throw error
@@ -94,26 +94,26 @@ extension VaultStore {
     package func reader(of segment: SegmentDescription, resource: StoredResource) throws -> SegmentReader {
         guard let key = resource.keys[segment.keyNumber] else { throw SegmentFailure.wrongKey }
         return try SegmentReader(
-            segment, resourceKey: key.secret, in: segments, pin: isOwner ? room.pin(segment.id) : nil, work: work)
+            segment, resourceKey: key.secret, in: segments, pin: isOwner ? quota.pin(segment.id) : nil, work: work)
     }
 
     /// Records a failure to read a segment: the block, or the whole segment, is a gap from now on.
     ///
     /// A store that does not own the vault only counts the damage.
-    package func condemn(_ segment: SegmentDescription, for failure: SegmentFailure) throws {
-        try condemn(segment.id, size: segment.diskSize, for: failure)
+    package func invalidate(_ segment: SegmentDescription, for failure: SegmentFailure) throws {
+        try invalidate(segment.id, size: segment.diskSize, for: failure)
     }
 
     /// Does the same for a row whose numbers are impossible.
     ///
     /// The space of its file stays counted until the vault is opened again.
-    package func condemn(_ id: SegmentID, size: Int64 = 0, for failure: SegmentFailure) throws {
+    package func invalidate(_ id: SegmentID, size: Int64 = 0, for failure: SegmentFailure) throws {
         if failure.isDamage { work.damaged.count(1) }
         guard isOwner else { return }
         switch failure {
         case .badBlock(let block): try index.markBad(id, block: block)
         case .missing:
-            if try index.drop(id, doomed: false) { room.remove(id, size: size) }
+            if try index.drop(id, doomed: false) { quota.remove(id, size: size) }
         case .foreign, .wrongKey:
             guard try index.drop(id, doomed: false) else { return }
             do throws(FileFailure) {
@@ -122,7 +122,7 @@ extension VaultStore {
                 // The row is gone, so the file is never served again. If it could not be moved, it still takes space.
                 guard error.kind == .notFound else { return }
             }
-            room.remove(id, size: size)
+            quota.remove(id, size: size)
         case .unreadable: break
         }
     }

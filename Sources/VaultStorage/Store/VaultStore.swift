@@ -20,7 +20,7 @@ package final class VaultStore: Sendable {
     package let now: @Sendable () -> Int64
     let counters = Locked(Counters())
     /// The space that segment files use and may use.
-    package let room: StorageQuota
+    package let quota: StorageQuota
     /// Held during an eviction: one at a time, so that none evicts although another has just freed the space.
     let eviction = Locked(EvictionQueue())
     /// Held while files that are pending deletion are removed, so that each is subtracted once.
@@ -73,7 +73,7 @@ package final class VaultStore: Sendable {
         self.lock = Locked(lock)
         self.now = now
         segments = FolderSegmentStore(vault: folder, fileSystem: fileSystem)
-        room = StorageQuota(folder: folder, fileSystem: fileSystem)
+        quota = StorageQuota(folder: folder, fileSystem: fileSystem)
         reserve = Reserve(in: folder, fileSystem: fileSystem)
     }
 
@@ -93,7 +93,7 @@ package final class VaultStore: Sendable {
     package static func absence(at folder: String, fileSystem: any FileSystem = PosixFileSystem()) -> VaultError {
         do throws(FileFailure) {
             _ = try fileSystem.names(in: folder)
-        } catch where error.kind == .notPermitted {
+        } catch  where error.kind == .notPermitted {
             return VaultError(
                 .storage, "this user cannot read the folder \(folder); run this as the vault's owner")
         } catch {
@@ -191,7 +191,7 @@ package final class VaultStore: Sendable {
             let lock = try VaultLock(folder: folder)
             // An owner that closed the index left no log.
             let wasKilled = fileSystem.exists(path + "-wal")
-            let index = try Reserve(in: folder, fileSystem: fileSystem).givenUp {
+            let index = try Reserve(in: folder, fileSystem: fileSystem).withReserve {
                 try VaultIndex.open(at: path, keyring: keyring, readOnly: false)
             }
             let store = VaultStore(
@@ -227,7 +227,7 @@ package final class VaultStore: Sendable {
     private func finishCounting() throws {
         try flushCounters()
         // An erasure that fails now stays pending for the next owner.
-        try? eraseTraces()
+        try? carryOutErasure()
         if counters.withLock({ $0.changesSinceBackup }) > 0 { try backUpCatalog() }
     }
 
@@ -243,7 +243,7 @@ package final class VaultStore: Sendable {
         metadata.isDerived = isDerived
         noteChange()
         defer { changes.note(id) }
-        return try withDiskRoom {
+        return try withDiskSpace {
             try index.addResource(id, metadata: metadata, resourceClass: resourceClass, now: now())
         }
     }
@@ -263,7 +263,7 @@ package final class VaultStore: Sendable {
         let representation = StoredRepresentation(
             id: try id ?? SecureRandom.identifier("representation id"), info: info, segments: [], badBlocks: [:])
         noteChange()
-        try withDiskRoom { try index.add(representation, to: resource) }
+        try withDiskSpace { try index.add(representation, to: resource) }
         let isFirst = resource.serving == nil
         resource.serving = representation
         if isFirst || information.length == 0 { try serve(&resource) }
@@ -275,9 +275,9 @@ package final class VaultStore: Sendable {
     package func serve(_ resource: inout StoredResource) throws {
         guard let serving = resource.serving, resource.metadata.serving != serving.id else { return }
         noteChange()
-        resource.metadata = try withDiskRoom { try index.serve(serving.id, of: resource) }
+        resource.metadata = try withDiskSpace { try index.serve(serving.id, of: resource) }
         changes.note(resource.id)
-        try finishDoomed()
+        try finishPendingDeletions()
     }
 
     /// Changes the class of a resource, which determines how long it is kept.
@@ -290,7 +290,7 @@ package final class VaultStore: Sendable {
     ) throws -> Bool {
         noteChange()
         defer { changes.note(id) }
-        return try withDiskRoom { try index.setClass(resourceClass, of: id, only: only) }
+        return try withDiskSpace { try index.setClass(resourceClass, of: id, only: only) }
     }
 
     /// Writes new information about the serving representation.
@@ -298,7 +298,7 @@ package final class VaultStore: Sendable {
         guard var serving = resource.serving else { return }
         serving.info.information = information
         noteChange()
-        try withDiskRoom { try index.update(serving.info, of: serving.id, resource: resource) }
+        try withDiskSpace { try index.update(serving.info, of: serving.id, resource: resource) }
         changes.note(resource.id)
         resource.serving = serving
     }

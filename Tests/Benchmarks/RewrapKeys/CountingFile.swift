@@ -17,9 +17,9 @@ final class CountingFile: StoredFile {
         return count
     }
 
-    func readAtHand(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
+    func readFromMemory(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
         // The caller's buffer, handed on.
-        let count = unsafe below.readAtHand(into: buffer, at: offset)
+        let count = unsafe below.readFromMemory(into: buffer, at: offset)
         traffic.note(bytes: count ?? 0)
         return count
     }
@@ -30,7 +30,7 @@ final class CountingFile: StoredFile {
         traffic.note(bytes: buffer.count)
     }
 
-    func beginWriting(_ range: Range<Int64>) { below.beginWriting(range) }
+    func startWriteback(_ range: Range<Int64>) { below.startWriteback(range) }
 
     func synchronize() throws(FileFailure) { try below.synchronize() }
 
@@ -38,5 +38,5 @@ final class CountingFile: StoredFile {
 
     func size() throws(FileFailure) -> Int64 { try below.size() }
 
-    func hasName() throws(FileFailure) -> Bool { try below.hasName() }
+    func isLinked() throws(FileFailure) -> Bool { try below.isLinked() }
 }

@@ -25,7 +25,7 @@ final class CountingFileSystem: FileSystem {
 
     func rename(_ path: String, to newPath: String) throws(FileFailure) { try real.rename(path, to: newPath) }
 
-    func move(_ path: String, toFree newPath: String) throws(FileFailure) { try real.move(path, toFree: newPath) }
+    func move(_ path: String, toUnused newPath: String) throws(FileFailure) { try real.move(path, toUnused: newPath) }
 
     func names(in folder: String) throws(FileFailure) -> [String] { try real.names(in: folder) }
 

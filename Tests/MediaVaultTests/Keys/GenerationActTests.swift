@@ -87,7 +87,7 @@ struct GenerationActTests {
     @Test("A second act is told which one works on the keys, and only the owner may act")
     func secondAct() async throws {
         let (fixture, vault) = try await VaultFixture.filled(film)
-        try await vault.keyWork.exclusively(.reseal) {
+        try await vault.keyOperationLock.exclusively(.reseal) {
             let errors = await [
                 #expect(throws: VaultError.self) { try await vault.rotateKeys() },
                 #expect(throws: VaultError.self) { try await vault.retireGeneration(1) },

@@ -4,7 +4,7 @@ import VaultModel
 @testable import MediaVault
 
 @Suite("One act on the keys at a time")
-struct KeyWorkTests {
+struct KeyOperationLockTests {
     @Test("the second act is told which one works, and that one goes on")
     func secondIsTold() async throws {
         let work = KeyOperationLock()
@@ -90,16 +90,16 @@ struct KeyWorkTests {
     }
 
     @Test("what was left undone is begun once, after an act that came before it at once, after a failure in a minute")
-    func resumption() {
+    func resumeSchedule() {
         let now = ContinuousClock.now
-        var resumption = ResumeSchedule()
-        var begun = [resumption.begins(now: now), resumption.begins(now: now)]
-        resumption.giveWay()
-        begun.append(resumption.begins(now: now))
-        resumption.fail(now: now)
-        begun += [resumption.begins(now: now + .seconds(59)), resumption.begins(now: now + .seconds(60))]
-        resumption.finish()
-        begun.append(resumption.begins(now: now + .seconds(600)))
+        var resumeSchedule = ResumeSchedule()
+        var begun = [resumeSchedule.begins(now: now), resumeSchedule.begins(now: now)]
+        resumeSchedule.giveWay()
+        begun.append(resumeSchedule.begins(now: now))
+        resumeSchedule.fail(now: now)
+        begun += [resumeSchedule.begins(now: now + .seconds(59)), resumeSchedule.begins(now: now + .seconds(60))]
+        resumeSchedule.finish()
+        begun.append(resumeSchedule.begins(now: now + .seconds(600)))
         #expect(begun == [true, false, true, false, true, false])
     }
 }

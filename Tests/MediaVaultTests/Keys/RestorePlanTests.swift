@@ -4,7 +4,7 @@ import VaultModel
 @testable import MediaVault
 
 @Suite("Whether a backup of the keyring fits a vault")
-struct RestoreJudgementTests {
+struct RestorePlanTests {
     private typealias Facts = RestorePlan.Facts
 
     /// A vault with generation 1 and ten titles, and a backup of now.

@@ -36,7 +36,7 @@ struct VerifyRunTests {
                     try owner.store.index.drop(segment, doomed: true)
                     removed.withLock { $0 += 1 }
                 }
-                try owner.store.finishDoomed()
+                try owner.store.finishPendingDeletions()
             } catch {
                 Issue.record(error)
             }
@@ -99,7 +99,7 @@ struct VerifyRunTests {
         var hits = [Int](repeating: 0, count: 10)
         for _ in 0..<4000 {
             var sample = SegmentSample(percent: 30, of: 10)
-            let taken = (0..<10).filter { _ in sample.takesNext { UInt32.random(in: 0..<$0, using: &generator) } }
+            let taken = (0..<10).filter { _ in sample.includesNext { UInt32.random(in: 0..<$0, using: &generator) } }
             #expect(taken.count == 3)
             for index in taken { hits[index] += 1 }
         }

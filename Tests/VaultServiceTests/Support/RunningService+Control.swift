@@ -29,15 +29,15 @@ extension RunningService {
 
 extension RawClient {
     /// The next line of an answer that is told in lines; nil at its end.
-    func event() async throws -> EventDocument<ProgressDocument, NothingDocument>? {
+    func event() async throws -> EventDocument<ProgressDocument, EmptyDocument>? {
         guard let chunk = await readChunk() else { return nil }
         #expect(chunk.last == UInt8(ascii: "\n") && chunk.count { $0 == UInt8(ascii: "\n") } == 1)
         return try JSONText.read(from: chunk)
     }
 
     /// Reads all that is left, and gives the last line.
-    func lastEvent() async throws -> EventDocument<ProgressDocument, NothingDocument>? {
-        var last: EventDocument<ProgressDocument, NothingDocument>?
+    func lastEvent() async throws -> EventDocument<ProgressDocument, EmptyDocument>? {
+        var last: EventDocument<ProgressDocument, EmptyDocument>?
         while let event = try await event() { last = event }
         return last
     }

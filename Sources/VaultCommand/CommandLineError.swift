@@ -1,0 +1,104 @@
+import ArgumentParser
+
+/// Describes an invalid command line in one sentence, and points to the help.
+struct CommandLineError {
+    /// The path of the subcommand that the arguments name: `keys`, `slot`, `add`.
+    private let names: [String]
+    /// The word in place of a subcommand that does not exist; nil if there is none.
+    private let unknown: String?
+    /// The subcommands that exist in that place.
+    private let known: [String]
+
+    init(_ arguments: [String]) {
+        var names: [String] = []
+        var command: any ParsableCommand.Type = MediaVaultCommand.self
+        var rest = arguments[...]
+        while let word = rest.first,
+            let next = command.configuration.subcommands.first(where: { Self.name(of: $0) == word })
+        {
+            names.append(word)
+            command = next
+            rest.removeFirst()
+        }
+        self.names = names
+        known = command.configuration.subcommands.map { Self.name(of: $0) }
+        unknown = known.isEmpty ? nil : rest.first.flatMap { $0.hasPrefix("-") || $0 == "help" ? nil : $0 }
+    }
+
+    /// Returns the sentence to print.
+    ///
+    /// - Parameters:
+    ///   - message: the parser's description of the fault.
+    ///   - fullMessage: the same with the help of the argument in question.
+    func sentence(_ message: String, _ fullMessage: String) -> String {
+        let text = unknown.map(notKnown) ?? Self.line(message) + Self.meaning(message, fullMessage)
+        let end = text.hasSuffix("?") ? "" : ";"
+        return "\(text)\(end) see \((["mediavault"] + names).joined(separator: " ")) --help"
+    }
+
+    /// Returns one line that starts in lower case and ends without a full stop, as all messages do.
+    static func line(_ text: String) -> String {
+        let lines = text.split(whereSeparator: \.isNewline).map { $0.drop { $0 == " " } }
+        // The parser lists values on lines of their own; the sentence lists them with commas.
+        let isList = lines.count > 1 && lines.dropFirst().allSatisfy { $0.hasPrefix("- ") }
+        var line =
+            isList
+            ? lines[0] + " " + lines.dropFirst().map { $0.dropFirst(2) }.joined(separator: ", ")
+            : lines.joined(separator: " ")
+        for (theirs, ours) in [
+            (". Did you", "; did you"), (". Please provide one of the following: ", "; give one of "),
+            (". Please provide one of ", "; give one of "),
+        ] { line = line.replacing(theirs, with: ours) }
+        line = Redaction.withoutSecrets(line)
+        while line.hasSuffix(".") { line.removeLast() }
+        return line.prefix(1).lowercased() + line.dropFirst()
+    }
+
+    private func notKnown(_ word: String) -> String {
+        let nothing = "there is no command \((names + [Redaction.withoutSecrets(word)]).joined(separator: " "))"
+        guard let likely = likely(word) else { return nothing }
+        return "\(nothing); did you mean \(likely)?"
+    }
+
+    /// Returns the likely command: one of that name elsewhere, or the one with the most similar name.
+    private func likely(_ word: String) -> String? {
+        if let elsewhere = Self.paths(of: MediaVaultCommand.self).first(where: { $0.last == word }) {
+            return elsewhere.joined(separator: " ")
+        }
+        guard let near = known.min(by: { Self.edits(word, $0) < Self.edits(word, $1) }) else { return nil }
+        let edits = Self.edits(word, near)
+        return edits <= 2 && edits < near.count / 2 ? (names + [near]).joined(separator: " ") : nil
+    }
+
+    private static func name(of command: any ParsableCommand.Type) -> String { command.configuration.commandName ?? "" }
+
+    private static func paths(of command: any ParsableCommand.Type) -> [[String]] {
+        command.configuration.subcommands.flatMap { next in
+            [[name(of: next)]] + paths(of: next).map { [name(of: next)] + $0 }
+        }
+    }
+
+    /// Returns the number of letters to insert, remove or replace.
+    private static func edits(_ one: String, _ other: String) -> Int {
+        let other = Array(other)
+        var row = Array(0...other.count)
+        for (index, letter) in one.prefix(64).enumerated() {
+            var next = [index + 1]
+            for (column, candidate) in other.enumerated() {
+                next.append(min(row[column] + (letter == candidate ? 0 : 1), row[column + 1] + 1, next[column] + 1))
+            }
+            row = next
+        }
+        return row[other.count]
+    }
+
+    /// Returns the help of the argument whose value is invalid; empty if there is none.
+    private static func meaning(_ message: String, _ fullMessage: String) -> String {
+        let isOfValue = message.hasPrefix("The value ") || message.hasPrefix("Missing value ")
+        guard isOfValue, !message.contains("Please provide"),
+            let help = fullMessage.split(whereSeparator: \.isNewline).first(where: { $0.hasPrefix("Help:") }),
+            let begin = help.firstRange(of: ">  ")
+        else { return "" }
+        return ": " + line(String(help[begin.upperBound...]))
+    }
+}

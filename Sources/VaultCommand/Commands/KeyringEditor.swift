@@ -1,0 +1,232 @@
+import ArgumentParser
+import MediaVault
+import VaultService
+
+/// Changes a keyring: unlocks its file in this process, and has the vault's owner apply the order.
+///
+/// So no secret is sent to the service.
+struct KeyringEditor: Sendable {
+    private let finder: VaultConnector
+    let orders: KeyringOrders
+    /// The key that unlocks the keyring now.
+    let unlock: Unlock
+    /// Whether a service owns the vault.
+    private let isServed: Bool
+
+    /// Unlocks the keyring; prompts if no key is named.
+    init(_ access: VaultAccess, _ waiting: WaitOption) async throws {
+        let opener = try await access.opener()
+        let client = ControlClient(folder: opener.place.folder)
+        orders = try await KeyringOrders.open(keyring: opener.place.keyring, unlock: opener.unlock)
+        unlock = opener.unlock
+        isServed = await client.isAnswered()
+        finder = VaultConnector(
+            client: client, opener: isServed ? nil : opener, fallbackOpener: { opener }, limits: nil,
+            waitsForOrigin: waiting.waitsForOrigin)
+    }
+
+    /// Returns the new root key of a revocation, to try the preceding order with; nil if there is none.
+    ///
+    /// - Throws: as ``RootRevocation/newRoot(isServed:)``.
+    func newRoot(of revocation: RootRevocation?) throws -> RootRotation? { try revocation?.newRoot(isServed: isServed) }
+
+    /// Has the owner apply an order, and then the revocation.
+    ///
+    /// - Parameter done: printed once the order is applied, even if the revocation fails.
+    /// - Returns: as ``RootRevocation/run(on:)``; nil if there is no revocation.
+    @discardableResult
+    func carryOut(
+        _ order: KeyringOrder, saying done: String? = nil, then revocation: RootRevocation? = nil
+    ) async throws -> [VaultError]? {
+        try await Interruption.cancelling("the keyring may have changed; see keys slot list") {
+            try await finder.act { vault in
+                try await vault.carryOut(order)
+                if let done { await Terminal.shared.say(done) }
+                return try await revocation?.run(on: vault)
+            }
+        }
+    }
+
+    /// Prints what a removed unlock method still opens.
+    ///
+    /// - Parameter unretired: the result of ``carryOut(_:then:)``.
+    /// - Throws: ``AlreadyReported`` if a generation had to stay, with the exit code that `keys retire` has for it.
+    static func tell(of way: String, _ unretired: [VaultError]?) async throws {
+        guard let unretired else {
+            await Terminal.shared.say(
+                "anyone who knew \(way) and copied the keyring can still open that copy, and has the root key from it; "
+                    + "if that may have happened, run keys rotate --root, keys rewrap, and keys retire, which is what "
+                    + "--revoke does")
+            return
+        }
+        guard let first = unretired.first else {
+            await Terminal.shared.say(
+                "created a new root key, moved every key to a new generation, and destroyed the older ones: "
+                    + "with \(way), a copied keyring no longer opens anything in this vault's folder")
+            return
+        }
+        for error in unretired { await Terminal.shared.say(error.message) }
+        await Terminal.shared.say(
+            "created a new root key, but \(unretired.count) of the older generations had to stay: anyone who knew \(way) "
+                + "and copied the keyring has their keys; remove what needs them, then run keys retire for each")
+        throw AlreadyReported(status: ExitStatus(first.code))
+    }
+}
+
+/// Makes a copied keyring worthless: creates a new root key, rewraps every key, and destroys the older generations.
+struct RootRevocation: Sendable {
+    /// The key of the slot that the preceding order adds; nil if it adds none.
+    let new: Unlock?
+    /// The keys of the other slots to keep.
+    let kept: [SlotKey]
+    /// Whether to drop the slots that none of these keys opens.
+    let dropsOtherSlots: Bool
+
+    private var keys: [SlotKey] { [new].compactMap { $0.map { .unlock($0) } } + kept }
+
+    /// Returns the root rotation, to try before anything changes.
+    ///
+    /// - Parameter isServed: whether a service does the work, which finds secrets only in files and in its unit.
+    /// - Throws: ``UsageError``; ``VaultError`` with code `invalidArgument` if this process was given no credentials.
+    func newRoot(isServed: Bool) throws -> RootRotation {
+        guard !isServed || keys.allSatisfy(\.isFoundByOthers) else {
+            throw UsageError(
+                "--revoke needs the keys of the slots to keep, and a running service reads them only from a key or "
+                    + "passphrase file or a credential of its unit; use one, or stop the service and run this again")
+        }
+        // For a service, a credential name means a credential of the service's unit.
+        let own = isServed ? kept.filter { !$0.isCredentialName } : kept
+        return RootRotation(
+            openedBy: try own.map { try $0.unlock }, ownerHasOtherKeys: own.count < kept.count,
+            droppingOtherSlots: dropsOtherSlots)
+    }
+
+    /// Runs the revocation; tries every older generation, even if others are still needed.
+    ///
+    /// If it fails, prints how to continue.
+    ///
+    /// - Returns: the errors of the generations that had to stay.
+    func run(on vault: any VaultClient) async throws -> [VaultError] {
+        var step = RevocationStep.rotateRoot
+        do {
+            let older = try await vault.rotateRoot(unlockedBy: keys, droppingOtherSlots: dropsOtherSlots).older
+            step = .rewrap
+            _ = try await vault.rewrap { _ in }
+            step = .retire
+            return try await retire(older, on: vault)
+        } catch {
+            await Terminal.shared.say(step.remainder)
+            throw error
+        }
+    }
+
+    private func retire(
+        _ generations: [KeysDocument.Generation], on vault: any VaultClient
+    ) async throws -> [VaultError] {
+        var unretired: [VaultError] = []
+        for generation in generations {
+            do {
+                _ = try await vault.retire(generation.number)
+            } catch let error as VaultError where error.code == .inUse {
+                unretired.append(error)
+            }
+        }
+        return unretired
+    }
+}
+
+/// The progress of a revocation: the first step that is not known to be done.
+enum RevocationStep: CaseIterable {
+    case rotateRoot, rewrap, retire
+
+    /// The message after an interruption: the state, and the commands to continue with.
+    var remainder: String {
+        switch self {
+        case .rotateRoot:
+            "the root key may not have changed, so copies of the keyring may still open everything; continue with "
+                + "keys rotate --root and the keys of the slots to keep, keys rewrap, and keys retire for each older "
+                + "generation"
+        case .rewrap:
+            "created a new root key, but copies of the keyring still open the older generations; continue with "
+                + "keys rewrap, and keys retire for each older generation"
+        case .retire:
+            "created a new root key and moved every key that opens; continue with keys retire for each older "
+                + "generation that keys list shows"
+        }
+    }
+}
+
+/// The slots to keep when the root key is replaced: their keys are needed to seal the new one for them.
+struct KeptSlots: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "For a new root key: key file of another slot to keep. May be repeated.",
+            valueName: "file"))
+    var slotKeyFile: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "For a new root key: passphrase file of another slot to keep. May be repeated.",
+            valueName: "file"))
+    var slotPassphraseFile: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "For a new root key: credential of another slot to keep; a running service reads its own. May be repeated.",
+            valueName: "name"))
+    var slotCredential: [String] = []
+
+    @Flag(help: "For a new root key: drop the slots that no given key opens.")
+    var dropSlots = false
+
+    /// The names of the options, for messages.
+    static let names = "--slot-key-file, --slot-passphrase-file, --slot-credential and --drop-slots"
+
+    /// Whether none of the options was given.
+    var isEmpty: Bool {
+        slotKeyFile.isEmpty && slotPassphraseFile.isEmpty && slotCredential.isEmpty && !dropSlots
+    }
+
+    /// Returns the keys of the slots to keep.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if one is not a valid name of a credential.
+    func keys(allowLoose: Bool) throws -> [SlotKey] {
+        let folder = ProcessEnvironment.current.workingDirectory
+        let files: [Unlock] =
+            slotKeyFile.map { .keyFile(path: AbsolutePath.of($0, from: folder), allowLoose: allowLoose) }
+            + slotPassphraseFile.map {
+                .passphraseFile(path: AbsolutePath.of($0, from: folder), allowLoose: allowLoose)
+            }
+        return try files.map { .unlock($0) } + slotCredential.map { .credential(try CredentialName($0)) }
+    }
+}
+
+/// Whether to make a removed unlock method worthless even with a copied keyring.
+struct RevokeOptions: ParsableArguments {
+    @Flag(
+        help: """
+            Then create a new root key, rewrap every key and destroy the older generations, so that a copied keyring \
+            opens nothing in this vault's folder any more. If something still needs a generation, it stays: exit code 1.
+            """)
+    var revoke = false
+
+    @OptionGroup var kept: KeptSlots
+
+    func validate() throws {
+        guard revoke || kept.isEmpty else {
+            throw ValidationError("\(KeptSlots.names) require --revoke")
+        }
+    }
+
+    /// Returns the requested revocation; nil if there is none.
+    ///
+    /// - Parameters:
+    ///   - new: the key of the slot that the order adds.
+    ///   - unlocks: keys of slots to keep, in addition to those given by options.
+    func revocation(new: Unlock? = nil, unlocks: [Unlock], allowLoose: Bool) throws -> RootRevocation? {
+        guard revoke else { return nil }
+        return RootRevocation(
+            new: new, kept: try unlocks.map { .unlock($0) } + kept.keys(allowLoose: allowLoose),
+            dropsOtherSlots: kept.dropSlots)
+    }
+}

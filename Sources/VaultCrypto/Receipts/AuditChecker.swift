@@ -1,0 +1,194 @@
+package import VaultModel
+
+/// Checks an audit log, one line at a time.
+///
+/// The result depends only on the lines and on what the keyring knows.
+package struct AuditChecker: Sendable {
+    /// What the keyring knows about the log.
+    package struct Anchor: Sendable {
+        package let vaultID: VaultID
+        package let publicKey: [UInt8]
+        /// The number of the last receipt.
+        package let sequence: Int64
+
+        package init(vaultID: VaultID, publicKey: [UInt8], sequence: Int64) {
+            self.vaultID = vaultID
+            self.publicKey = publicKey
+            self.sequence = sequence
+        }
+    }
+
+    /// The most faults that are reported: a log of nothing but faults may have millions.
+    private static let maxFaults = 1000
+
+    private var report = AuditReport()
+    private let anchor: Anchor?
+    private var vaultID: VaultID?
+    private var expected: Int64 = 1
+    private var previous = ReceiptLine.firstPrevious
+    private var number = 0
+    /// The genuine lines for this vault, in order.
+    private var signed: [SignedLine] = []
+
+    /// A line that waits for the last one: only from the end is it known which key had to sign it.
+    private struct SignedLine {
+        let number: Int
+        let key: [UInt8]
+        let former: [UInt8]?
+        /// What is wrong with the line if its key is right.
+        let fault: AuditFault.Kind?
+    }
+
+    /// Starts before the first line.
+    ///
+    /// - Parameter anchor: nil if the keyring no longer exists; then a log that was cut at its end looks sound.
+    package init(anchor: Anchor?) {
+        self.anchor = anchor
+        report.isAnchored = anchor != nil
+        vaultID = anchor?.vaultID
+    }
+
+    /// Adds the next line, without its line end.
+    package mutating func add(_ bytes: [UInt8]) {
+        number += 1
+        defer { previous = ReceiptLine.hash(of: bytes) }
+        guard let line = ReceiptLine(bytes) else {
+            note(.unreadable)
+            expected += 1
+            return
+        }
+        report.vaultID = report.vaultID ?? line.vaultID.hex
+        report.publicKey = report.publicKey ?? Hex.encode(line.publicKey)
+        vaultID = vaultID ?? line.vaultID
+        report.receipts.append(line.receipt)
+        if !line.isGenuine {
+            note(.signature)
+        } else if line.vaultID != vaultID {
+            note(.stranger)
+        } else {
+            let fault: AuditFault.Kind? =
+                line.receipt.sequence != expected ? .sequence : line.previous != previous ? .chain : nil
+            signed.append(SignedLine(number: number, key: line.publicKey, former: line.former, fault: fault))
+        }
+        expected = line.receipt.sequence + 1
+    }
+
+    /// Returns the report on all lines that were added.
+    package func finished() -> AuditReport {
+        var report = report
+        let faults = (report.faults + signedFaults()).sorted { $0.line < $1.line }
+        report.faults = Array(faults.prefix(Self.maxFaults))
+        if let anchor, expected <= anchor.sequence {
+            report.faults.append(AuditFault(line: number + 1, kind: .cut))
+        }
+        return report
+    }
+
+    private mutating func note(_ kind: AuditFault.Kind) {
+        if report.faults.count < Self.maxFaults { report.faults.append(AuditFault(line: number, kind: kind)) }
+    }
+
+    /// Checks a complete log.
+    ///
+    /// The last line end may be followed by a line that was being written when the power failed. It was never
+    /// acknowledged, so it is ignored.
+    package static func report(on log: [UInt8], anchor: Anchor?) -> AuditReport {
+        var check = AuditChecker(anchor: anchor)
+        for line in log.split(separator: 0x0A, omittingEmptySubsequences: false).dropLast() { check.add(Array(line)) }
+        return check.finished()
+    }
+
+    // MARK: Keys
+
+    /// Returns the faults of genuine lines, now that the key for each position is known.
+    ///
+    /// After a handover the successor may sign until the key for the position signs alone again: a log looks like that
+    /// if a backup from before a new root key was restored.
+    private func signedFaults() -> [AuditFault] {
+        var faults: [AuditFault] = []
+        var successor: [UInt8]?
+        for (line, key) in zip(signed, keys()) {
+            if line.key == key {
+                successor = nil
+            } else if let former = line.former, former == key || former == successor {
+                successor = line.key
+            } else if line.key != successor {
+                faults.append(AuditFault(line: line.number, kind: .stranger))
+                continue
+            }
+            if let fault = line.fault { faults.append(AuditFault(line: line.number, kind: fault)) }
+        }
+        return faults
+    }
+
+    /// Returns the key for the position of each genuine line.
+    ///
+    /// A new root key changes it, by a line that both keys sign. The keys are found from the end: a holder of only a
+    /// former key cannot add anything after the line that ended it, nor before that line, whose signature covers what
+    /// precedes it.
+    private func keys() -> [[UInt8]] {
+        guard var key = anchor?.publicKey ?? lastKey() else { return [] }
+        var keys: [[UInt8]] = []
+        for line in signed.reversed() {
+            keys.append(key)
+            // A key operation that failed leaves such a line, too: then the former key signs what follows.
+            if line.key == key, let former = line.former { key = former }
+        }
+        return keys.reversed()
+    }
+
+    /// Returns the key that signs at the end of a log without a keyring: the first line's, or a successor.
+    private func lastKey() -> [UInt8]? {
+        guard let first = signed.first else { return nil }
+        var key = first.former ?? first.key
+        var next: [UInt8]?
+        for line in signed where line.key != key {
+            if line.key == next { key = line.key }
+            if line.former == key { next = line.key }
+        }
+        return key
+    }
+}
+
+// Writing and checking the audit log.
+extension Keyring {
+    /// Returns what the log must agree with.
+    package func auditAnchor() throws -> AuditChecker.Anchor {
+        let keys = keys
+        return AuditChecker.Anchor(
+            vaultID: vaultID, publicKey: try ReceiptSignature.publicKey(of: keys.receiptSeed.secret),
+            sequence: keys.receiptSequence)
+    }
+
+    /// The number of the last receipt that the keyring counts.
+    package var receiptSequence: Int64 { keys.receiptSequence }
+
+    /// Signs a receipt.
+    ///
+    /// - Parameters:
+    ///   - previous: the hash of the previous line.
+    ///   - edit: the change of the keyring that the receipt belongs to; if it has another key for receipts, both keys
+    ///     sign.
+    /// - Returns: the line of the log, without a line end.
+    package func sign(_ receipt: Receipt, previous: [UInt8], with edit: KeyringEdit? = nil) throws -> [UInt8] {
+        let own = keys.receiptSeed
+        let new = try edit.map { try $0.open($0.document.receiptKey, .receipt) } ?? own
+        let isOther = try ReceiptSignature.publicKey(of: new.secret) != ReceiptSignature.publicKey(of: own.secret)
+        return try ReceiptLine.bytes(
+            receipt, vaultID: vaultID, previous: previous, seed: new.secret, former: isOther ? own : nil)
+    }
+
+    /// Returns the name of a resource in receipts; nil if the keyring has no such locator.
+    package func auditSubject(of resource: ResourceID, locator: Int) -> [UInt8]? {
+        keys.locators[locator].map { KeyDerivation.value(from: $0.secret, .audit, resource.bytes) }
+    }
+
+    /// Returns the bytes of a keyring file that counts a receipt, so that a truncated log is detected.
+    ///
+    /// - Throws: as ``KeyringReader`` if the file is not this keyring's.
+    package func counting(_ receipt: Receipt, in file: [UInt8]) throws -> [UInt8] {
+        var edit = try editing(file)
+        edit.document.receiptSequence = receipt.sequence
+        return try edit.finished().bytes
+    }
+}

@@ -1,0 +1,53 @@
+import OriginTestSupport
+import Testing
+
+@testable import MediaVault
+
+@Suite("A download that nobody plays beside", .timeLimit(.minutes(5)))
+struct DownloadAloneTests {
+    @Test("It stands back for nobody, itself included", arguments: [1, 4])
+    func alone(connections: Int) async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 100_000))
+        let vault = try await fixture.open()
+        let options = DownloadOptions(connections: connections)
+        for number in 0..<5 {
+            for try await _ in vault.download(fixture.origin.url("/\(number).mp4"), options: options) {}
+        }
+        #expect(fixture.origin.exchanges.count == 5 && vault.playbackPriority.delayCount == 0)
+        await vault.close()
+    }
+
+    @Test("It stands back for a player that waits, and goes on after it")
+    func besidePlayer() async throws {
+        let gate = Gate()
+        let fixture = try await VaultFixture(ScriptedResource(length: 100_000))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            if request.target == "/played.mp4" { answer.before = [.hold(gate)] }
+            return answer
+        }
+        let vault = try await fixture.open()
+        async let played = fixture.bytes(vault, MediaReference(fixture.origin.url("/played.mp4")))
+        await fixture.origin.wait { $0.first?.phase == .held }
+        async let downloaded: Void = { for try await _ in vault.download(fixture.url) {} }()
+        while vault.playbackPriority.delayCount == 0 { await Task.yield() }
+        gate.open()
+        #expect(try await played == 100_000)
+        try await downloaded
+        #expect(try await fixture.held(vault) == [0..<100_000])
+        await vault.close()
+    }
+
+    @Test("A title without a byte is downloaded over any number of connections", arguments: [1, 4])
+    func empty(connections: Int) async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 0))
+        let vault = try await fixture.open()
+        var last: DownloadProgress?
+        for try await progress in vault.download(fixture.url, options: DownloadOptions(connections: connections)) {
+            last = progress
+        }
+        #expect(last?.isComplete == true && last?.total == 0)
+        #expect(try await vault.summary(of: fixture.url)?.isComplete == true)
+        await vault.close()
+    }
+}

@@ -1,0 +1,69 @@
+import SeededRandom
+import Testing
+import VaultModel
+
+@testable import MediaVault
+
+@Suite("What each connection of a download fetches")
+struct DownloadPlanTests {
+    private let piece = DownloadPlan.minPieceSize
+
+    private func pieces(of gaps: [ByteRange], connections: Int) -> [ByteRange] {
+        Array(IteratorSequence(DownloadPlan(missing: gaps, connections: connections)))
+    }
+
+    @Test("One connection asks for each gap whole")
+    func one() {
+        let gaps: [ByteRange] = [0..<5, 10..<100_000_000]
+        #expect(pieces(of: gaps, connections: 1) == gaps)
+    }
+
+    @Test("Nothing is cut that fits one piece, and nothing is made of nothing")
+    func small() {
+        #expect(pieces(of: [3..<piece], connections: 4) == [3..<piece])
+        #expect(pieces(of: [], connections: 4).isEmpty && pieces(of: [7..<7], connections: 1).isEmpty)
+    }
+
+    @Test("A large film is cut into larger pieces, so that few questions are asked")
+    func large() {
+        let pieces = pieces(of: [0..<Int64(10) << 30], connections: 4)
+        #expect(pieces.allSatisfy { $0.length <= 8 * piece } && pieces.count == 160)
+    }
+
+    @Test("A claim of a petabyte, or of all there can be, is cut as far as pieces are asked for, and costs no memory")
+    func claimed() {
+        for length in [Int64(1) << 50, .max] {
+            var plan = DownloadPlan(missing: [0..<length], connections: 2)
+            var end: Int64 = 0
+            for _ in 0..<1000 {
+                let piece = plan.next()
+                #expect(piece == end..<(end + 8 * self.piece))
+                end = piece?.upperBound ?? end
+            }
+            // What it keeps: the one gap that is left.
+            var kept = ""
+            dump(plan, to: &kept)
+            #expect(kept.utf8.count < 1000, "\(kept.prefix(1000))")
+        }
+    }
+
+    @Test("Pieces cover the gaps, in order, without overlap")
+    func property() {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<500 {
+            var gaps: [ByteRange] = []
+            var end: Int64 = 0
+            for _ in 0..<Int.random(in: 0...5, using: &random) {
+                let start = end + .random(in: 1...100_000_000, using: &random)
+                end = start + .random(in: 1...500_000_000, using: &random)
+                gaps.append(start..<end)
+            }
+            let connections = Int.random(in: 1...16, using: &random)
+            let pieces = pieces(of: gaps, connections: connections)
+            #expect(pieces.reduce(0) { $0 + $1.length } == gaps.reduce(0) { $0 + $1.length }, "seed \(seed)")
+            #expect(pieces.reduce(into: ByteRanges()) { $0.insert(contentsOf: $1) } == ByteRanges(gaps), "seed \(seed)")
+            #expect(zip(pieces, pieces.dropFirst()).allSatisfy { $0.upperBound <= $1.lowerBound }, "seed \(seed)")
+        }
+    }
+}

@@ -1,0 +1,174 @@
+import MediaVault
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@Suite("Nodes of one origin that name the same bytes differently", .timeLimit(.minutes(5)))
+struct NodesTests {
+    private static let length: Int64 = 900_000
+    private static let date = "Mon, 01 Jan 2029 00:00:00 GMT"
+    private static let media = PseudoRandomMedia(seed: 1, length: length)
+
+    /// How the nodes name what they have: by the number of the answer.
+    struct Naming: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let tag: @Sendable (Int) -> String
+    }
+
+    private static let namings = [
+        Naming(testDescription: "two in turn") { $0.isMultiple(of: 2) ? "\"a\"" : "\"b\"" },
+        Naming(testDescription: "two, one of which answers seldom") { $0 % 3 == 1 ? "\"b\"" : "\"a\"" },
+        Naming(testDescription: "weak ones, another each time") { "W/\"\($0)\"" },
+        Naming(testDescription: "strong ones, another each time") { "\"\($0)\"" },
+        Naming(testDescription: "strong and weak in turn") { ($0.isMultiple(of: 2) ? "" : "W/") + "\"a\"" },
+    ]
+
+    /// An origin whose nodes have the same film.
+    private func fixture(_ naming: Naming, date: String? = date) async throws -> VaultFixture {
+        let fixture = try await VaultFixture(ScriptedResource(length: Self.length))
+        fixture.origin.answer { request in
+            ScriptedResource(length: Self.length, entityTag: naming.tag(request.number), lastModified: date)
+                .answer(to: request)
+        }
+        return fixture
+    }
+
+    @Test(
+        "At one length and date they are one version: no reader ends, and each byte is fetched once", arguments: namings
+    )
+    func settled(_ naming: Naming) async throws {
+        let fixture = try await fixture(naming)
+        let vault = try await fixture.open()
+        let slow = try await vault.read(fixture.url)
+        var position: Int64 = 0
+        for seek in [700_000, 400_000, 800_000, 100_000] as [Int64] {
+            let tag = slow.entityTag
+            let reader = try await vault.read(fixture.url, range: .closed(first: seek, last: seek + 9_999))
+            #expect(reader.range == seek..<seek + 10_000 && reader.entityTag == tag)
+            var place = seek
+            while let bytes = try await reader.next() {
+                #expect(Self.media.matches(bytes, at: place))
+                place += Int64(bytes.count)
+            }
+            #expect(place == seek + 10_000)
+        }
+        while let bytes = try await slow.next() {
+            #expect(Self.media.matches(bytes, at: position))
+            position += Int64(bytes.count)
+        }
+        #expect(position == Self.length)
+        await vault.close()
+        #expect(try await fixture.stored() == [0..<Self.length])
+        // After a restart the date alone is still what counts.
+        let again = try await fixture.open()
+        #expect(try await fixture.read(again) == 0..<Self.length)
+        await again.close()
+    }
+
+    @Test("What was found out of nodes is known after a restart: nothing is asked for it again")
+    func settledBefore() async throws {
+        let fixture = try await fixture(Self.namings[0])
+        let vault = try await fixture.open()
+        for first in [0, 300_000, 600_000] as [Int64] {
+            #expect(try await fixture.read(vault, .closed(first: first, last: first + 9_999)) == first..<first + 10_000)
+        }
+        #expect(fixture.ranges.contains("bytes=0-0"), "it was found out by asking")
+        await vault.close()
+        let asked = fixture.origin.exchanges.count
+        let again = try await fixture.open()
+        #expect(try await fixture.read(again) == 0..<Self.length)
+        let questions = fixture.origin.exchanges.dropFirst(asked).map(\.request).filter { $0.method == "GET" }
+        #expect(!questions.isEmpty && questions.allSatisfy { $0.range != "bytes=0-0" && $0.ifRange == Self.date })
+        await again.close()
+    }
+
+    @Test("A version that is new, at the same length and date, begins after a few questions, and the two are not mixed")
+    func version() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: Self.length, lastModified: Self.date))
+        let vault = try await fixture.open()
+        #expect(try await fixture.read(vault, .closed(first: 0, last: 99_999)) == 0..<100_000)
+        let newer = ScriptedResource(seed: 2, length: Self.length, entityTag: "\"v2\"", lastModified: Self.date)
+        fixture.origin.answer { newer.answer(to: $0) }
+        let seek = await fixture.receive(vault, .from(500_000), versions: [newer.media])
+        #expect(seek.bytes == 500_000..<Self.length && seek.error == nil)
+        #expect(fixture.ranges.count { $0 == "bytes=0-0" } <= 5)
+        let whole = await fixture.receive(vault, versions: [newer.media])
+        #expect(whole.bytes == 0..<Self.length && whole.error == nil)
+        await vault.close()
+        #expect(try await fixture.stored(versions: [newer.media]) == [0..<Self.length])
+    }
+
+    @Test("An origin that gives no second answer beside a first is not waited for", arguments: [date, nil])
+    func oneAnswerAtATime(date: String?) async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: Self.length, lastModified: date))
+        let vault = try await fixture.openHasty(stall: .seconds(20))
+        #expect(try await fixture.read(vault, .closed(first: 0, last: 99_999)) == 0..<100_000)
+        let newer = ScriptedResource(seed: 2, length: Self.length, entityTag: "\"v2\"", lastModified: date)
+        fixture.origin.answer { request in
+            var answer = newer.answer(to: request)
+            if request.range == "bytes=0-0" { answer.before = [.hold(Gate())] }
+            return answer
+        }
+        let seek = await fixture.receive(vault, .from(500_000), versions: [newer.media])
+        #expect(seek.bytes == 500_000..<Self.length && seek.error == nil)
+        #expect(fixture.ranges.contains("bytes=0-0"), "the premise: it was asked again")
+        await vault.close()
+    }
+
+    @Test("A later date, or another length, is another version still where tags say nothing")
+    func laterVersion() async throws {
+        let fixture = try await fixture(Self.namings[0])
+        let vault = try await fixture.open()
+        for first in [0, 300_000, 600_000] as [Int64] {
+            #expect(try await fixture.read(vault, .closed(first: first, last: first + 9_999)) == first..<first + 10_000)
+        }
+        let newer = ScriptedResource(
+            seed: 2, length: Self.length, entityTag: "\"a\"", lastModified: "Tue, 01 Jan 2030 00:00:00 GMT")
+        fixture.origin.answer { newer.answer(to: $0) }
+        let reception = await fixture.receive(vault, .from(700_000), versions: [newer.media])
+        #expect(reception.bytes == 700_000..<Self.length && reception.error == nil)
+        let whole = await fixture.receive(vault, versions: [newer.media])
+        #expect(whole.bytes == 0..<Self.length && whole.wrongByte == nil)
+        await vault.close()
+        #expect(try await fixture.stored(versions: [newer.media]) == [0..<Self.length])
+    }
+
+    @Test("Without a date, tags that are others each time say nothing: it plays", arguments: namings[2...3])
+    func eachTime(_ naming: Naming) async throws {
+        let fixture = try await fixture(naming, date: nil)
+        let vault = try await fixture.open()
+        for first in [500_000, 700_000] as [Int64] {
+            let reception = await fixture.receive(vault, .closed(first: first, last: first + 49_999))
+            #expect(reception.bytes == first..<first + 50_000 && reception.error == nil)
+        }
+        let whole = await fixture.receive(vault)
+        #expect(whole.bytes == 0..<Self.length && whole.error == nil && whole.wrongByte == nil)
+        await vault.close()
+        #expect(try await fixture.stored() == [0..<Self.length])
+    }
+
+    @Test("Where the operator says so tags are not asked by, nor compared, from then on; and it can be taken back")
+    func byOperator() async throws {
+        let fixture = try await fixture(Self.namings[0])
+        let vault = try await fixture.open()
+        var policy = try await vault.keyPolicy()
+        try policy.ignoreEntityTag(of: "127.0.0.1")
+        try await vault.setKeyPolicy(policy)
+        for first in [0, 300_000, 600_000] as [Int64] {
+            #expect(
+                try await fixture.read(vault, .closed(first: first, last: first + 39_999)) == first..<first + 40_000)
+        }
+        #expect(fixture.ranges == ["bytes=0-39999", "bytes=300000-339999", "bytes=600000-639999"])
+        #expect(fixture.origin.exchanges.last?.request.ifRange == Self.date)
+        await vault.close()
+        // The setting is sealed with the others.
+        let again = try await fixture.open()
+        #expect(try await again.keyPolicy().ignoreEntityTag == ["127.0.0.1"])
+        #expect(try await fixture.read(again) == 0..<Self.length && fixture.bytesSent == Self.length)
+        policy = try await again.keyPolicy()
+        try policy.ignoreEntityTag(of: "127.0.0.1", false)
+        try await again.setKeyPolicy(policy)
+        #expect(try await again.keyPolicy().ignoreEntityTag.isEmpty)
+        await again.close()
+    }
+}

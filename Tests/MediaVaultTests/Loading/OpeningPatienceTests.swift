@@ -1,0 +1,100 @@
+import OriginTestSupport
+import Testing
+import VaultFetch
+import VaultModel
+
+@testable import MediaVault
+
+@Suite("A player that opens while connections to its origin fail", .timeLimit(.minutes(5)))
+struct OpeningPatienceTests {
+    private let start = ContinuousClock.now
+    private let length: Int64 = 400_000
+
+    @Test("A seek whose first request is reset is answered by the next, where the origin answered lately")
+    func seek() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            if (1...3).contains(request.number) { answer.before = [.reset] }
+            return answer
+        }
+        let vault = try await fixture.openHasty(patience: .seconds(30))
+        #expect(try await fixture.read(vault, .closed(first: 0, last: 99_999)) == 0..<100_000)
+        #expect(try await fixture.read(vault, .closed(first: 300_000, last: 349_999)) == 300_000..<350_000)
+        #expect(fixture.ranges == ["bytes=0-99999"] + [String](repeating: "bytes=300000-349999", count: 4))
+        await vault.close()
+    }
+
+    @Test("An origin that never answered is not asked twice before its player is told")
+    func first() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            answer.before = [.reset]
+            return answer
+        }
+        let vault = try await fixture.openHasty(patience: .seconds(30))
+        let error = await #expect(throws: VaultError.self) { try await vault.read(fixture.url) }
+        #expect(error?.code == .unreachable && fixture.origin.exchanges.count == 1)
+        await vault.close()
+    }
+
+    /// A state that knows a title, one of whose readers opens just now.
+    private func opening() -> (LoaderState, ReaderState.ID) {
+        var state = LoaderState(mode: .online)
+        _ = state.learn(
+            ContentInformation(length: length, type: nil, validators: Validators(), supportsRanges: true))
+        let reader = state.addReader(0..<length)
+        _ = state.expect(reader)
+        return (state, reader)
+    }
+
+    /// Lets each transfer that a reader asks for end with a failure, until the reader is told or waits for ever.
+    ///
+    /// - Returns: how many there were, and when it was told; nil where it was not.
+    private func fail(
+        _ state: inout LoaderState, _ reader: ReaderState.ID, _ failure: FetchFailure
+    ) -> (tries: Int, told: ContinuousClock.Instant)? {
+        var (now, tries) = (start, 0)
+        while tries < 100 {
+            let (step, effects) = state.step(reader, now: now)
+            switch step {
+            case .fetch(let fetch):
+                tries += 1
+                _ = state.receiverEnded(fetch, failure, now: now, chance: 1)
+                _ = state.remove(fetch)
+            case .failed: return (tries, now)
+            default:
+                guard let alarm = effects.alarms.first else { return nil }
+                now = alarm.time
+            }
+        }
+        return nil
+    }
+
+    @Test("After some seconds it is told", arguments: [OriginFailure.Kind.unreachable, .interrupted])
+    func someSeconds(kind: OriginFailure.Kind) throws {
+        var (state, reader) = opening()
+        let end = try #require(fail(&state, reader, .origin(OriginFailure(kind, "reset"))))
+        #expect(end.told - start == state.retry.policy.openingTimeLimit && (4...10).contains(end.tries))
+    }
+
+    @Test("What the origin says itself is told at once", arguments: [404, 503])
+    func refusal(status: Int) throws {
+        var (state, reader) = opening()
+        let refusal = FetchFailure.origin(OriginFailure(.refused(status: status, retryAfter: nil), "refused"))
+        let end = try #require(fail(&state, reader, refusal))
+        #expect(end.tries == 1 && end.told == start)
+    }
+
+    @Test("An answer is remembered over the failures after it, for a minute")
+    func lately() {
+        let contact = OriginReachability()
+        contact.note(isReachable: false, now: start)
+        #expect(!contact.hasAnsweredLately(now: start))
+        contact.note(isReachable: true, now: start)
+        contact.note(isReachable: false, now: start + .seconds(1))
+        #expect(contact.hasAnsweredLately(now: start + .seconds(59)))
+        #expect(!contact.hasAnsweredLately(now: start + .seconds(60)))
+    }
+}

@@ -1,0 +1,231 @@
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@testable import MediaVault
+
+@Suite("Origins that are slow, or silent", .timeLimit(.minutes(5)))
+struct SlowOriginTests {
+    private let length: Int64 = 200_000
+
+    @Test("One that drips goes on for as long as it drips")
+    func drip() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 8))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            for place in (1..<8).reversed() { answer.insert(.pause(.milliseconds(400)), at: Int64(place)) }
+            return answer
+        }
+        // Far slower than a byte a second, in the measure of this time-out.
+        let vault = try await fixture.openHasty(stall: .milliseconds(900))
+        #expect(try await fixture.read(vault) == 0..<8)
+        #expect(fixture.origin.exchanges.count == 1)
+        await vault.close()
+    }
+
+    @Test("A head that drips is given up in time")
+    func drippingHead() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        fixture.origin.answer { _ in
+            var answer = ScriptedAnswer(200)
+            answer.before =
+                [.bytes(Array("HTTP/1.1 200 OK\r\n".utf8))]
+                + (0..<50).flatMap { [.pause(.milliseconds(200)), .bytes(Array("X-\($0): y\r\n".utf8))] }
+            return answer
+        }
+        let vault = try await fixture.openHasty(stall: .seconds(1))
+        let reception = await fixture.receive(vault)
+        #expect(reception.error?.code == .unreachable && fixture.origin.exchanges.count == 1)
+        #expect(try await vault.summary(of: fixture.url) == nil)
+        await vault.close()
+    }
+
+    @Test("Silence instead of a head is told at once to who opens, and other titles are not touched")
+    func silence() async throws {
+        let (silent, other) = (
+            try await VaultFixture(ScriptedResource(length: length)),
+            try ScriptedOrigin(ScriptedResource(length: 100_000))
+        )
+        let gate = Gate()
+        silent.origin.answer { _ in
+            var answer = ScriptedAnswer(200)
+            answer.before = [.hold(gate)]
+            return answer
+        }
+        let vault = try await silent.openHasty()
+        async let stalled = silent.receive(vault)
+        await silent.origin.wait { $0.first?.phase == .held }
+        let media = PseudoRandomMedia(seed: 1, length: 100_000)
+        let fine = await silent.receive(vault, versions: [media], of: other.url())
+        #expect(fine.bytes == 0..<100_000 && fine.error == nil)
+        let reception = await stalled
+        #expect(reception.error?.code == .unreachable && silent.origin.exchanges.count == 1)
+        await vault.close()
+    }
+
+    @Test("A stall just before the end is taken up at the byte where it stopped")
+    func nearTheEnd() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            if request.number == 0 { answer.insert(.hold(Gate()), at: 198_000) }
+            return answer
+        }
+        let vault = try await fixture.openHasty()
+        #expect(try await fixture.read(vault) == 0..<length)
+        #expect(fixture.ranges == ["bytes=0-", "bytes=198000-"])
+        await vault.close()
+    }
+
+    @Test("A transfer that the origin drops because its reader pauses is taken up again, and costs no try")
+    func pausedReader() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 40 << 20))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            answer.sendTimeout = .milliseconds(300)
+            return answer
+        }
+        var options = VaultOptions()
+        // Not one failure would be forgiven.
+        options.retry.patience = .zero
+        let vault = try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)
+        let reader = try await vault.read(fixture.url)
+        var position: Int64 = 0
+        for pause in 1...3 {
+            // A player that stands still for longer than the origin waits.
+            await fixture.origin.wait { $0.count == pause && $0[pause - 1].phase == .abandoned }
+            try await Task.sleep(for: FetchState.stallTime)
+            let next = pause < 3 ? position + (8 << 20) : .max
+            while position < next, let bytes = try await reader.next() {
+                guard fixture.media.matches(bytes, at: position) else {
+                    Issue.record("wrong bytes at \(position)")
+                    return
+                }
+                position += Int64(bytes.count)
+            }
+        }
+        #expect(position == 40 << 20 && fixture.origin.exchanges.count == 4)
+        await vault.close()
+    }
+
+    @Test("An origin that is gone is told soon to who opens, and waited for by who reads")
+    func unreachable() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            if request.number == 0 { answer.cut(at: 100_000, by: .close) }
+            return answer
+        }
+        let vault = try await fixture.openHasty(patience: .seconds(30))
+        let reader = try await vault.read(fixture.url)
+        var position: Int64 = 0
+        while position < 50_000, let bytes = try await reader.next() { position += Int64(bytes.count) }
+        fixture.origin.stop()
+        async let rest: Int64 = {
+            var end = position
+            while let bytes = try await reader.next() { end += Int64(bytes.count) }
+            return end
+        }()
+        let opening = await fixture.receive(vault, .from(150_000))
+        #expect(opening.error?.code == .unreachable)
+        try fixture.origin.start()
+        #expect(try await rest == length)
+        await vault.close()
+        #expect(try await fixture.stored() == [0..<length])
+    }
+
+    @Test(
+        "A line that breaks each 100 KB brings everything, without a pause", arguments: [100_000, 256_000] as [Int64])
+    func breaks(each bytes: Int64) async throws {
+        let length = bytes * 60
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            answer.cut(at: bytes, by: .close)
+            return answer
+        }
+        // More would be waited for than this where breaks were held against the line.
+        let vault = try await fixture.openHasty(patience: .seconds(20))
+        #expect(try await fixture.read(vault) == 0..<length)
+        #expect(fixture.origin.exchanges.count == 60 && fixture.bytesSent == length)
+        await vault.close()
+    }
+
+    @Test("An origin that has gone is told in time to who was promised everything, and waited for by who has a range")
+    func gone() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        let gate = Gate()
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            answer.insert(.hold(gate), at: 100_000)
+            return answer
+        }
+        var options = VaultOptions()
+        options.retry.goneTimeLimit = .milliseconds(500)
+        options.retry.patience = .seconds(250)
+        let vault = try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)
+        let (whole, range) = (try await vault.read(fixture.url), try await vault.read(fixture.url, range: .from(0)))
+        func rest(of reader: MediaReader) async -> (Int64, VaultError?) {
+            var end: Int64 = 0
+            do {
+                while let bytes = try await reader.next() { end += Int64(bytes.count) }
+                return (end, nil)
+            } catch {
+                return (end, error as? VaultError)
+            }
+        }
+        async let waiting = rest(of: range)
+        async let told = rest(of: whole)
+        await fixture.origin.wait { $0.first?.phase == .held }
+        while try await vault.status().bytesFetched < 100_000 { try await Task.sleep(for: .milliseconds(5)) }
+        fixture.origin.stop()
+        let (end, error) = await told
+        #expect(end == 100_000 && error?.code == .unreachable)
+        try fixture.origin.start()
+        gate.open()
+        let (all, failure) = await waiting
+        #expect(all == length && failure == nil)
+        await vault.close()
+    }
+
+    @Test("Eight readers of an origin that fails ask no more often than one")
+    func noStorm() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        let gate = Gate()
+        fixture.origin.answer { [resource = fixture.resource] request in
+            guard request.number > 0 else {
+                var answer = resource.answer(to: request)
+                answer.cut(at: 100_000, by: .close)
+                answer.insert(.hold(gate), at: 90_000)
+                return answer
+            }
+            return ScriptedAnswer(503, fields: ["Content-Length": "0"])
+        }
+        var options = VaultOptions()
+        options.retry.patience = .seconds(4)
+        let vault = try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)
+        var readers: [MediaReader] = []
+        for _ in 0..<8 { readers.append(try await vault.read(fixture.url)) }
+        await withTaskGroup(of: VaultError?.self) { group in
+            for reader in readers {
+                group.addTask {
+                    do {
+                        while try await reader.next() != nil {}
+                        return nil
+                    } catch {
+                        return error as? VaultError
+                    }
+                }
+            }
+            await fixture.origin.wait { $0.first?.phase == .held }
+            gate.open()
+            for await error in group { #expect(error?.code == .refused && error?.firstMissing == 100_000) }
+        }
+        // One schedule: at once, then within 0.25, 0.5, 1, 2, 4 seconds; half of that on the average.
+        #expect(fixture.origin.exchanges.count <= 31)
+        let perReader = Double(fixture.origin.exchanges.count - 1) / 8
+        #expect(perReader < 3, "the readers do not each make a schedule of their own")
+        await vault.close()
+        #expect(try await fixture.stored() == [0..<100_000])
+    }
+}

@@ -1,0 +1,151 @@
+import MediaVault
+import OriginTestSupport
+import Synchronization
+import Testing
+import VaultModel
+
+@Suite("Content that nothing tells from another version", .timeLimit(.minutes(5)))
+struct UnverifiableTests {
+    private static let length: Int64 = 900_000
+    private let old = ScriptedResource(seed: 1, length: length, entityTag: nil)
+    private let new = ScriptedResource(seed: 2, length: length, entityTag: nil)
+    private var versions: [PseudoRandomMedia] { [old.media, new.media] }
+
+    /// An origin that closes each connection after its answer.
+    private func answer(_ fixture: VaultFixture, with resource: ScriptedResource) {
+        fixture.origin.answer { request in
+            var answer = resource.answer(to: request)
+            answer.closes = true
+            return answer
+        }
+    }
+
+    @Test(
+        "What comes by another connection is another version: it begins anew, in the same run too",
+        arguments: [true, false])
+    func otherConnection(fromHeld: Bool) async throws {
+        let fixture = try await VaultFixture(old)
+        answer(fixture, with: old)
+        let vault = try await fixture.open()
+        let first = await fixture.receive(vault, .closed(first: 0, last: 99_999), versions: versions)
+        #expect(first.bytes == 0..<100_000)
+        answer(fixture, with: new)
+        let second = await fixture.receive(vault, .from(fromHeld ? 0 : 100_000), versions: [new.media])
+        #expect(second.error == nil && second.wrongByte == nil && second.bytes.upperBound == Self.length)
+        let connections = fixture.origin.exchanges.map(\.connection)
+        #expect(connections.count >= 2 && Set(connections).count == connections.count)
+        let whole = await fixture.receive(vault, versions: [new.media])
+        #expect(whole.bytes == 0..<Self.length && whole.error == nil)
+        await vault.close()
+        #expect(try await fixture.stored(versions: [new.media]) == [0..<Self.length])
+    }
+
+    @Test("What comes by one connection is one version, range after range")
+    func oneConnection() async throws {
+        let fixture = try await VaultFixture(old)
+        let vault = try await fixture.open()
+        for first in [0, 100_000, 500_000] as [Int64] {
+            #expect(
+                try await fixture.read(vault, .closed(first: first, last: first + 99_999)) == first..<first + 100_000)
+        }
+        #expect(fixture.origin.exchanges.map(\.connection) == [0, 0, 0])
+        #expect(try await vault.status().bytesFetched == 300_000)
+        await vault.close()
+        #expect(try await fixture.stored() == [0..<200_000, 500_000..<600_000])
+    }
+
+    @Test("A few bytes are given beside a film that is being read, wherever they lie")
+    func fewBytesBeside() async throws {
+        let fixture = try await VaultFixture(old)
+        let vault = try await fixture.open()
+        let film = try await vault.read(fixture.url)
+        #expect(try await film.next() != nil)
+        for first in [600_010, 700_000, Self.length - 5] as [Int64] {
+            let reader = try await vault.read(fixture.url, range: .closed(first: first, last: first + 4))
+            var place = first
+            while let bytes = try await reader.next() {
+                #expect(old.media.matches(bytes, at: place))
+                place += Int64(bytes.count)
+            }
+            #expect(place == first + 5)
+        }
+        film.cancel()
+        await vault.close()
+    }
+
+    @Test("Players side by side each get one version, none is cut short, and one version is stored")
+    func sideBySide() async throws {
+        let fixture = try await VaultFixture(old)
+        let vault = try await fixture.open()
+        let film = try await vault.read(fixture.url)
+        var position: Int64 = 0
+        if let bytes = try await film.next() { position += Int64(bytes.count) }
+        #expect(film.entityTag.isWeak, "nothing names its bytes")
+        fixture.origin.answer { [new] in new.answer(to: $0) }
+        // One where nothing is held, and one that begins with what is held.
+        for range in [RequestedRange.from(600_000), .closed(first: 0, last: 99)] {
+            let reader = try await vault.read(fixture.url, range: range)
+            #expect(range != .from(600_000) || (reader.bypass == .unverifiable && reader.entityTag != film.entityTag))
+            var (place, versions) = (reader.range?.lowerBound ?? 0, versions)
+            while let bytes = try await reader.next() {
+                versions = versions.filter { $0.matches(bytes, at: place) }
+                place += Int64(bytes.count)
+            }
+            #expect(place == reader.range?.upperBound && !versions.isEmpty)
+        }
+        while let bytes = try await film.next() {
+            #expect(old.media.matches(bytes, at: position), "at \(position)")
+            position += Int64(bytes.count)
+        }
+        #expect(position == Self.length)
+        await vault.close()
+        #expect(try await fixture.stored() == [0..<Self.length])
+    }
+
+    @Test("A reader whose connection breaks ends, and what comes next begins anew")
+    func brokenOff() async throws {
+        let fixture = try await VaultFixture(old)
+        fixture.origin.answer { [old, new] request in
+            guard request.number == 0 else { return new.answer(to: request) }
+            var answer = old.answer(to: request)
+            answer.cut(at: 300_000, by: .reset)
+            return answer
+        }
+        let vault = try await fixture.openHasty()
+        let reception = await fixture.receive(vault, versions: versions)
+        #expect(reception.wrongByte == nil && reception.error?.code == .changed)
+        let next = await fixture.receive(vault, versions: [new.media])
+        #expect(next.bytes == 0..<Self.length && next.error == nil)
+        await vault.close()
+        #expect(try await fixture.stored(versions: [new.media]) == [0..<Self.length])
+    }
+
+    @Test("A download over several connections brings one version", arguments: [1, 4])
+    func download(connections: Int) async throws {
+        let film = ScriptedResource(seed: 1, length: 20 << 20, entityTag: nil)
+        let fixture = try await VaultFixture(film)
+        answer(fixture, with: film)
+        let vault = try await fixture.open()
+        let options = DownloadOptions(connections: connections)
+        for try await _ in vault.download(fixture.url, options: options) {}
+        await vault.close()
+        #expect(try await fixture.stored() == [0..<film.media.length])
+    }
+
+    @Test("Where the operator says that nothing changes, any connection fills, and a later run does")
+    func immutable() async throws {
+        let fixture = try await VaultFixture(old)
+        answer(fixture, with: old)
+        let vault = try await fixture.open()
+        var policy = try await vault.keyPolicy()
+        try policy.setImmutable("127.0.0.1")
+        try await vault.setKeyPolicy(policy)
+        _ = try await fixture.read(vault, .closed(first: 0, last: 99_999))
+        _ = try await fixture.read(vault, .closed(first: 500_000, last: 599_999))
+        await vault.close()
+        let again = try await fixture.open()
+        #expect(try await again.keyPolicy().immutable == ["127.0.0.1"])
+        #expect(try await fixture.read(again) == 0..<Self.length && fixture.bytesSent == Self.length)
+        await again.close()
+    }
+}

@@ -1,0 +1,274 @@
+import GRDB
+import OriginTestSupport
+import Testing
+import VaultModel
+import VaultTestSupport
+
+@testable import MediaVault
+@testable import VaultStorage
+
+@Suite("Limits take away what was merely played, and nothing else unasked", .timeLimit(.minutes(2)))
+struct LimitTests {
+    private static let length: Int64 = 500_000
+
+    /// A vault with one film that was fetched by name, and one that was played.
+    private static func filled(_ fixture: RoomFixture) async throws -> Vault {
+        let vault = try await fixture.open()
+        try await fixture.download(vault, 1, length)
+        try await fixture.play(vault, 2, length)
+        return vault
+    }
+
+    private static func expectWhole(_ fixture: RoomFixture, _ vault: Vault) async throws {
+        for film in UInt64(1)...2 { #expect(try await fixture.held(vault, film, length) == length) }
+    }
+
+    @Test("A limit that downloads stand in the way of is refused by settings, by pruning and at opening; nothing goes")
+    func unreachable() async throws {
+        let fixture = try await RoomFixture()
+        var vault = try await Self.filled(fixture)
+        let asked = StorageLimits(maxSize: 5)
+        for isDryRun in [false, true] {
+            let refusal = await #expect(throws: VaultError.self) {
+                try await vault.prune(asked, isDryRun: isDryRun)
+            }
+            #expect(refusal?.code == .invalidArgument)
+        }
+        let refusal = await #expect(throws: VaultError.self) { try await vault.setLimits(asked) }
+        #expect(refusal?.code == .invalidArgument && refusal?.message.contains("requested by name") == true)
+        #expect(try await vault.limits() == StorageLimits())
+        try await Self.expectWhole(fixture, vault)
+        await vault.close()
+        let atOpening = await #expect(throws: VaultError.self) { try await fixture.open(asked) }
+        #expect(atOpening?.code == .invalidArgument)
+        vault = try await fixture.open()
+        try await Self.expectWhole(fixture, vault)
+        await vault.close()
+    }
+
+    @Test("What was fetched by name stays though the vault is full, unless it is allowed to go")
+    func downloadsStay() async throws {
+        let fixture = try await RoomFixture()
+        var vault = try await Self.filled(fixture)
+        let used = try await vault.status().used
+        try await vault.setLimits(StorageLimits(maxSize: used))
+        for film in UInt64(3)...5 { try await fixture.play(vault, film, Self.length) }
+        #expect(try await fixture.held(vault, 1, Self.length) == Self.length)
+        #expect(try await fixture.held(vault, 5, Self.length) == Self.length)
+        #expect(try await vault.prune().bytes == 0, "the limits in force are kept to")
+        try await vault.setLimits(StorageLimits(maxSize: 5, evictsDownloads: true))
+        #expect(try await fixture.held(vault, 1, Self.length) == 0)
+        #expect(try await vault.status().used == 0)
+        await vault.close()
+        vault = try await fixture.open()
+        #expect(try await vault.limits().evictsDownloads == true, "it is a setting, and lasts")
+        await vault.close()
+    }
+
+    @Test("Where the settings let downloads go, a size that pruning names may cost them, too; and it can say otherwise")
+    func pruningAsSet() async throws {
+        let fixture = try await RoomFixture()
+        let vault = try await Self.filled(fixture)
+        try await vault.setLimits(StorageLimits(evictsDownloads: true))
+        let refusal = await #expect(throws: VaultError.self) {
+            try await vault.prune(StorageLimits(maxSize: 5, evictsDownloads: false))
+        }
+        #expect(refusal?.code == .invalidArgument)
+        try await Self.expectWhole(fixture, vault)
+        #expect(try await vault.prune(StorageLimits(maxSize: 5)).used == 0)
+        await vault.close()
+    }
+
+    @Test("What is to be left free on the disk costs no download, though it may go for the size")
+    func freeSpace() async throws {
+        let fixture = try await RoomFixture()
+        fixture.disk.claimFree(1 << 30)
+        let limits = StorageLimits(minFree: 1 << 20, evictsDownloads: true)
+        let vault = try await fixture.open(limits)
+        for film in UInt64(1)...2 { try await fixture.download(vault, film, Self.length) }
+        try await fixture.play(vault, 3, Self.length)
+        #expect(try await fixture.held(vault, 3, Self.length) == Self.length)
+        fixture.disk.claimFree(0)
+        #expect(try await vault.prune(isDryRun: true).resources == 1)
+        #expect(try await vault.prune().resources == 1)
+        // Nor does what wants to be stored now.
+        try await fixture.play(vault, 4, Self.length)
+        #expect(try await fixture.held(vault, 3, Self.length) ?? 0 == 0)
+        try await Self.expectWhole(fixture, vault)
+        await vault.close()
+    }
+
+    @Test("A limit is out of reach by what files take of the disk, not by their bytes alone")
+    func diskUnits() async throws {
+        let fixture = try await RoomFixture()
+        let vault = try await fixture.open()
+        for film in UInt64(1)...3 { try await fixture.download(vault, film, 1000) }
+        let used = try await vault.status().used
+        try #require(used == 3 * SegmentDescription.diskUnit)
+        let refusal = await #expect(throws: VaultError.self) {
+            try await vault.setLimits(StorageLimits(maxSize: used - 1))
+        }
+        #expect(refusal?.code == .invalidArgument)
+        try await vault.setLimits(StorageLimits(maxSize: used))
+        await vault.close()
+    }
+
+    @Test("A rehearsal tells what would go, and nothing goes")
+    func rehearsal() async throws {
+        let fixture = try await RoomFixture()
+        let vault = try await Self.filled(fixture)
+        try await fixture.play(vault, 3, Self.length)
+        let used = try await vault.status().used
+        let wanted = StorageLimits(maxSize: used / 2)
+        let told = try await vault.prune(wanted, isDryRun: true)
+        #expect(try await vault.status().used == used && told.bytes > 0 && told.segments > 0)
+        #expect(try await vault.prune(wanted) == told)
+        #expect(try await vault.status().used == told.used)
+        await vault.close()
+    }
+
+    @Test("Each run of evictions is told once, when it is over; what is left is told at the end")
+    func told() async throws {
+        let fixture = try await RoomFixture()
+        let vault = try await fixture.open(StorageLimits(maxSize: 1 << 20))
+        var events = vault.storeEvents().makeAsyncIterator()
+        for film in UInt64(1)...6 { try await fixture.play(vault, film, Self.length) }
+        await fixture.later(vault, .zero)
+        await fixture.later(vault, .seconds(10))
+        let gone = try await vault.status().evicted
+        let event = await events.next()
+        guard case .evicted(let titles, let segments, let bytes)? = event else {
+            Issue.record("it is told: \(String(describing: event))")
+            return
+        }
+        #expect(bytes == gone && gone > 0 && titles >= 4 && segments >= 4)
+        let report = try await vault.prune(StorageLimits(maxSize: 5))
+        await vault.close()
+        #expect(
+            await events.next()
+                == .evicted(titles: report.resources, segments: report.segments, bytes: report.bytes))
+        #expect(await events.next() == nil)
+    }
+
+    @Test("Where nothing is said a part of the disk is left free, and 0 leaves nothing")
+    func standardFree() async throws {
+        #expect(StorageLimits.standardFree(ofDisk: 100 << 30) == 5 << 30)
+        #expect(StorageLimits.standardFree(ofDisk: 1 << 42) == 10 << 30)
+        #expect(StorageLimits.standardFree(ofDisk: -1) == 0)
+        let fixture = try await RoomFixture()
+        fixture.disk.claimTotal(40 << 20)
+        fixture.disk.claimFree(2 << 20)
+        var vault = try await fixture.open()
+        #expect(try await vault.status().limits.minFree == 2 << 20)
+        try await fixture.play(vault, 1, Self.length)
+        #expect(try await fixture.held(vault, 1, Self.length) ?? 0 == 0, "it plays, and is not stored")
+        try await vault.setLimits(StorageLimits(minFree: 0))
+        await vault.close()
+        vault = try await fixture.open()
+        #expect(try await vault.limits().minFree == 0)
+        try await fixture.play(vault, 2, Self.length)
+        #expect(try await fixture.held(vault, 2, Self.length) == Self.length)
+        await vault.close()
+    }
+
+    @Test("A reader beside the owner removes, pins and prunes nothing, and changes no limit: it is told who can")
+    func reader() async throws {
+        let fixture = try await RoomFixture()
+        let owner = try await Self.filled(fixture)
+        let beside = try await fixture.open(access: .reader)
+        let title = MediaReference(fixture.url(2, Self.length))
+        let acts: [(String, @Sendable () async throws -> Void)] = [
+            ("remove", { try await beside.remove(title) }), ("pin", { try await beside.pin(title) }),
+            ("unpin", { try await beside.unpin(title) }),
+            ("limits", { try await beside.setLimits(StorageLimits(maxAge: 9)) }),
+            ("prune", { _ = try await beside.prune(StorageLimits(maxAge: 0)) }),
+            ("policy", { try await beside.setKeyPolicy(KeyPolicy()) }),
+            ("mode", { try await beside.setMode(.offline) }),
+        ]
+        for (name, act) in acts {
+            let error = await #expect(throws: VaultError.self, "\(name)") { try await act() }
+            #expect(error?.code == .owned, "\(name)")
+        }
+        try await Self.expectWhole(fixture, owner)
+        await beside.close()
+        await owner.close()
+    }
+
+    @Test("Several settings are one transaction: what fails in the middle changes none of them")
+    func oneTransaction() async throws {
+        let fixture = try await RoomFixture()
+        let vault = try await fixture.open()
+        await #expect(throws: VaultError.self) {
+            try await vault.changeSettings(
+                limits: { $0.maxAge = 99 },
+                policy: { _ in throw VaultError(.invalidArgument, "no such policy") }, mode: .some(.offline))
+        }
+        #expect(try await vault.limits() == StorageLimits())
+        #expect(try await vault.modeSetting() == nil && vault.mode == .online)
+        let writes = try await fixture.settingWrites(of: vault) {
+            try await vault.changeSettings(
+                limits: { $0.maxAge = 99 },
+                policy: { old in
+                    var policy = try old()
+                    try policy.ignore(["token"])
+                    return policy
+                }, mode: .some(.preferVault))
+        }
+        #expect(writes == 1)
+        #expect(try await vault.limits().maxAge == 99 && vault.mode == .preferVault)
+        #expect(try await vault.keyPolicy().ignoreQuery.count == 1)
+        await vault.close()
+    }
+
+    @Test("What is given without waiting is judged by the vault's own clock")
+    func clock() async throws {
+        let fixture = try await FreshFixture(cacheControl: "max-age=60")
+        let vault = try await fixture.filled()
+        let reference = MediaReference(fixture.url)
+        let range = RequestedRange.closed(first: 0, last: 999)
+        // Read once, so that its segment is open.
+        _ = try await fixture.vault.read(vault, range)
+        #expect(vault.held(reference, range: range, atMost: 4096) != nil)
+        fixture.clock.advance(by: 61)
+        #expect(vault.held(reference, range: range, atMost: 4096) == nil)
+        await vault.close()
+    }
+
+    @Test("What is given without waiting counts as read in the hour of the vault's own clock")
+    func accessTimes() async throws {
+        let fixture = try await FreshFixture(cacheControl: "max-age=100000")
+        let vault = try await fixture.filled()
+        let reference = MediaReference(fixture.url)
+        let id = try await vault.name(reference).id
+        let range = RequestedRange.closed(first: 0, last: 999)
+        _ = try await fixture.vault.read(vault, range)
+        for _ in 0..<2 {
+            fixture.clock.advance(by: 3600)
+            let held = try #require(vault.held(reference, range: range, atMost: 4096))
+            let isGiven = unsafe withUnsafeTemporaryAllocation(byteCount: held.count, alignment: 1) {
+                unsafe held.open(into: $0)
+            }
+            try #require(isGiven)
+            await vault.runPeriodicWork(now: .now)
+            let hour = fixture.clock.now - fixture.clock.now % 3600
+            #expect(try vault.store.index.candidate(id)?.accessed == hour)
+        }
+        await vault.close()
+    }
+}
+
+extension RoomFixture {
+    /// How often the settings are written by what is done.
+    fileprivate func settingWrites(of vault: Vault, _ body: () async throws -> Void) async throws -> Int {
+        try vault.store.index.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TEMP TABLE written (one INTEGER);
+                    CREATE TEMP TRIGGER count AFTER UPDATE OF settings ON main.vault
+                        BEGIN INSERT INTO written VALUES (1); END
+                    """)
+        }
+        try await body()
+        return try vault.store.index.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM written") ?? 0 }
+    }
+}

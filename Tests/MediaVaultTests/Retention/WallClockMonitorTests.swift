@@ -1,0 +1,112 @@
+import Testing
+import VaultModel
+import VaultTestSupport
+
+@testable import MediaVault
+
+@Suite("The time of day is believed when it goes evenly", .timeLimit(.minutes(5)))
+struct WallClockMonitorTests {
+    private let start = ContinuousClock.now
+
+    @Test("Nothing is believed for the first hour, nor for an hour after the clock was set")
+    func settling() {
+        var clock = WallClockMonitor()
+        #expect(!clock.isSteady(at: start))
+        for minute in Int64(0)...60 {
+            #expect(clock.look(wall: 1000 + minute * 60, uptime: start + .seconds(minute * 60)) == .even)
+        }
+        #expect(!clock.isSteady(at: start + .seconds(3599)) && clock.isSteady(at: start + .seconds(3600)))
+        let ahead = 1000 + 3600 + 400 * 86_400
+        #expect(
+            clock.look(wall: Int64(ahead), uptime: start + .seconds(3660))
+                == .set(first: 1000, last: 4660, now: Int64(ahead)))
+        #expect(!clock.isSteady(at: start + .seconds(3660)) && !clock.isSteady(at: start + .seconds(7259)))
+        #expect(
+            clock.look(wall: 4720, uptime: start + .seconds(3720))
+                == .set(first: Int64(ahead), last: Int64(ahead) + 60, now: 4720))
+        #expect(!clock.isSteady(at: start + .seconds(7319)) && clock.isSteady(at: start + .seconds(7320)))
+    }
+
+    @Test("A clock that is set by minutes, as time services do, is even", arguments: [-300, -1, 1, 300] as [Int64])
+    func small(by seconds: Int64) {
+        var clock = WallClockMonitor()
+        _ = clock.look(wall: 50_000, uptime: start)
+        #expect(clock.look(wall: 50_001 + seconds, uptime: start + .seconds(1)) == .even)
+    }
+
+    @Test("No time of day is too far", arguments: [Int64.min, -1, 0, .max])
+    func extreme(wall: Int64) {
+        var clock = WallClockMonitor()
+        _ = clock.look(wall: wall, uptime: start)
+        #expect(clock.look(wall: 1_700_000_000, uptime: start + .seconds(1)) != .even)
+        #expect(clock.look(wall: wall, uptime: start + .seconds(2)) != .even)
+    }
+
+    @Test("A minute in which the clock is ahead costs nothing that was played")
+    func ahead() async throws {
+        let fixture = try await RoomFixture()
+        let vault = try await fixture.open(StorageLimits(maxAge: 90 * 86_400))
+        for film in UInt64(1)...2 { try await fixture.play(vault, film, 100_000) }
+        await fixture.later(vault, .zero)
+        fixture.clock.advance(by: 7200)
+        await fixture.later(vault, .seconds(7200))
+        let used = try await vault.status().used
+        fixture.clock.advance(by: 400 * 86_400)
+        await fixture.later(vault, .seconds(7300))
+        #expect(try await vault.status().used == used && used > 0)
+        fixture.clock.advance(by: -400 * 86_400)
+        await fixture.later(vault, .seconds(7400))
+        // From here on all is as if it had not been: what is too old goes when it is, and not before.
+        fixture.clock.advance(by: 89 * 86_400)
+        await fixture.later(vault, .seconds(7400 + 89 * 86_400))
+        #expect(try await vault.status().used == used)
+        fixture.clock.advance(by: 2 * 86_400)
+        await fixture.later(vault, .seconds(7400 + 91 * 86_400))
+        #expect(try await vault.status().used == 0)
+        await vault.close()
+    }
+
+    @Test("What was played before a clock found the time is as young as it is")
+    func behind() async throws {
+        let fixture = try await RoomFixture()
+        let now = fixture.clock.now
+        fixture.clock.advance(by: 4000 - now)
+        let vault = try await fixture.open(StorageLimits(maxAge: 90 * 86_400))
+        try await fixture.play(vault, 1, 100_000)
+        await fixture.later(vault, .zero)
+        fixture.clock.advance(by: now - 4000)
+        await fixture.later(vault, .seconds(60))
+        fixture.clock.advance(by: 7200)
+        await fixture.later(vault, .seconds(7260))
+        #expect(try await fixture.held(vault, 1, 100_000) == 100_000)
+        await vault.close()
+    }
+
+    @Test("No title is lost to a clock that tells a year which no row can have")
+    func impossibleYear() async throws {
+        let fixture = try await RoomFixture()
+        let vault = try await fixture.open()
+        await fixture.later(vault, .zero)
+        try await fixture.play(vault, 1, 1000)
+        await fixture.later(vault, .seconds(1))
+        let ahead: Int64 = 300_000_000_000 - fixture.clock.now
+        fixture.clock.advance(by: ahead)
+        await fixture.later(vault, .seconds(60))
+        #expect(try await fixture.held(vault, 1, 1000) == 1000)
+        fixture.clock.advance(by: -ahead)
+        await fixture.later(vault, .seconds(120))
+        #expect(try await fixture.held(vault, 1, 1000) == 1000)
+        await vault.close()
+    }
+
+    @Test("A limit of age that is set does not take at once what the clock calls old")
+    func setLimit() async throws {
+        let fixture = try await RoomFixture()
+        let vault = try await fixture.open()
+        try await fixture.play(vault, 1, 100_000)
+        fixture.clock.advance(by: 400 * 86_400)
+        try await vault.setLimits(StorageLimits(maxAge: 90 * 86_400))
+        #expect(try await fixture.held(vault, 1, 100_000) == 100_000)
+        await vault.close()
+    }
+}

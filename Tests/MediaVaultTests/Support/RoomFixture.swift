@@ -1,0 +1,81 @@
+@testable import MediaVault
+import OriginTestSupport
+import Testing
+import VaultStorage
+import VaultTestSupport
+
+/// A vault with limits, and an origin that has a film of any length at `/<seed>-<length>.mp4`.
+final class RoomFixture: Sendable {
+    let place: VaultPlace
+    let unlock: Unlock
+    let origin: ScriptedOrigin
+    /// Below everything that the vault writes.
+    let disk: SimulatedFileSystem
+    let meter: MeteredFileSystem
+    let clock = TestClock()
+    private let folder: VaultTestSupport.TemporaryFolder
+
+    init() async throws {
+        folder = try VaultTestSupport.TemporaryFolder()
+        place = VaultPlace(folder: folder.path + "/vault", keyring: folder.path + "/keys/keyring.json")
+        unlock = .keyFile(path: folder.path + "/keys/key")
+        _ = try await Vault.initialize(place, unlock: unlock)
+        origin = try ScriptedOrigin { Self.film(ofTarget: $0.target).answer(to: $0) }
+        disk = SimulatedFileSystem(root: folder.path)
+        meter = MeteredFileSystem(over: disk)
+    }
+
+    func open(_ limits: StorageLimits? = nil, access: VaultOptions.Access = .owner) async throws -> Vault {
+        var options = VaultOptions(access: access, limits: limits)
+        options.fileSystem = meter
+        let clock = clock
+        options.now = { clock.now }
+        return try await Vault.open(place, unlock: unlock, options: options)
+    }
+
+    static func film(ofTarget target: String) -> ScriptedResource {
+        let numbers = target.dropFirst().prefix { $0 != "." }.split(separator: "-").compactMap { Int64($0) }
+        return film(UInt64(numbers.first ?? 0), numbers.last ?? 0)
+    }
+
+    static func film(_ seed: UInt64, _ length: Int64) -> ScriptedResource {
+        ScriptedResource(seed: seed, length: length, entityTag: "\"\(seed)\"")
+    }
+
+    func url(_ seed: UInt64, _ length: Int64) -> MediaURL { origin.url("/\(seed)-\(length).mp4") }
+
+    /// Reads a film whole, or a range of it, checks every byte, and returns when what came is durable.
+    func play(
+        _ vault: Vault, _ seed: UInt64, _ length: Int64, _ range: RequestedRange = .whole,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let reader = try await vault.read(url(seed, length), range: range)
+        var position = reader.range?.lowerBound ?? 0
+        let media = Self.film(seed, length).media
+        while let bytes = try await reader.next() {
+            guard media.matches(bytes, at: position) else {
+                Issue.record("wrong bytes at \(position) of film \(seed)", sourceLocation: sourceLocation)
+                return
+            }
+            position += Int64(bytes.count)
+        }
+        #expect(position == reader.range?.upperBound ?? length, sourceLocation: sourceLocation)
+        // What was read last is sealed a moment later.
+        reader.cancel()
+        let (loader, lease) = try await vault.use(MediaReference(url(seed, length)))
+        await loader.settle()
+        withExtendedLifetime(lease) {}
+    }
+
+    /// The bytes held of a film; nil where nothing is known of it.
+    func held(_ vault: Vault, _ seed: UInt64, _ length: Int64) async throws -> Int64? {
+        try await vault.summary(of: url(seed, length))?.bytes
+    }
+
+    func download(_ vault: Vault, _ seed: UInt64, _ length: Int64) async throws {
+        for try await _ in vault.download(url(seed, length)) {}
+    }
+
+    /// Lets the vault do what it does each second, so much later.
+    func later(_ vault: Vault, _ duration: Duration) async { await vault.runPeriodicWork(now: .now + duration) }
+}

@@ -1,0 +1,256 @@
+import OriginTestSupport
+import Testing
+import VaultModel
+import VaultStorage
+
+@testable import MediaVault
+
+@Suite("An impossible value in a plain column costs its own title at most, whatever is done", .timeLimit(.minutes(10)))
+struct ImpossibleValuesTests {
+    /// Something that is done with a vault. What it refuses it refuses by a ``VaultError``.
+    private struct Act: Sendable {
+        let name: String
+        let body: @Sendable (PlantedVault, Vault) async throws -> Void
+
+        init(_ name: String, _ body: @escaping @Sendable (PlantedVault, Vault) async throws -> Void) {
+            (self.name, self.body) = (name, body)
+        }
+    }
+
+    private static let looking: [Act] = [
+        Act("list") { _, vault in for try await _ in vault.resources() {} },
+        Act("info") { planted, vault in _ = try await vault.summary(of: planted.film) },
+        Act("status") { _, vault in _ = try await vault.status() },
+        Act("play") { planted, vault in try await planted.read(planted.film, in: vault, "play") },
+        Act("verify") { _, vault in for try await _ in vault.verify() {} },
+        Act("verify --sample") { _, vault in for try await _ in vault.verify(VerifyOptions(sample: 100)) {} },
+        Act("keys list") { _, vault in _ = try await vault.keyReport() },
+        Act("audit") { _, vault in _ = try await vault.audit() },
+    ]
+
+    private static let changing: [Act] = [
+        Act("fetch") { planted, vault in for try await _ in vault.download(planted.film) {} },
+        Act("prune --max-age") { _, vault in _ = try await vault.prune(StorageLimits(maxAge: 1)) },
+        Act("prune --max-age, none") { _, vault in _ = try await vault.prune(StorageLimits(maxAge: .max)) },
+        Act("prune --max-size") { _, vault in _ = try await vault.prune(StorageLimits(maxSize: 350_000)) },
+        Act("upkeep") { _, vault in await vault.runPeriodicWork(now: .now + .seconds(600)) },
+        Act("verify --repair") { _, vault in for try await _ in vault.verify(VerifyOptions(repairs: true)) {} },
+        Act("catalog backup") { _, vault in try vault.store.backUpCatalog() },
+        Act("keys backup") { planted, vault in
+            try await vault.backUpKeyring(to: planted.backup + ".again", for: NewSlot(PlantedVault.passphrase))
+        },
+        Act("keys rotate") { _, vault in _ = try await vault.rotateKeys() },
+        Act("keys rewrap") { _, vault in for try await _ in vault.rewrapKeys() {} },
+        Act("keys retire") { _, vault in _ = try await vault.retireGeneration(1) },
+        Act("keys reseal") { _, vault in for try await _ in vault.reseal() {} },
+        Act("keys change-locator") { _, vault in _ = try await vault.changeLocator() },
+        Act("keys rotate --root") { planted, vault in _ = try await vault.rotateRoot(unlockedBy: [planted.unlock]) },
+        Act("pin") { planted, vault in try await vault.pin(planted.film) },
+        Act("unpin") { planted, vault in try await vault.unpin(planted.film) },
+    ]
+
+    /// Opens the vault and does each of the acts, the value planted anew before each.
+    private func perform(
+        _ acts: [Act], _ access: VaultOptions.Access, on planted: PlantedVault, _ column: PlantedVault.Column,
+        _ value: String
+    ) async throws {
+        let vault: Vault
+        do {
+            vault = try await planted.open(access)
+        } catch let error as VaultError {
+            #expect(column.isOfVault, "\(column) = \(value), open: \(error)")
+            #expect([.integrity, .olderKeyring, .foreignKeyring].contains(error.code))
+            return
+        }
+        // A passphrase takes most of a second.
+        for act in acts where act.name != "keys backup" || value == column.values.last {
+            try await planted.plant(column, value, in: vault)
+            do {
+                try await act.body(planted, vault)
+            } catch is VaultError {
+            } catch {
+                Issue.record(error, "\(column) = \(value), \(act.name)")
+            }
+            await planted.expect(planted.other, in: vault, "\(column) = \(value), after \(act.name)")
+        }
+        await vault.close()
+    }
+
+    @Test("Nothing that is done ends the process, and other titles play on", arguments: PlantedVault.Column.all)
+    func everyAct(column: PlantedVault.Column) async throws {
+        let template = try await PlantedVault()
+        var taken = 0
+        for value in column.values {
+            let planted = try template.copy()
+            let vault = try await planted.open()
+            let isTaken = try await planted.plant(column, value, in: vault)
+            await vault.close()
+            guard isTaken else { continue }
+            taken += 1
+            try await perform(Self.looking, .reader, on: planted, column, value)
+            try await perform(Self.changing, .owner, on: planted, column, value)
+        }
+        #expect(taken >= 3, "the premise: values were planted")
+    }
+
+    @Test(
+        "Other titles are removed and shredded beside it, and it is removed itself",
+        arguments: PlantedVault.Column.all.filter { !$0.isOfVault })
+    func removal(column: PlantedVault.Column) async throws {
+        let template = try await PlantedVault()
+        for value in column.values {
+            let what: Comment = "\(column) = \(value)"
+            let planted = try template.copy()
+            let vault = try await planted.open()
+            guard try await planted.plant(column, value, in: vault) else {
+                await vault.close()
+                continue
+            }
+            do {
+                try await vault.remove(planted.removed)
+                let report = try await vault.shred([planted.shredded])
+                #expect(report.titles.allSatisfy { $0.error == nil }, what)
+                try await vault.remove(planted.film)
+            } catch {
+                Issue.record(error, what)
+            }
+            await planted.expect(planted.other, in: vault, what)
+            await vault.close()
+            let again = try await planted.open()
+            #expect(try await again.summary(of: planted.film) == nil, what)
+            await planted.expect(planted.other, in: again, what)
+            await again.close()
+        }
+    }
+
+    @Test(
+        "An index that is made anew has no such value, though the backup had it: the other titles play",
+        arguments: PlantedVault.Column.all.filter { !$0.isOfVault })
+    func rebuild(column: PlantedVault.Column) async throws {
+        let template = try await PlantedVault()
+        for value in column.values {
+            let what: Comment = "\(column) = \(value)"
+            let planted = try template.copy()
+            let vault = try await planted.open()
+            let isTaken = try await planted.plant(column, value, in: vault)
+            if isTaken { try vault.store.backUpCatalog() }
+            await vault.close()
+            guard isTaken else { continue }
+            _ = try await Vault.rebuildIndex(planted.place, unlock: planted.unlock, evenIfSound: true)
+            let rebuilt = try await planted.open()
+            await planted.expect(planted.other, in: rebuilt, what)
+            // What says nothing of the keys is set right, or made from the files.
+            if ["resource.class", "resource.accessed"].contains(column.testDescription) || column.table == "segment" {
+                #expect(try await rebuilt.summary(of: planted.film)?.bytes == PlantedVault.length, what)
+            }
+            let report = try await VaultFixture.report(of: rebuilt.verify())
+            #expect(report.isSound, what)
+            await rebuilt.close()
+        }
+    }
+
+    @Test(
+        "An index that is made anew has a first row that can be, though the backup had none",
+        arguments: PlantedVault.Column.all.filter(\.isOfVault) + [PlantedVault.Column(table: "vault", name: "settings")]
+    )
+    func rebuildOfVault(column: PlantedVault.Column) async throws {
+        let template = try await PlantedVault()
+        // So high a revision can be: an older keyring looks like that.
+        let values = column.values.filter { column.name != "keyringRevision" || $0 != "4294967296" }
+        for value in values + (column.name == "locator" ? ["50"] : []) {
+            let planted = try template.copy()
+            try await expectRebuilt(planted, "\(column) = \(value)") { vault in
+                let isTaken = try await planted.plant(column, value, in: vault)
+                #expect(isTaken, "the premise: it was planted")
+            }
+        }
+    }
+
+    @Test("An index that is made anew knows no other vault's row, though the backup had one")
+    func rebuildOfTwoVaults() async throws {
+        let planted = try await PlantedVault()
+        try await expectRebuilt(planted, "two rows") { _ in
+            try await planted.write("INSERT INTO vault SELECT zeroblob(16), 1, 1, settings FROM vault")
+        }
+    }
+
+    @Test("When the settings were lost, the next reseal still renews every key")
+    func resealAfterLostSettings() async throws {
+        let planted = try await PlantedVault()
+        let vault = try await planted.open()
+        for try await _ in vault.reseal() {}
+        try await planted.write("UPDATE vault SET settings = zeroblob(60)")
+        try vault.store.backUpCatalog()
+        await vault.close()
+        let report = try await Vault.rebuildIndex(planted.place, unlock: planted.unlock, evenIfSound: true)
+        #expect(report.areSettingsLost, "the premise")
+        let before = try planted.segmentNames
+        let rebuilt = try await planted.open()
+        for try await _ in rebuilt.reseal() {}
+        await planted.expect(planted.other, in: rebuilt, "it plays")
+        await rebuilt.close()
+        #expect(try !before.isEmpty && before.isDisjoint(with: planted.segmentNames))
+    }
+
+    /// Changes the index while it is open, so that the backup has the change, and makes it anew.
+    private func expectRebuilt(
+        _ planted: PlantedVault, _ what: Comment, _ plant: (Vault) async throws -> Void
+    ) async throws {
+        let vault = try await planted.open()
+        try await plant(vault)
+        try vault.store.backUpCatalog()
+        await vault.close()
+        do {
+            _ = try await Vault.rebuildIndex(planted.place, unlock: planted.unlock, evenIfSound: true)
+            let rebuilt = try await planted.open()
+            await planted.expect(planted.other, in: rebuilt, what)
+            try await rebuilt.setLimits(StorageLimits(maxSize: 1 << 30))
+            try await rebuilt.remove(planted.removed)
+            let report = try await VaultFixture.report(of: rebuilt.verify())
+            #expect(report.isSound, what)
+            await rebuilt.close()
+        } catch {
+            Issue.record(error, what)
+        }
+    }
+
+    @Test("A limit is judged by the segments that can be", arguments: ["4503599627370496", "9223372036846387199"])
+    func limit(length: String) async throws {
+        let planted = try await PlantedVault()
+        let vault = try await planted.open()
+        try await vault.pin(planted.film)
+        let column = PlantedVault.Column(table: "segment", name: "length")
+        #expect(try await planted.plant(column, length, in: vault))
+        try await vault.setLimits(StorageLimits(maxSize: 1 << 30))
+        #expect(try await vault.prune(StorageLimits(maxSize: 1 << 30)).bytes == 0)
+        await vault.close()
+    }
+
+    @Test(
+        "A backup of the keyring is restored beside it",
+        arguments: PlantedVault.Column.all.filter { ["vault", "generation", "resourceKey"].contains($0.table) })
+    func restore(column: PlantedVault.Column) async throws {
+        let template = try await PlantedVault()
+        for value in column.values {
+            let planted = try template.copy()
+            let vault = try await planted.open()
+            let isTaken = try await planted.plant(column, value, in: vault)
+            await vault.close()
+            guard isTaken else { continue }
+            do {
+                _ = try await Vault.restoreKeyring(
+                    planted.place, from: planted.backup, unlock: PlantedVault.passphrase,
+                    adding: NewSlot(planted.unlock),
+                    force: true)
+                guard !column.isOfVault else { continue }
+                let again = try await planted.open()
+                await planted.expect(planted.other, in: again, "\(column) = \(value)")
+                await again.close()
+            } catch let error as VaultError where column.isOfVault {
+                #expect([.integrity, .olderKeyring].contains(error.code), "\(column) = \(value)")
+            } catch {
+                Issue.record(error, "\(column) = \(value)")
+            }
+        }
+    }
+}

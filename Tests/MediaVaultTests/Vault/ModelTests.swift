@@ -1,0 +1,278 @@
+import Foundation
+import MediaVault
+import OriginTestSupport
+import SeededRandom
+import Synchronization
+import Testing
+
+/// A seeded walk through everything that may happen to a vault, beside an oracle that knows every version of every film.
+@Suite("A model of the vault", .timeLimit(.minutes(10)))
+struct ModelTests {
+    @Test("Whatever happens: right bytes of one version, or an error that the world explains")
+    func walk() async throws {
+        let given = ProcessInfo.processInfo.environment["MEDIAVAULT_MODEL_SEED"].flatMap { UInt64($0) }
+        let seed = given ?? UInt64.random(in: 0...UInt64.max)
+        print("ModelTests.walk: seed \(seed)")
+        let walk = try await ModelWalk(seed: seed)
+        for step in 0..<2000 {
+            try await walk.step()
+            if let mistake = walk.mistake {
+                Issue.record("seed \(seed), step \(step): \(mistake)")
+                break
+            }
+        }
+        await walk.end()
+        #expect(walk.counts.reads > 500 && walk.counts.bytes > 50_000_000, "the walk went somewhere: \(walk.counts)")
+        #expect(walk.counts.explained < walk.counts.reads, "most reads give bytes: \(walk.counts)")
+    }
+}
+
+/// The world: films whose versions change at an origin that comes and goes, and a vault that is opened and closed.
+private final class ModelWalk {
+    struct Counts {
+        var reads = 0
+        var bytes: Int64 = 0
+        /// Reads that ended with an error that the world explains.
+        var explained = 0
+    }
+
+    private let fixture: VaultFixture
+    private let origin: ChangingOrigin
+    private var random: SeededGenerator
+    private var vault: Vault
+    private var isOffline = false
+    private(set) var counts = Counts()
+    private(set) var mistake: String?
+
+    private static let films = 4
+
+    init(seed: UInt64) async throws {
+        random = SeededGenerator(seed: seed)
+        var versions: [[ScriptedResource]] = []
+        for film in 0..<Self.films {
+            versions.append([Self.version(film, 0, length: .random(in: 1...1_500_000, using: &random))])
+        }
+        fixture = try await VaultFixture(versions[0][0])
+        origin = ChangingOrigin(versions)
+        vault = try await Self.open(fixture, .online)
+        fixture.origin.answer { [origin] in origin.answer(to: $0) }
+    }
+
+    private static func open(_ fixture: VaultFixture, _ mode: VaultMode) async throws -> Vault {
+        var options = VaultOptions(mode: mode)
+        options.retry.patience = .milliseconds(300)
+        options.retry.downloadTimeLimit = .milliseconds(300)
+        options.retry.openingTimeLimit = .milliseconds(20)
+        options.retry.firstDelay = .milliseconds(5)
+        options.retry.attemptsPerMinute = 1000
+        return try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)
+    }
+
+    private static func version(_ film: Int, _ number: Int, length: Int64) -> ScriptedResource {
+        ScriptedResource(seed: UInt64(film * 1000 + number + 1), length: length, entityTag: "\"\(film)-\(number)\"")
+    }
+
+    private func url(_ film: Int) -> MediaURL { fixture.origin.url("/\(film).mp4") }
+
+    // MARK: Steps
+
+    func step() async throws {
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<60:
+            let film = Int.random(in: 0..<Self.films, using: &random)
+            try await read(film, part: .random(in: 0...1, using: &random))
+        case 60..<72: try await readTogether()
+        case 72..<80: try await downloadBesidePlayer()
+        case 80..<85: change()
+        case 85..<89: makeTrouble()
+        case 89..<92: try toggleOrigin()
+        case 92..<96: try await evict()
+        default: try await restart()
+        }
+    }
+
+    func end() async {
+        await vault.close()
+    }
+
+    private func change() {
+        let film = Int.random(in: 0..<Self.films, using: &random)
+        let length = Int64.random(in: 1...1_500_000, using: &random)
+        origin.world.withLock { $0.versions[film].append(Self.version(film, $0.versions[film].count, length: length)) }
+    }
+
+    private func makeTrouble() {
+        let count = Int.random(in: 1...3, using: &random)
+        origin.world.withLock { $0.trouble = count }
+    }
+
+    private func toggleOrigin() throws {
+        let isDown = origin.world.withLock { world in
+            world.isDown.toggle()
+            return world.isDown
+        }
+        if isDown { fixture.origin.stop() } else { try fixture.origin.start() }
+    }
+
+    private func evict() async throws {
+        guard !isOffline else { return }
+        var limits = StorageLimits(evictsDownloads: true)
+        limits.maxSize = Int64.random(in: 1...3_000_000, using: &random)
+        _ = try await vault.prune(limits)
+    }
+
+    private func restart() async throws {
+        await vault.close()
+        isOffline = Int.random(in: 0..<4, using: &random) == 0
+        vault = try await Self.open(fixture, isOffline ? .offline : .online)
+    }
+
+    private func readTogether() async throws {
+        let film = Int.random(in: 0..<Self.films, using: &random)
+        let parts = (0..<3).map { _ in Double.random(in: 0...1, using: &random) }
+        let ranges = parts.map { _ in range(of: film) }
+        await withTaskGroup(of: Outcome.self) { group in
+            for (part, range) in zip(parts, ranges) {
+                group.addTask { [vault, url = url(film)] in await Self.outcome(vault, url, range, part) }
+            }
+            for await outcome in group { judge(outcome, film) }
+        }
+    }
+
+    private func downloadBesidePlayer() async throws {
+        let film = Int.random(in: 0..<Self.films, using: &random)
+        let range = range(of: film)
+        let url = url(film)
+        let options = DownloadOptions(connections: Int.random(in: 1...3, using: &random))
+        let vault = vault
+        let download = Task {
+            do {
+                for try await _ in vault.download(url, options: options) {}
+                return true
+            } catch {
+                return false
+            }
+        }
+        judge(await Self.outcome(vault, url, range, 1), film)
+        let isWhole = await download.value
+        guard isWhole, !isOffline else { return }
+        if try await vault.summary(of: url)?.isComplete != true { mistake = "a download ended and is not whole" }
+    }
+
+    private func read(_ film: Int, part: Double) async throws {
+        let range = range(of: film)
+        let held = try await vault.summary(of: url(film))
+        let before = fixture.origin.exchanges.count
+        let outcome = await Self.outcome(vault, url(film), range, part)
+        judge(outcome, film)
+        guard let held, let size = held.size, let wanted = range.resolved(length: size) else { return }
+        // What was held before costs the origin nothing, and needs none.
+        guard ByteRanges(held.held).gaps(in: wanted).isEmpty else { return }
+        if outcome.error != nil { mistake = "held bytes were not given: \(outcome.error.map { "\($0)" } ?? "")" }
+        let asked = fixture.origin.exchanges.dropFirst(before).map(\.request)
+        // Of one that has changed since, the vault may know already, before the first byte of the new one is durable.
+        let isNewest = held.etag == origin.world.withLock { $0.versions[film].last?.entityTag }
+        if !asked.isEmpty, isNewest {
+            let requests = asked.map { "\($0.method) \($0.target) \($0.range ?? "") \($0.ifRange ?? "")" }
+            mistake = "of film \(film) \(held.held) \(held.etag ?? "") were held, and for \(wanted) came \(requests)"
+        }
+    }
+
+    private func range(of film: Int) -> RequestedRange {
+        let length = origin.world.withLock { $0.versions[film].last?.media.length ?? 1 }
+        let first = Int64.random(in: 0..<length, using: &random)
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: return .whole
+        case 1: return .from(first)
+        case 2: return .suffix(Int64.random(in: 1...length, using: &random))
+        default: return .closed(first: first, last: .random(in: first...(first + length), using: &random))
+        }
+    }
+
+    // MARK: Judging
+
+    private struct Outcome: Sendable {
+        var position: Int64 = 0
+        var pieces: [(at: Int64, bytes: [UInt8])] = []
+        var promised: ByteRange?
+        var isWhole = false
+        var error: VaultError?
+    }
+
+    /// Reads a part of a range, then leaves.
+    private static func outcome(
+        _ vault: Vault, _ url: MediaURL, _ range: RequestedRange, _ part: Double
+    ) async -> Outcome {
+        var outcome = Outcome()
+        do {
+            let reader = try await vault.read(url, range: range)
+            outcome.promised = reader.range
+            outcome.position = reader.range?.lowerBound ?? 0
+            let most = reader.range.map { part == 1 ? $0.length : Int64(Double($0.length) * part) } ?? .max
+            var taken: Int64 = 0
+            while taken < most, let bytes = try await reader.next() {
+                outcome.pieces.append((outcome.position, bytes))
+                outcome.position += Int64(bytes.count)
+                taken += Int64(bytes.count)
+            }
+            outcome.isWhole = taken == reader.range?.length
+            reader.cancel()
+        } catch let error as VaultError {
+            outcome.error = error
+        } catch {
+            outcome.error = VaultError(.storage, "\(error)")
+        }
+        return outcome
+    }
+
+    private func judge(_ outcome: Outcome, _ film: Int) {
+        counts.reads += 1
+        counts.bytes += outcome.pieces.reduce(0) { $0 + Int64($1.bytes.count) }
+        if outcome.error != nil { counts.explained += 1 }
+        let versions = origin.world.withLock { $0.versions[film] }
+        if !outcome.pieces.isEmpty,
+            !versions.contains(where: { version in
+                outcome.pieces.allSatisfy { version.media.matches($0.bytes, at: $0.at) }
+            })
+        {
+            mistake = "bytes of film \(film) are of no version, or of two"
+        }
+        if let promised = outcome.promised, let last = outcome.pieces.last,
+            last.at + Int64(last.bytes.count) > promised.upperBound
+        {
+            mistake = "more bytes of film \(film) came than were promised"
+        }
+        switch outcome.error?.code {
+        case nil, .unreachable, .notHeld, .refused, .changed, .unsatisfiableRange: break
+        case let code?: mistake = "film \(film) ended with \(code): \(outcome.error?.message ?? "")"
+        }
+    }
+}
+
+/// An origin whose films change, and which fails now and then.
+private final class ChangingOrigin: Sendable {
+    struct World {
+        /// All versions of each film, the newest last.
+        var versions: [[ScriptedResource]]
+        var isDown = false
+        /// Requests that are answered with an error, or broken off.
+        var trouble = 0
+    }
+
+    let world: Mutex<World>
+
+    init(_ versions: [[ScriptedResource]]) { world = Mutex(World(versions: versions)) }
+
+    func answer(to request: ScriptedRequest) -> ScriptedAnswer {
+        world.withLock { world in
+            let film = Int(request.target.dropFirst().prefix { $0 != "." }) ?? 0
+            guard let resource = world.versions[film].last else { return ScriptedAnswer(404) }
+            var answer = resource.answer(to: request)
+            guard world.trouble > 0 else { return answer }
+            world.trouble -= 1
+            if world.trouble.isMultiple(of: 2) { return ScriptedAnswer(503, fields: ["Content-Length": "0"]) }
+            answer.cut(at: 10_000, by: .reset)
+            return answer
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import MediaVault
+import OriginTestSupport
+import Testing
+
+@Suite("Places and names")
+struct PlaceTests {
+    @Test("A vault lies where it is told, and two of them know nothing of each other")
+    func places() async throws {
+        let one = try await VaultFixture(ScriptedResource(length: 50_000))
+        let other = try await VaultFixture(ScriptedResource(length: 50_000))
+        let first = try await one.open()
+        _ = try await one.read(first)
+        let second = try await other.open()
+        #expect(try await second.summary(of: one.url) == nil)
+        #expect(one.segmentFiles.count == 1 && other.segmentFiles.isEmpty)
+        await first.close()
+        await second.close()
+    }
+
+    @Test("The keyring of another vault is refused by name")
+    func foreignKeyring() async throws {
+        let one = try await VaultFixture(ScriptedResource(length: 1))
+        let other = try await VaultFixture(ScriptedResource(length: 1))
+        let mixed = VaultPlace(folder: one.place.folder, keyring: other.place.keyring)
+        let error = await #expect(throws: VaultError.self) { try await Vault.open(mixed, unlock: other.unlock) }
+        #expect(error?.code == .foreignKeyring)
+        let wrong = await #expect(throws: VaultError.self) { try await Vault.open(one.place, unlock: other.unlock) }
+        #expect(wrong?.code == .wrongKey)
+    }
+
+    @Test("A folder in which others can write is no vault's, for whoever opens or makes one")
+    func sharedFolder() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 1))
+        let (folder, files) = (fixture.place.folder, FileManager.default)
+        func refusal(_ body: () async throws -> Void) async -> VaultError.Code? {
+            await #expect(throws: VaultError.self) { try await body() }?.code
+        }
+        for mode in [0o770, 0o702] {
+            try files.setAttributes([.posixPermissions: mode], ofItemAtPath: folder)
+            #expect(await refusal { _ = try await fixture.open() } == .storage)
+            #expect(await refusal { _ = try await fixture.open(.reader) } == .storage)
+        }
+        try files.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder)
+        await (try fixture.open()).close()
+        let other = VaultPlace(folder: folder + "/../other", keyring: fixture.place.keyring)
+        try files.createDirectory(
+            atPath: other.folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o777])
+        try files.setAttributes([.posixPermissions: 0o777], ofItemAtPath: other.folder)
+        #expect(await refusal { _ = try await Vault.initialize(other, unlock: fixture.unlock) } == .storage)
+    }
+
+    @Test("Making a vault twice touches nothing that is there")
+    func initializedTwice() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 70_000))
+        let vault = try await fixture.open()
+        _ = try await fixture.read(vault)
+        await vault.close()
+        let keyring = try Data(contentsOf: URL(filePath: fixture.place.keyring))
+        let report = try await Vault.initialize(fixture.place, unlock: fixture.unlock)
+        #expect(
+            !report.isVaultCreated && !report.isKeyringCreated && !report.isKeyFileCreated && report.isUnlockOnVaultDisk
+        )
+        #expect(try Data(contentsOf: URL(filePath: fixture.place.keyring)) == keyring)
+        let again = try await fixture.open(.reader)
+        #expect(try await fixture.held(again) == [0..<70_000])
+        await again.close()
+    }
+
+    @Test("Two spellings of one URL are one resource; credentials make another")
+    func spellings() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 60_000))
+        let vault = try await fixture.open()
+        _ = try await fixture.read(vault)
+        // What was read is committed a moment later.
+        while try await fixture.held(vault) != [0..<60_000] { try await Task.sleep(for: .milliseconds(5)) }
+        let base = "127.0.0.1:\(fixture.origin.port)"
+        for text in ["HTTP://\(base)/a/../film.mp4", "http://\(base)/%66ilm.mp4#t=1", "http://\(base)/film.mp4?"] {
+            #expect(try await vault.summary(of: MediaURL(text))?.isComplete == true, "\(text)")
+        }
+        for text in ["http://me:secret@\(base)/film.mp4", "http://\(base)/film.mp4?a", "http://\(base)/film%2Emp5"] {
+            #expect(try await vault.summary(of: MediaURL(text)) == nil, "\(text)")
+        }
+        await vault.close()
+    }
+}

@@ -1,0 +1,55 @@
+import Testing
+import VaultModel
+
+@testable import VaultCrypto
+
+@Suite("Revoking tokens")
+struct RevocationTests {
+    @Test("The epoch and the revision grow by one, in the file and in memory, and tokens are others")
+    func raised() throws {
+        let fixture = try KeyringFixture()
+        let keyring = try fixture.unlock()
+        let before = keyring.token(.admin, LittleEndian.bytes(UInt64(keyring.tokenEpoch)))
+        var written: [UInt8] = []
+        try keyring.change(reading: { fixture.file }, writing: { written = $0 }) { $0.revokeTokens() }
+        #expect(keyring.tokenEpoch == 2 && keyring.revision == 2)
+        let again = try KeyringFixture(file: written).unlock()
+        #expect(again.tokenEpoch == 2 && again.revision == 2 && again.vaultID == keyring.vaultID)
+        #expect(again.token(.admin, LittleEndian.bytes(UInt64(again.tokenEpoch))) != before)
+        #expect(again.token(.admin, [1]) == keyring.token(.admin, [1]), "the keys are the same")
+    }
+
+    @Test("What cannot be written revokes nothing")
+    func unwritten() throws {
+        let fixture = try KeyringFixture()
+        let keyring = try fixture.unlock()
+        let refusal = VaultError(.diskFull, "full")
+        #expect(throws: refusal) {
+            try keyring.change(reading: { fixture.file }, writing: { _ in throw refusal }) { $0.revokeTokens() }
+        }
+        #expect(keyring.tokenEpoch == 1 && keyring.revision == 1)
+    }
+
+    @Test("A file that is another vault's, was changed, or is older than what was opened is not written over")
+    func otherFile() throws {
+        let fixture = try KeyringFixture()
+        let keyring = try fixture.unlock()
+        var newer: [UInt8] = []
+        try keyring.change(reading: { fixture.file }, writing: { newer = $0 }) { $0.revokeTokens() }
+        let forged = try fixture.forged { $0["tokenEpoch"] = .integer(7) }
+        let others = try NewKeyring.make(
+            with: .key(SecretKey(KeyringFixture.keyBytes)), method: .keyFile, label: "test", now: 0)
+        for (file, code) in [
+            (fixture.file, VaultError.Code.olderKeyring), (forged.file, .tamperedKeyring), (others, .tamperedKeyring),
+            (Array(newer.dropLast(9)), .damagedKeyring),
+        ] {
+            let error = #expect(throws: VaultError.self) {
+                try keyring.change(reading: { file }, writing: { _ in Issue.record("it was written") }) {
+                    $0.revokeTokens()
+                }
+            }
+            #expect(error?.code == code)
+        }
+        #expect(keyring.tokenEpoch == 2)
+    }
+}

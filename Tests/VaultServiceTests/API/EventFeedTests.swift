@@ -1,0 +1,109 @@
+import HTTPTypes
+import Hummingbird
+import MediaVault
+import NIOCore
+import NIOPosix
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@testable import VaultService
+
+@Suite("Server-sent events", .timeLimit(.minutes(5)))
+struct EventFeedTests {
+    private let film = ScriptedResource(seed: 9, length: 2_000_000)
+
+    /// Follows what the service tells.
+    private func follow(_ service: RunningService, _ query: String = "") async throws -> EventReader {
+        let client = try service.controlClient()
+        await client.request("GET", "/api/v1/events\(query)", host: "localhost")
+        let head = try #require(await client.readHead())
+        #expect(head.status == 200 && head.fields["content-type"] == "text/event-stream")
+        return EventReader(client)
+    }
+
+    @Test("What is held of a resource is told as it grows, and the download with it, until both are whole")
+    func progress() async throws {
+        let gate = Gate()
+        let origin = try ScriptedOrigin(film, holdingAt: 500_000, gate)
+        defer { origin.stop() }
+        let url = origin.url("/film?token=x")
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            var events = try await follow(service)
+            let order = #"{"url":"\#(url.absoluteString)","detached":true}"#
+            _ = try await service.control("POST", "/api/v1/downloads", body: order)
+            let begun = try await events.first("download", DownloadDocument.self) { $0.state == .running }
+            #expect(begun?.url == url.absoluteString)
+            gate.open()
+            let whole = try await events.first("resource", ChangeDocument.self) { $0.resource.isComplete }
+            #expect(whole?.resource.held == [[0, 2_000_000]] && whole?.resource.url == url.absoluteString)
+            let done = try await events.first("download", DownloadDocument.self) { $0.state != .running }
+            #expect(done?.state == .done && done?.held == 2_000_000)
+            try await service.vault.remove(MediaReference(url))
+            let gone = try await events.first("removed", RemovedDocument.self) { $0.id == whole?.id }
+            #expect(gone != nil)
+        }
+    }
+
+    @Test("Of one resource alone its present state comes first, and no change of another is told")
+    func one() async throws {
+        let origin = try ScriptedOrigin(film)
+        defer { origin.stop() }
+        let (url, other) = (origin.url("/one"), origin.url("/other"))
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            for try await _ in service.vault.download(url) {}
+            var events = try await follow(service, "?url=\(url.absoluteString)")
+            let first = try await events.first("resource", ChangeDocument.self) { _ in true }
+            #expect(first?.resource.isComplete == true)
+            for try await _ in service.vault.download(other) {}
+            try await service.vault.pin(MediaReference(url))
+            let pinned = try await events.first("resource", ChangeDocument.self) { $0.resource.class == "pinned" }
+            #expect(pinned != nil && events.seen.allSatisfy { !$0.data.contains("/other") })
+        }
+    }
+
+    @Test("A service that ends ends the stream properly, and does not wait for who follows it")
+    func end() async throws {
+        let test = try await TestVault()
+        // Were the stream waited for, the test would run into its time limit first.
+        let client = try await RunningService.run(over: test, hasControl: true, shutdownLimit: .seconds(900)) {
+            service in
+            try await follow(service).client
+        }
+        let rest = String(decoding: await client.readToEnd(), as: UTF8.self)
+        #expect(rest.hasSuffix("\r\n0\r\n\r\n"), "cut off within a chunk, or before the last: \(rest.suffix(40))")
+    }
+
+    @Test("A client that reads nothing is told no more until it does, and then what has changed since")
+    func unread() async throws {
+        let test = try await TestVault()
+        let vault = try await test.open()
+        let board = DownloadRegistry()
+        let listening = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .bind(host: "127.0.0.1", port: 0).get()
+        let channel = UnreadChannel(listening, unread: 5)
+        let written = Locked<[(text: String, questions: Int)]>([])
+        let (writes, noteWrite) = AsyncStream.makeStream(of: Void.self)
+        let feed = EventFeed(vault: vault, downloads: board, only: nil, channel: channel)
+        let telling = Task {
+            var sent: Int64 = 0
+            var writer: any ResponseBodyWriter = RecordingWriter { text in
+                written.withLock { $0.append((text, channel.questions)) }
+                noteWrite.yield()
+            }
+            try await feed.write(to: &writer, counting: &sent)
+        }
+        var told = writes.makeAsyncIterator()
+        await told.next()
+        let ids = (0..<100).map { board.begin("http://a.example/\($0)") }
+        await told.next()
+        let second = try #require(written.withLock { $0.count > 1 ? $0[1] : nil })
+        // Five times it was asked what the client has left unread, and five times that was too much.
+        #expect(second.questions > 5)
+        #expect(ids.allSatisfy { second.text.contains("\"id\":\($0),") }, "all that has changed is told at once")
+        telling.cancel()
+        _ = await telling.result
+        try await listening.close()
+        await vault.close()
+    }
+}

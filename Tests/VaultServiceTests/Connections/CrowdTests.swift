@@ -1,0 +1,113 @@
+import Foundation
+import MediaVault
+import OriginTestSupport
+import Testing
+
+@testable import VaultService
+
+@Suite("Many clients, and slow ones", .timeLimit(.minutes(5)))
+struct CrowdTests {
+    private func configuration(_ change: (inout ServiceConfiguration) -> Void) -> ServiceConfiguration {
+        var configuration = ServiceConfiguration()
+        change(&configuration)
+        return configuration
+    }
+
+    @Test("Where no more connections can be had, an idle one yields to a client that waits")
+    func yields() async throws {
+        let configuration = configuration {
+            $0.maxConnections = 4
+            $0.connectionLimits.yielding = .milliseconds(50)
+        }
+        try await RunningService.run(over: try await TestVault(), configuration: configuration) { service in
+            var held: [RawClient] = []
+            for _ in 0..<4 {
+                let client = try service.client()
+                #expect(await client.ask("GET", "/healthz", host: service.host)?.head.status == 200)
+                held.append(client)
+            }
+            for _ in 0..<8 {
+                let client = try service.client()
+                #expect(await client.ask("GET", "/healthz", host: service.host)?.head.status == 200)
+                held.append(client)
+            }
+            // Whoever has yielded was gone before the one that came in its place was answered.
+            var ended = 0
+            for client in held { ended += await client.isEnded() ? 1 : 0 }
+            #expect(ended >= 8)
+        }
+    }
+
+    @Test("A head that trickles in, and one that never comes, have their time and no more")
+    func slowHead() async throws {
+        let configuration = configuration { $0.connectionLimits.firstHead = .milliseconds(500) }
+        try await RunningService.run(over: try await TestVault(), configuration: configuration) { service in
+            let (silent, trickling) = (try service.client(), try service.client())
+            await trickling.send("GET /healthz HTTP/1.1\r\nX: ")
+            #expect(try await trickling.endsSoon(sending: "x"))
+            #expect(try await silent.endsSoon(sending: ""))
+        }
+    }
+
+    @Test("A body that trickles in has its time, whatever was answered to its head")
+    func slowBody() async throws {
+        let configuration = configuration { $0.connectionLimits.body = .milliseconds(500) }
+        try await RunningService.run(over: try await TestVault(), configuration: configuration) { service in
+            let client = try service.client()
+            await client.send("POST /healthz HTTP/1.1\r\nHost: \(service.host)\r\nContent-Length: 1000000\r\n\r\n")
+            #expect(await client.readHead()?.status == 405)
+            #expect(try await client.endsSoon(sending: "x"))
+        }
+    }
+
+    @Test("A body that is waited for has no more time, though it goes on bit by bit")
+    func slowAwaitedBody() async throws {
+        let configuration = configuration { $0.connectionLimits.body = .milliseconds(500) }
+        try await RunningService.run(over: try await TestVault(), configuration: configuration) { service in
+            let client = try service.client()
+            await client.send(
+                "POST /api/v1/pins HTTP/1.1\r\nHost: \(service.host)\r\nContent-Type: application/json\r\n"
+                    + "Authorization: Bearer \(service.vault.tokens.adminToken)\r\nContent-Length: 1000000\r\n\r\n")
+            #expect(try await client.endsSoon(sending: " "))
+        }
+    }
+
+    @Test("An answer that takes longer than a head may is not cut short")
+    func slowAnswer() async throws {
+        let film = ScriptedResource(length: 1000)
+        let gate = Gate()
+        let origin = try ScriptedOrigin { request in
+            var answer = film.answer(to: request)
+            if request.method == "GET" { answer.insert(.hold(gate), at: 500) }
+            return answer
+        }
+        let url = origin.url("/a/film.mp4")
+        let configuration = configuration {
+            $0.connectionLimits.firstHead = .milliseconds(100)
+            $0.connectionLimits.body = .milliseconds(100)
+        }
+        try await RunningService.run(over: try await TestVault(), configuration: configuration) { service in
+            let client = try service.client()
+            await client.request("GET", service.target(url), host: service.host)
+            #expect(await client.readHead()?.status == 200)
+            // Until the watch has come by: it closes those that are over time, such as this one.
+            let silent = try service.client()
+            #expect(await silent.readToEnd() == [])
+            gate.open()
+            #expect(await client.read(1000).count == 1000)
+        }
+    }
+}
+
+extension RawClient {
+    /// Whether the other side has had enough before a few hundred pieces were sent, one now and then: long before the time
+    /// that a connection has where nothing else is said.
+    fileprivate func endsSoon(sending piece: String) async throws -> Bool {
+        for _ in 0..<250 {
+            if await isEnded() { return true }
+            await send(piece)
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        return false
+    }
+}

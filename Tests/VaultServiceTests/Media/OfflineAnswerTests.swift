@@ -1,0 +1,132 @@
+import Foundation
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@Suite("Answers offline", .timeLimit(.minutes(5)))
+struct OfflineAnswerTests {
+    private let film = ScriptedResource(seed: 3, length: 1_000_000)
+
+    /// A vault that holds these ranges of a film, its origin gone.
+    private func vault(
+        holding ranges: [ByteRange], of other: ScriptedResource? = nil
+    ) async throws -> (TestVault, MediaURL) {
+        let origin = try ScriptedOrigin(other ?? film)
+        defer { origin.stop() }
+        let url = origin.url()
+        let test = try await TestVault()
+        try await RunningService.run(over: test) { service in
+            for range in ranges {
+                let answer = try #require(try await service.ask("GET", url, ["Range": "bytes=\(range.httpBytes)"]))
+                #expect(answer.head.status == 206)
+            }
+        }
+        return (test, url)
+    }
+
+    @Test("What is held plays without an origin, byte for byte")
+    func held() async throws {
+        let (test, url) = try await vault(holding: [0..<1_000_000])
+        try await RunningService.run(over: test, isOffline: true) { [film] service in
+            let whole = try #require(try await service.ask("GET", url))
+            #expect(whole.head.status == 200 && whole.head.fields["cache-status"] == "MediaVault; hit")
+            #expect(whole.body.count == 1_000_000 && film.media.matches(whole.body, at: 0))
+            let tail = try #require(try await service.ask("GET", url, ["Range": "bytes=-70000"]))
+            #expect(tail.head.status == 206 && film.media.matches(tail.body, at: 930_000))
+            let head = try #require(try await service.ask("HEAD", url))
+            #expect(head.head.status == 200 && head.head.fields["content-length"] == "1000000")
+        }
+    }
+
+    @Test("A first byte that is missing is 504, with what is missing and what is held")
+    func firstByteMissing() async throws {
+        let (test, url) = try await vault(holding: [0..<200_000])
+        try await RunningService.run(over: test, isOffline: true) { service in
+            let answer = try #require(try await service.ask("GET", url, ["Range": "bytes=500000-"]))
+            #expect(answer.head.status == 504)
+            #expect(answer.head.fields["content-type"] == "application/problem+json")
+            let document = try #require(
+                try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: any Sendable])
+            #expect(document["firstMissing"] as? Int == 500_000)
+            let held = try #require(document["held"] as? [[Int]])
+            #expect(held.first?.first == 0 && (held.first?.last ?? 0) >= 200_000)
+        }
+    }
+
+    @Test("A hole further on shortens the range to what is there")
+    func shortened() async throws {
+        let (test, url) = try await vault(holding: [0..<200_000])
+        try await RunningService.run(over: test, isOffline: true) { [film] service in
+            let (head, body) = try #require(try await service.ask("GET", url, ["Range": "bytes=100-"]))
+            #expect(head.status == 206)
+            #expect(head.fields["content-range"] == "bytes 100-\(99 + body.count)/1000000")
+            #expect(body.count >= 199_900 && body.count < 999_900)
+            #expect(film.media.matches(body, at: 100))
+            #expect(head.fields["cache-status"] == "MediaVault; hit", "nobody was asked")
+        }
+    }
+
+    @Test("A whole answer with a hole promises all and closes the connection at the hole, never waits there")
+    func wholeWithGap() async throws {
+        let (test, url) = try await vault(holding: [0..<200_000])
+        try await RunningService.run(over: test, isOffline: true) { [film] service in
+            let client = try service.client()
+            await client.request("GET", service.target(url), host: service.host)
+            let head = try #require(await client.readHead())
+            #expect(head.status == 200 && head.fields["content-length"] == "1000000")
+            let body = await client.readToEnd()
+            #expect(body.count >= 200_000 && body.count < 1_000_000)
+            #expect(film.media.matches(body, at: 0))
+        }
+    }
+
+    @Test("A slow client too gets every byte before the hole")
+    func slowClientAtHole() async throws {
+        // More than the kernel's buffers hold: at the hole, bytes wait in the process for the client.
+        let film = ScriptedResource(seed: 4, length: 20_000_000)
+        let (test, url) = try await vault(holding: [0..<16_000_000], of: film)
+        try await RunningService.run(over: test, isOffline: true) { service in
+            let full = try #require(try await service.ask("GET", url, ["Range": "bytes=0-"]))
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        let client = try service.client(receiveBuffer: 64 * 1024)
+                        await client.request("GET", service.target(url), host: service.host)
+                        #expect(await client.readHead()?.status == 200)
+                        var body: [UInt8] = []
+                        while case let more = await client.read(16 * 1024), !more.isEmpty {
+                            body += more
+                            // The pace of the client, nothing that is waited for.
+                            try await Task.sleep(for: .milliseconds(1))
+                        }
+                        #expect(body.count == full.body.count && film.media.matches(body, at: 0))
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test("An origin that breaks off for good closes the connection, and what came is right")
+    func brokenOff() async throws {
+        let film = film
+        let origin = try ScriptedOrigin { request in
+            var answer = film.answer(to: request)
+            if request.method == "GET" {
+                if request.number > 2 { return ScriptedAnswer(404, fields: ["Content-Length": "0"]) }
+                answer.cut(at: 300_000, by: .close)
+            }
+            return answer
+        }
+        defer { origin.stop() }
+        let url = origin.url()
+        try await RunningService.run(over: try await TestVault()) { service in
+            let client = try service.client()
+            await client.request("GET", service.target(url), host: service.host)
+            #expect(await client.readHead()?.status == 200)
+            let body = await client.readToEnd()
+            #expect(body.count < 1_000_000)
+            #expect(film.media.matches(body, at: 0))
+        }
+    }
+}

@@ -1,0 +1,206 @@
+import MediaVault
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@testable import VaultService
+
+@Suite("Requests that can be read in two ways, or by another version", .serialized, .timeLimit(.minutes(5)))
+struct RequestReadingTests {
+    private let film = ScriptedResource(seed: 61, length: 1000)
+
+    /// A service that holds a film, so that what is answered on the spot is tried, too.
+    private func service(
+        hasControl: Bool = false, _ body: @escaping @Sendable (RunningService, MediaURL) async throws -> Void
+    ) async throws {
+        let origin = try ScriptedOrigin(film)
+        defer { origin.stop() }
+        let url = origin.url("/a/film.mp4")
+        try await RunningService.run(over: try await TestVault(), hasControl: hasControl) { service in
+            for try await _ in service.vault.download(url) {}
+            #expect(try await service.ask("GET", url, ["Range": "bytes=0-9"])?.head.status == 206)
+            try await body(service, url)
+        }
+    }
+
+    /// Sends a request for the film by itself, and reads its one answer, after which the connection must be ended.
+    private func onlyAnswer(
+        _ service: RunningService, _ url: MediaURL, _ text: String
+    ) async throws -> (head: RawHead, body: [UInt8]) {
+        let client = try service.client()
+        await client.send(
+            text.replacing("TARGET", with: service.target(url)).replacing("HOST", with: service.host))
+        let head = try #require(await client.readHead(), "\(text)")
+        let body = await client.read(Int(head.fields["content-length"] ?? "") ?? 0)
+        #expect(await client.readToEnd() == [], "\(text): another answer follows")
+        return (head, body)
+    }
+
+    @Test(
+        "The last transfer coding must be chunked, and the only one; nothing else is answered to such a request",
+        arguments: [
+            ("gzip", 400), ("chunked, gzip", 400), ("identity", 400), ("", 400), (",", 400), ("chunked, chunked", 400),
+            ("gzip, chunked", 501), ("Gzip , Chunked", 501), ("x, y, chunked", 501),
+        ])
+    func codings(field: String, status: Int) async throws {
+        try await service { service, url in
+            for method in ["GET", "POST"] {
+                let request =
+                    "\(method) TARGET HTTP/1.1\r\nHost: HOST\r\nRange: bytes=0-9\r\nTransfer-Encoding: \(field)\r\n\r\n"
+                let answer = try await onlyAnswer(service, url, request + "0\r\n\r\n")
+                #expect(answer.head.status == status, "\(method)")
+                #expect(answer.head.fields["connection"] == "close")
+                // Some the parser refuses before it has a head to hand on.
+                let isJudgedHere = !field.hasPrefix("chunked, ")
+                #expect(!isJudgedHere || answer.head.fields["content-type"] == "application/problem+json")
+            }
+        }
+    }
+
+    @Test("Chunks that are read are no reason for another answer", arguments: ["GET", "POST"])
+    func chunked(method: String) async throws {
+        try await service { service, url in
+            let client = try service.client()
+            for coding in ["chunked", "Chunked"] {
+                await client.send(
+                    "\(method) \(service.target(url)) HTTP/1.1\r\nHost: \(service.host)\r\nRange: bytes=0-9\r\n"
+                        + "Transfer-Encoding: \(coding)\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
+                let head = try #require(await client.readHead())
+                #expect(head.status == (method == "GET" ? 206 : 405))
+                _ = await client.read(Int(head.fields["content-length"] ?? "") ?? 0)
+            }
+        }
+    }
+
+    @Test(
+        "A first chunk that is none is 400, whatever the request would be answered with, and the connection ends",
+        arguments: ["GET", "POST"])
+    func firstChunk(method: String) async throws {
+        try await service { service, url in
+            let request =
+                "\(method) TARGET HTTP/1.1\r\nHost: HOST\r\nRange: bytes=0-9\r\nTransfer-Encoding: chunked\r\n\r\n"
+            for chunk in ["xyz\r\n", "-1\r\n\r\n", "0x1\r\na\r\n", "ffffffffffffffffff\r\n"] {
+                let answer = try await onlyAnswer(service, url, request + chunk)
+                #expect(answer.head.status == 400 && answer.head.fields["connection"] == "close", "\(chunk)")
+            }
+        }
+    }
+
+    @Test("After a chunk that is none the request has the one answer it had, or would have had")
+    func laterChunk() async throws {
+        try await service { service, url in
+            let request = "GET TARGET HTTP/1.1\r\nHost: HOST\r\nRange: bytes=0-9\r\nTransfer-Encoding: chunked\r\n\r\n"
+            let answer = try await onlyAnswer(service, url, request + "3\r\nabc\r\nxyz\r\n")
+            #expect(answer.head.status == 206 && film.media.matches(answer.body, at: 0))
+        }
+    }
+
+    @Test("A refusal waits for the answers to the requests before it")
+    func order() async throws {
+        try await service { service, url in
+            let client = try service.client()
+            let first = "GET \(service.target(url)) HTTP/1.1\r\nHost: \(service.host)\r\n"
+            await client.send(
+                "\(first)If-Match: *\r\n\r\n\(first)Transfer-Encoding: gzip\r\n\r\n\(first)\r\n")
+            let head = try #require(await client.readHead())
+            #expect(head.status == 200 && head.fields["connection"] == nil)
+            #expect(film.media.matches(await client.read(1000), at: 0))
+            #expect(await client.readHead()?.status == 400)
+            let rest = String(decoding: await client.readToEnd(), as: UTF8.self)
+            #expect(!rest.contains("HTTP/1.1"), "what follows is not answered")
+        }
+    }
+
+    @Test(
+        "A body of the API's that breaks off, or does not come in chunks, is a problem of 400, and the connection ends")
+    func brokenBody() async throws {
+        try await service(hasControl: true) { service, url in
+            let pins = "POST /api/v1/pins HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\n"
+            let token = "Authorization: Bearer \(service.vault.tokens.adminToken)\r\n"
+            for body in ["2\r\n{\"\r\nxyz\r\n", "zz\r\n"] {
+                let answer = try await onlyAnswer(
+                    service, url, pins + token + "Transfer-Encoding: chunked\r\n\r\n" + body)
+                #expect(answer.head.status == 400 && answer.head.fields["connection"] == "close", "\(body)")
+                #expect(answer.head.fields["content-type"] == "application/problem+json" && !answer.body.isEmpty)
+            }
+            let control = try service.controlClient()
+            await control.send(
+                pins.replacing("HOST", with: "localhost") + "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\nxyz\r\n")
+            let head = try #require(await control.readHead())
+            #expect(head.status == 400 && head.fields["content-type"] == "application/problem+json")
+            #expect(try await service.vault.summary(of: url)?.resourceClass != "pinned")
+        }
+    }
+
+    @Test("The host of an absolute target counts, and must be the one of the Host field (RFC 9112 §3.2.2)")
+    func absoluteForm() async throws {
+        try await service { service, url in
+            for (target, host, status) in [
+                ("http://HOSTTARGET", "HOST", 206), ("http://HOST/healthz", "HOST", 200),
+                ("HTTP://HOST/healthz?x", "HOST", 200),
+                ("http://evil.testTARGET", "HOST", 421), ("http://evil.test/healthz", "HOST", 421),
+                ("http://HOST/healthz", "evil.test", 421), ("http://evil.test/healthz", "evil.test", 421),
+                ("http://user@HOST/healthz", "HOST", 421),
+                ("ftp://evil.test/healthz", "HOST", 421), ("http://evil.test", "HOST", 421),
+            ] {
+                let client = try service.client()
+                let text = "GET \(target) HTTP/1.1\r\nHost: \(host)\r\nRange: bytes=0-9\r\n\r\n"
+                await client.send(
+                    text.replacing("TARGET", with: service.target(url)).replacing("HOST", with: service.host))
+                #expect(await client.readHead()?.status == status, "\(target) \(host)")
+            }
+        }
+    }
+
+    @Test(
+        "A method that nobody knows is 501, one that no resource has 405, one that is spelled wrong 400",
+        arguments: [
+            ("BREW", 501), ("X-y!", 501), ("PRI", 501), ("PROPFIND", 501), ("PATCH", 405), ("QUERY", 405), ("get", 400),
+            ("Head", 400),
+            ("G(T", 400),
+        ])
+    func methods(method: String, status: Int) async throws {
+        try await service { service, url in
+            for target in ["/healthz", "TARGET"] {
+                let client = try service.client()
+                let text = "\(method) \(target) HTTP/1.1\r\nHost: \(service.host)\r\n\r\n"
+                await client.send(text.replacing("TARGET", with: service.target(url)))
+                #expect(await client.readHead()?.status == status, "\(target)")
+            }
+            // On a connection that has had a request, too.
+            let client = try service.client()
+            #expect(await client.ask("GET", "/healthz", host: service.host)?.head.status == 200)
+            await client.request(method, "/healthz", host: service.host)
+            #expect(await client.readHead()?.status == status)
+        }
+    }
+
+    @Test(
+        "Another HTTP/1 is read as HTTP/1.1, and another major version is 505",
+        arguments: [
+            ("1.2", 206), ("1.9", 206), ("1.1", 206), ("2.0", 505), ("3.0", 505), ("0.9", 505), ("9.9", 505),
+            ("1.x", 400),
+            ("1.10", 400),
+        ])
+    func versions(version: String, status: Int) async throws {
+        try await service { [film] service, url in
+            let request = "GET TARGET HTTP/\(version)\r\nHost: HOST\r\nRange: bytes=0-9\r\n\r\n"
+                .replacing("TARGET", with: service.target(url)).replacing("HOST", with: service.host)
+            // In one piece, and with its first line cut within each of its parts and within its end.
+            let line = try #require(request.utf8.firstIndex(of: 0x0D).map { request.utf8[..<$0].count })
+            for cuts in [[], [1, 5, line - 8, line - 3, line - 1, line, line + 1]] {
+                let client = try service.client()
+                for (start, end) in zip([0] + cuts, cuts + [request.utf8.count]) {
+                    await client.send(String(decoding: Array(request.utf8)[start..<end], as: UTF8.self))
+                }
+                let head = try #require(await client.readHead())
+                #expect(head.status == status)
+                if status == 206 {
+                    #expect(await client.read(10) == film.media.bytes(0..<10))
+                    // The parser would not take the line of another such request.
+                    #expect(head.fields["connection"] == (version == "1.1" ? nil : "close"))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,262 @@
+import Foundation
+import GRDB
+import SeededRandom
+import Testing
+import VaultCrypto
+import VaultModel
+import VaultTestSupport
+
+@testable import VaultStorage
+
+@Suite("What was deleted or wrapped anew stands in no page of the index, nor anywhere else in the folder")
+struct ErasureTests {
+    private let vault: TemporaryVault
+    private let store: VaultStore
+    /// In order. The same each time: how SQLite moves rows from page to page depends on them.
+    private let ids: [ResourceID]
+
+    init() throws {
+        vault = try TemporaryVault()
+        store = try vault.open()
+        let bytes = SeededGenerator.bytes(500 * 32, seed: 94)
+        ids = try stride(from: 0, to: bytes.count, by: 32).map { start in
+            try #require(ResourceID(Data(bytes[start..<(start + 32)])))
+        }.sorted { $0.data.lexicographicallyPrecedes($1.data) }
+        for id in ids {
+            var resource = try store.addResource(
+                id, url: "http://origin.example/\(id.hex)", cacheKey: id.bytes, resourceClass: .download)
+            let information = ContentInformation(
+                length: 9, type: "video/mp4", validators: Validators(), supportsRanges: true)
+            try store.startRepresentation(information, of: &resource)
+        }
+    }
+
+    private func wrapped() throws -> [[UInt8]] {
+        try store.index.generations().all.flatMap {
+            try store.index.keys(wrappedBy: $0, after: nil, limit: 5000).map(\.wrapped)
+        }
+    }
+
+    /// Gives every title a new key, some at a time, as a reseal does.
+    private func reseal() throws {
+        for start in stride(from: 0, to: ids.count, by: 64) {
+            var batch = try ids[start..<min(start + 64, ids.count)].map { try #require(try store.index.resource($0)) }
+            for index in batch.indices { #expect(try store.beginReseal(&batch[index], run: 1) == true) }
+            for index in batch.indices { #expect(try store.finishReseal(&batch[index])) }
+        }
+    }
+
+    /// Removes titles from here and there, and erases nothing.
+    private func remove() throws -> [ResourceID] {
+        let removed = ids.filter { $0.bytes[5].isMultiple(of: 5) }
+        for id in removed { _ = try #require(try store.index.remove(id)) }
+        return removed
+    }
+
+    private func traces(of values: [[UInt8]]) throws -> Int { try Traces.count(of: values, below: vault.folder) }
+
+    /// What stands in the index alone, when backup and log are as they should be.
+    private func left(of values: [[UInt8]]) throws -> Int {
+        try store.backUpCatalog()
+        try store.index.truncateLog()
+        return try traces(of: values)
+    }
+
+    @Test("New keys for all, a fifth of the titles removed, the generation turned: no wrapped key of before is left")
+    func keys() throws {
+        var old = try wrapped()
+        try reseal()
+        old += try wrapped()
+        let removed = try remove()
+        let log = vault.log(of: store)
+        _ = try store.addGeneration(noting: log)
+        var rewrap = try store.rewrap()
+        while try rewrap.step() {}
+        #expect(old.count == 1000 && rewrap.done == 500 - removed.count && rewrap.unopened == 0)
+        #expect(try left(of: old) > 0, "SQLite leaves copies of what it wiped, else this proves nothing")
+        try store.finishRewrap()
+        #expect(try traces(of: old) == 0)
+        try store.retire(1, noting: log)
+        #expect(try traces(of: old) == 0)
+        #expect(try store.index.resources(after: nil, limit: 500).count { $0.resource != nil } == rewrap.done)
+        try store.close()
+        #expect(try traces(of: old) == 0)
+    }
+
+    @Test("A removal leaves no name of any title that was removed, those that were let go before it included")
+    func names() throws {
+        try reseal()
+        let removed = try remove()
+        let names = removed.map(\.bytes)
+        #expect(try left(of: names) > 0, "SQLite leaves copies of what it wiped, else this proves nothing")
+        let last = try #require(ids.first { !removed.contains($0) })
+        #expect(try store.remove(last) == 0)
+        #expect(try traces(of: names + [last.bytes]) == 0)
+        try store.close()
+    }
+
+    @Test("What an owner that was killed had still to erase is erased by the next, when it ends at the latest")
+    func killed() throws {
+        let names = try remove().map(\.bytes)
+        let copy = vault.above.path + "/copy"
+        try FileManager.default.copyItem(atPath: vault.folder, toPath: copy)
+        #expect(try Traces.count(of: names, below: copy) > 0)
+        let next = try VaultStore.open(at: copy, keyring: vault.keyring, access: .owner)
+        try next.close()
+        #expect(try Traces.count(of: names, below: copy) == 0)
+        try store.close()
+    }
+
+    @Test("Where there is no room for the backup that is told, no generation goes, and it is done later")
+    func noRoom() throws {
+        try store.close()
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        let old = try store.index.keys(wrappedBy: 1, after: nil, limit: 5000).map(\.wrapped)
+        _ = try store.addGeneration(noting: vault.log(of: store))
+        var rewrap = try store.rewrap()
+        while try rewrap.step() {}
+        disk.fail(.create, of: "catalog.backup", lasting: true, with: FileFailure(.noSpace, "no space"))
+        let error = #expect(throws: VaultError.self) { try store.finishRewrap() }
+        #expect(error?.code == .diskFull && error?.message.contains("run it again to finish it") == true)
+        #expect(throws: VaultError.self) { try store.retire(1, noting: vault.log(of: store)) }
+        #expect(store.keyring.activeGenerations == [1, 2], "no generation goes while what it wrapped may stand")
+        #expect(try store.remove(ids[0]) == 0 && store.hasPendingErasure())
+        #expect(try store.index.resources(after: nil, limit: 500).count { $0.resource != nil } == 499)
+        disk.mend()
+        try store.retire(1, noting: vault.log(of: store))
+        #expect(try traces(of: old) == 0 && store.keyring.activeGenerations == [2] && !store.hasPendingErasure())
+        try store.close()
+    }
+
+    @Test("A debt is in the index until it is paid: an owner that could not erase leaves it to the next")
+    func carried() throws {
+        try store.close()
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        disk.fail(.create, of: "catalog.backup", lasting: true, with: FileFailure(.noSpace, "no space"))
+        let error = #expect(throws: VaultError.self) { try store.remove(ids[3]) }
+        #expect(error?.code == .storage && error?.message.contains("may remain in the index") == true)
+        #expect(throws: VaultError.self) { try store.close() }
+        #expect(try traces(of: [ids[3].bytes]) == 1, "nothing was left undone, else this proves nothing")
+        #expect(!PosixFileSystem().exists(vault.folder + "/index.sqlite-wal"), "the owner was not killed")
+        let next = try vault.open()
+        #expect(try next.hasPendingErasure())
+        try next.close()
+        #expect(try traces(of: [ids[3].bytes]) == 0)
+        let last = try vault.open(.reader)
+        #expect(try !last.hasPendingErasure())
+        try last.close()
+    }
+
+    @Test("What is removed within a minute of an erasing waits for the next one, and the vault says so")
+    func together() throws {
+        #expect(try store.remove(ids[0]) == 0 && !store.hasPendingErasure())
+        #expect(try store.remove(ids[1]) == 0 && store.hasPendingErasure())
+        store.finishPendingWork()
+        #expect(try !store.hasPendingErasure() && traces(of: [ids[0].bytes, ids[1].bytes]) == 0)
+        #expect(try store.remove(ids[2]) == 0 && store.hasPendingErasure())
+        try store.close()
+        #expect(try traces(of: [ids[2].bytes]) == 0)
+    }
+
+    @Test("A log that another program reads is not taken for emptied: what was removed is owed until it is")
+    func busy() throws {
+        let reader = try DatabaseQueue(path: vault.folder + "/index.sqlite")
+        try reader.inDatabase { db in
+            try db.execute(sql: "BEGIN")
+            #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM resource") == 500)
+            _ = try #require(try store.index.remove(ids[5]))
+            let error = #expect(throws: VaultError.self) { try store.index.truncateLog(patience: .zero) }
+            #expect(error?.code == .owned)
+            #expect(throws: VaultError.self) { try store.carryOutErasure(patience: .zero) }
+            #expect(try store.hasPendingErasure())
+            try db.execute(sql: "COMMIT")
+        }
+        try store.carryOutErasure(patience: .zero)
+        #expect(try !store.hasPendingErasure() && traces(of: [ids[5].bytes]) == 0)
+        try reader.close()
+        try store.close()
+    }
+
+    @Test("Erasing goes in steps: between two of them others write, and nothing of what went before it is left")
+    func steps() throws {
+        let gone = try remove().map(\.bytes)
+        let rest = ids.filter { !gone.contains($0.bytes) }
+        var next: Int64? = 1
+        var steps = 0
+        while let page = next {
+            next = try store.index.wipeUnusedBytes(from: page, count: 4, patience: .zero)
+            steps += 1
+            // Rows move from page to page meanwhile, those that are not yet wiped included.
+            try store.setClass(.pinned, of: rest[steps % rest.count])
+            let url = "http://origin.example/new-\(steps)"
+            let name = try #require(store.keyring.resourceID(cacheKey: Array(url.utf8), locator: store.index.locator))
+            _ = try store.addResource(name, url: url, cacheKey: Array(url.utf8), resourceClass: .cache)
+        }
+        #expect(steps > 20)
+        try store.backUpCatalog()
+        #expect(try traces(of: gone) == 0)
+        #expect(try store.index.read { try String.fetchOne($0, sql: "PRAGMA integrity_check") } == "ok")
+        #expect(try store.index.resources(after: nil, limit: 5000).allSatisfy { $0.resource != nil })
+        try store.close()
+    }
+
+    @Test("The backup is written while somebody writes the index: as the index was before")
+    func backupBeside() throws {
+        try store.index.write { db in
+            try db.execute(sql: "UPDATE resource SET class = 'pinned'")
+            // On the connection that writes this would be within its transaction.
+            try CatalogBackup.write(store.index, vault: vault.folder, fileSystem: PosixFileSystem())
+        }
+        let backup = try DatabaseQueue(path: vault.folder + "/catalog.backup")
+        let classes = try backup.read { try String.fetchAll($0, sql: "SELECT DISTINCT class FROM resource") }
+        #expect(classes == ["download"])
+        try backup.close()
+        try store.close()
+    }
+
+    @Test(
+        "A vault that was made before debts were written down gets the table from its first owner, and readers do without"
+    )
+    func older() throws {
+        try store.index.write { try $0.execute(sql: "DROP TABLE owed") }
+        try store.close()
+        let reader = try vault.open(.reader)
+        #expect(try !reader.hasPendingErasure() && reader.index.totals().resources == 500)
+        try reader.close()
+        let owner = try vault.open()
+        // The reader left a log, as an owner that was killed does, and one of before wrote no debts down.
+        try owner.carryOutErasure()
+        #expect(try !owner.hasPendingErasure())
+        _ = try #require(try owner.index.remove(ids[0]))
+        #expect(try owner.hasPendingErasure())
+        try owner.close()
+        #expect(try traces(of: [ids[0].bytes]) == 0)
+    }
+
+    @Test(
+        "Whatever stands in the place of a debt, titles are removed, and erased in the end",
+        arguments: ["NULL", "'x'", "-9223372036854775808", "1e300", "x'ff'"])
+    func damagedDebt(value: String) throws {
+        #expect(try store.remove(ids[0]) == 0 && !store.hasPendingErasure())
+        // Another program's connection: ours changes no schema. One flipped bit makes a NULL where there can be none.
+        let other = try DatabaseQueue(path: vault.folder + "/index.sqlite")
+        try other.writeWithoutTransaction { db in
+            try db.execute(
+                sql: """
+                    DROP TABLE owed; CREATE TABLE owed (what TEXT PRIMARY KEY, number INTEGER) WITHOUT ROWID;
+                    INSERT INTO owed VALUES ('erasure', \(value));
+                    PRAGMA writable_schema = ON;
+                    """)
+            try db.execute(
+                sql: "UPDATE sqlite_master SET sql = ? WHERE name = 'owed'", arguments: [IndexSchema.owed])
+            try db.execute(sql: "PRAGMA writable_schema = RESET")
+        }
+        try other.close()
+        #expect(try store.hasPendingErasure())
+        #expect(try store.remove(ids[1]) == 0)
+        try store.carryOutErasure()
+        #expect(try !store.hasPendingErasure() && traces(of: [ids[0].bytes, ids[1].bytes]) == 0)
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import GRDB
+import Testing
+import VaultModel
+import VaultTestSupport
+
+@testable import VaultStorage
+
+@Suite("A reader of a vault whose disk has not one free byte")
+struct RoomlessReaderTests {
+    /// A vault whose owner was killed: its last commit stands in the log alone. SQLite has found no room for `-shm`.
+    private static func killed() throws -> (vault: TemporaryVault, copy: String, film: ResourceID) {
+        let vault = try TemporaryVault()
+        let owner = try vault.open()
+        let film = try owner.addMedia("film", length: 100_000).id
+        let copy = vault.above.path + "/copy"
+        try FileManager.default.copyItem(atPath: vault.folder, toPath: copy)
+        try Data("abc".utf8).write(to: URL(filePath: copy + "/index.sqlite-shm"))
+        return (vault, copy, film)
+    }
+
+    @Test("What stands in the log is seen, and not a byte of the folder changes")
+    func killedOwner() throws {
+        let (vault, copy, film) = try Self.killed()
+        let files = try TemporaryFolder.files(below: copy)
+        let before = try files.map { try Data(contentsOf: URL(filePath: $0)) }
+        let plain = try Data(contentsOf: URL(filePath: copy + "/index.sqlite"))
+        #expect(plain.range(of: film.data) == nil, "the film is not in the log alone")
+        let path = VaultIndex.nameForFullDisk(copy + "/index.sqlite")
+        let index = try VaultIndex.connect(to: path, keyring: vault.keyring, readOnly: true)
+        #expect(try index.resource(film)?.id == film && index.totals().resources == 1)
+        #expect(throws: VaultError.self) { try index.recordKeyringRevision() }
+        try index.close()
+        #expect(try TemporaryFolder.files(below: copy) == files)
+        #expect(try files.map { try Data(contentsOf: URL(filePath: $0)) } == before)
+    }
+
+    @Test("A folder may have any name", arguments: ["a?b", "a#b", "100%20", "ä ö"])
+    func names(name: String) throws {
+        let (vault, copy, film) = try Self.killed()
+        let folder = vault.above.path + "/" + name
+        try FileManager.default.moveItem(atPath: copy, toPath: folder)
+        let path = VaultIndex.nameForFullDisk(folder + "/index.sqlite")
+        let index = try VaultIndex.connect(to: path, keyring: vault.keyring, readOnly: true)
+        #expect(try index.resource(film)?.id == film)
+        try index.close()
+    }
+
+    @Test("An owner that has just come is another program at work, and no fault of the folder's")
+    func ownerComes() {
+        for code: ResultCode in [.SQLITE_READONLY_RECOVERY, .SQLITE_READONLY_CANTLOCK, .SQLITE_READONLY_CANTINIT] {
+            let error = #expect(throws: VaultError.self) {
+                try IndexError.translating { throw DatabaseError(resultCode: code) }
+            }
+            #expect(error?.code == .owned)
+        }
+        let readOnly = #expect(throws: VaultError.self) {
+            try IndexError.translating { throw DatabaseError(resultCode: .SQLITE_READONLY) }
+        }
+        #expect(readOnly?.code == .storage)
+    }
+}

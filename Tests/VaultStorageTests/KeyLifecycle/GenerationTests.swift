@@ -1,0 +1,244 @@
+import GRDB
+import SeededRandom
+import Testing
+import VaultCrypto
+import VaultModel
+import VaultTestSupport
+
+@testable import VaultStorage
+
+@Suite("Generations come and go, and what is held stays readable")
+struct GenerationTests {
+    private static let bytes = SeededGenerator.bytes(90_000, seed: 61)
+
+    /// Adds resources that hold something each.
+    private static func fill(_ store: VaultStore, _ names: some Sequence<Int>) throws -> [StoredResource] {
+        try names.map { name in
+            let resource = try store.addMedia("film-\(name)", length: 90_000)
+            _ = try store.store(Array(bytes), at: 0, of: resource)
+            return resource
+        }
+    }
+
+    private static func expectReadable(
+        _ store: VaultStore, _ resources: [StoredResource], in generation: Int,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        for resource in resources {
+            let found = try #require(try store.index.resource(resource.id), sourceLocation: sourceLocation)
+            #expect(found.generation == generation, sourceLocation: sourceLocation)
+            #expect(try store.read(found).map(\.bytes) == [bytes], sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test("After rotate new resources use the new generation; after rewrap all do; after retire the old one is gone")
+    func life() throws {
+        let vault = try TemporaryVault()
+        var store = try vault.open()
+        let log = vault.log(of: store)
+        let old = try Self.fill(store, 0..<5)
+        #expect(try store.addGeneration(noting: log) == 2)
+        let new = try Self.fill(store, 5..<7)
+        try Self.expectReadable(store, old, in: 1)
+        try Self.expectReadable(store, new, in: 2)
+        let refusal = #expect(throws: VaultError.self) { try store.retire(1, noting: log) }
+        #expect(refusal?.code == .inUse && refusal?.message.contains("5 resource keys") == true)
+        var rewrap = try store.rewrap()
+        while try rewrap.step() {}
+        try store.finishRewrap()
+        #expect(rewrap.total == 5 && rewrap.done == 5 && rewrap.unopened == 0)
+        try Self.expectReadable(store, old + new, in: 2)
+        try store.retire(1, noting: log)
+        try store.close()
+
+        let keyring = try TemporaryVault.unlock(vault.keyringFile)
+        #expect(keyring.activeGenerations == [2] && keyring.currentGeneration == 2)
+        store = try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner)
+        try Self.expectReadable(store, old + new, in: 2)
+        #expect(try store.index.generations().all == [2])
+    }
+
+    @Test("No key as the old generation wrapped it stands anywhere in the folder, while it is open and afterwards")
+    func traces() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        // Enough to split and join the pages of the index, in the random order of their ids.
+        for name in 0..<1500 { _ = try store.addMedia("film-\(name)", length: 1) }
+        try store.backUpCatalog()
+        let old = try store.index.keys(wrappedBy: 1, after: nil, limit: 5000).map(\.wrapped)
+        #expect(old.count == 1500)
+        #expect(try Traces.count(of: old, below: vault.folder) > 1000, "the search finds what is there")
+        #expect(try store.replaceGenerations(noting: vault.log(of: store)) == [])
+        #expect(try Traces.count(of: old, below: vault.folder) == 0)
+        try store.close()
+        #expect(try Traces.count(of: old, below: vault.folder) == 0)
+    }
+
+    @Test("Copies of the index that were put aside or half made go before a generation does, wherever that breaks off")
+    func putAside() throws {
+        let vault = try TemporaryVault()
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        let log = vault.log(of: store)
+        _ = try Self.fill(store, 0..<1)
+        _ = try store.addGeneration(noting: log)
+        var rewrap = try store.rewrap()
+        while try rewrap.step() {}
+        try store.finishRewrap()
+        let copies = [
+            "index.sqlite.damaged", "index.sqlite.damaged-wal", "index.sqlite.new", "index.sqlite.new-wal",
+            "index.sqlite.new-shm", "catalog.backup.new",
+        ].map { vault.folder + "/" + $0 }
+        for copy in copies { try disk.create(copy).write([1], at: 0) }
+        // Where one cannot be removed, the key that it needs stays.
+        for copy in copies {
+            disk.fail(.remove, of: copy, with: FileFailure(.other(5), "unlink: Input/output error"))
+            #expect(throws: VaultError.self) { try store.retire(1, noting: log) }
+            #expect(store.keyring.activeGenerations == [1, 2])
+            disk.mend()
+        }
+        try store.retire(1, noting: log)
+        #expect(store.keyring.activeGenerations == [2])
+        for copy in copies { #expect(!PosixFileSystem().exists(copy), "\(copy)") }
+        try store.close()
+    }
+
+    @Test("A rewrap that was broken off goes on with what is left")
+    func brokenOff() throws {
+        let vault = try TemporaryVault()
+        var store = try vault.open()
+        for name in 0..<2500 { _ = try store.addMedia("film-\(name)", length: 1) }
+        _ = try store.addGeneration(noting: vault.log(of: store))
+        var first = try store.rewrap()
+        #expect(try first.step())
+        try store.close()
+        let keyring = try TemporaryVault.unlock(vault.keyringFile)
+        store = try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner)
+        var second = try store.rewrap()
+        #expect(second.total == 2500 - first.done && second.total > 0)
+        while try second.step() {}
+        #expect(second.done == second.total && second.unopened == 0)
+        #expect(try store.index.keyCount(notWrappedBy: 2).keys == 0)
+    }
+
+    @Test("A generation that was retired long ago, and is told of in a range, stays so; one that never was is refused")
+    func folded() throws {
+        let vault = try TemporaryVault()
+        let place = vault.keyringPlace()
+        try vault.keyring.change(reading: place.read, writing: place.write) { edit in
+            for number in 1...200 {
+                _ = try edit.addGeneration(now: 1)
+                try edit.retireGeneration(number)
+            }
+        }
+        let store = try vault.open()
+        try #require(store.keyring.foldedGenerations.contains { $0.contains(1) })
+        let revision = store.keyring.revision
+        try store.retire(1, noting: vault.log(of: store))
+        #expect(store.keyring.revision == revision)
+        let refusal = #expect(throws: VaultError.self) { try store.retire(999, noting: vault.log(of: store)) }
+        #expect(refusal?.code == .invalidArgument)
+        try store.close()
+    }
+
+    @Test("A key that does not open stays, and keeps its generation")
+    func unopened() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let resources = try Self.fill(store, 0..<3)
+        let broken = resources[1].id
+        try store.index.write { db in
+            try db.execute(
+                sql: "UPDATE resourceKey SET wrapped = zeroblob(60) WHERE resource = ?", arguments: [broken.data])
+        }
+        #expect(try store.replaceGenerations(noting: vault.log(of: store)) == [1])
+        #expect(store.keyring.activeGenerations == [1, 2])
+        #expect(try store.retiringGenerations() == [1])
+        let receipt = try AuditLog.report(on: vault.folder, keyring: store.keyring).receipts.last
+        #expect(receipt?.act == .rewrap && receipt?.outcome == .partly && receipt?.resources == 2)
+        _ = try store.remove(broken)
+        #expect(try store.finishReplacingGenerations(noting: vault.log(of: store)) == [])
+        #expect(store.keyring.activeGenerations == [2])
+        #expect(try store.retiringGenerations() == [])
+    }
+
+    @Test("A key that a newer generation wraps is one that is left, too: a restored keyring may be older")
+    func newer() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        _ = try Self.fill(store, 0..<1)
+        try store.index.write { db in
+            try db.execute(sql: "INSERT INTO generation VALUES (9, 'active'); UPDATE resourceKey SET generation = 9")
+        }
+        var rewrap = try store.rewrap()
+        while try rewrap.step() {}
+        #expect(rewrap.total == 1 && rewrap.unopened == 1)
+    }
+
+    @Test("A generation that the index could not be told of is its row when the keyring is written next")
+    func withoutRow() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let log = vault.log(of: store)
+        try store.index.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TEMP TRIGGER refuse BEFORE INSERT ON generation WHEN NEW.number > 1 BEGIN SELECT RAISE(ABORT, 'no'); END
+                    """)
+        }
+        #expect(throws: (any Error).self) { try store.addGeneration(noting: log) }
+        #expect(store.keyring.currentGeneration == 1, "keys are not used that the index cannot name")
+        _ = try Self.fill(store, 0..<1)
+        #expect(throws: (any Error).self) { try log.note(.rewrap) }
+        #expect(store.keyring.currentGeneration == 1)
+        try store.index.write { try $0.execute(sql: "DROP TRIGGER refuse") }
+        try log.note(.rewrap)
+        #expect(store.keyring.currentGeneration == 2)
+        try Self.expectReadable(store, try Self.fill(store, 1..<2), in: 2)
+        try store.close()
+    }
+
+    @Test("What the keyring got and the index was not told is taken over; what the index let go of is not")
+    func catchingUp() throws {
+        let vault = try TemporaryVault()
+        var store = try vault.open()
+        let place = vault.keyringPlace()
+        // The power goes when the keyring is durable and the index knows nothing of it.
+        let keyring = try TemporaryVault.unlock(vault.keyringFile)
+        _ = try keyring.change(reading: place.read, writing: place.write) { try $0.addGeneration(now: 1) }
+        try store.close()
+        store = try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner)
+        #expect(try store.index.generations().all == [1, 2])
+        _ = try Self.fill(store, 0..<1)
+        // And here when the index has let go of a generation that the keyring still has.
+        try store.index.removeGeneration(1)
+        // A receipt raises the keyring's revision, and makes nothing of that new.
+        try vault.log(of: store).note(.rewrap)
+        try store.close()
+        store = try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner)
+        #expect(try store.index.generations().all == [2] && keyring.activeGenerations == [1, 2])
+        try store.retire(1, noting: vault.log(of: store))
+        #expect(keyring.activeGenerations == [2])
+    }
+
+    @Test("A keyring from before a generation was let go opens the vault no more, though receipts alone came between")
+    func letGo() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let log = vault.log(of: store)
+        #expect(try store.addGeneration(noting: log) == 2)
+        let old = try KeyringReader.unlock(try vault.keyringPlace().read(), with: TestKeyring.secret())
+        try log.note(.rewrap)
+        try #require(store.keyring.revision > old.revision)
+        // The power goes when the index has let go of the generation and the keyring still has it.
+        try store.index.removeGeneration(1)
+        try store.close()
+        let refusal = #expect(throws: VaultError.self) {
+            _ = try VaultStore.open(at: vault.folder, keyring: old, access: .owner)
+        }
+        #expect(refusal?.code == .olderKeyring)
+        let newer = try TemporaryVault.unlock(vault.keyringFile)
+        let again = try VaultStore.open(at: vault.folder, keyring: newer, access: .owner)
+        #expect(try again.index.generations().all == [2] && again.retiringGenerations() == [1])
+    }
+}

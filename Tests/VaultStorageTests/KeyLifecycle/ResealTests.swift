@@ -1,0 +1,282 @@
+import SeededRandom
+import Synchronization
+import Testing
+import VaultCrypto
+import VaultModel
+import VaultTestSupport
+
+@testable import VaultStorage
+
+@Suite("Resealing: at any moment each resource is readable with exactly one of the old and new key")
+struct ResealTests {
+    private static let bytes = SeededGenerator.bytes(150_000, seed: 83)
+    private static let held = ByteRanges([0..<32_768, 65_536..<150_000])
+
+    private let vault: TemporaryVault
+    private let id: ResourceID
+
+    /// A title in two segments; the second block of the first is bad.
+    init() throws {
+        vault = try TemporaryVault()
+        let store = try vault.open()
+        let resource = try store.addMedia("film", length: 150_000, resourceClass: .pinned)
+        id = resource.id
+        let first = try #require(try store.store(Array(Self.bytes[..<100_000]), at: 0, of: resource))
+        _ = try store.store(Array(Self.bytes[100_000...]), at: 100_000, of: resource)
+        try store.invalidate(first, for: .badBlock(1))
+        try store.close()
+    }
+
+    /// Seals a resource anew, from wherever it stands.
+    private static func reseal(_ id: ResourceID, in store: VaultStore, run: Int64) throws {
+        var resource = try #require(try store.index.resource(id))
+        guard try store.beginReseal(&resource, run: run) == true else { return }
+        try store.backUpCatalog()
+        while let task = try store.index.resealTasks(of: resource, limit: 1).first {
+            let new = try #require(try store.reseal(task, of: resource))
+            store.removeResealed(task.segment, for: new)
+        }
+        #expect(try store.finishReseal(&resource))
+        try store.carryOutErasure()
+    }
+
+    /// Requires that all that was held is, byte for byte, and nothing else.
+    private static func check(_ store: VaultStore, _ id: ResourceID, _ comment: Comment = "") throws {
+        let resource = try #require(try store.index.resource(id), comment)
+        #expect(resource.serving?.held == held, comment)
+        for run in try store.read(resource) {
+            #expect(run.bytes == Array(bytes[Int(run.start)..<(Int(run.start) + run.bytes.count)]), comment)
+        }
+    }
+
+    @Test("New key, new ids, the same bytes; bad blocks stay gaps, and the room that is counted is what the files take")
+    func whole() throws {
+        let store = try vault.open()
+        let before = try #require(try store.index.resource(id))
+        try Self.reseal(id, in: store, run: 1)
+        let after = try #require(try store.index.resource(id))
+        #expect(before.keyNumber == 1 && after.keyNumber == 2 && Array(after.keys.keys) == [2])
+        #expect(after.serving?.id == before.serving?.id && after.metadata.url == before.metadata.url)
+        let ids = { (resource: StoredResource) in Set(resource.serving?.segments.map(\.id) ?? []) }
+        #expect(ids(before).isDisjoint(with: ids(after)) && ids(after).count == 3)
+        try Self.check(store, id)
+        let files = try TemporaryFolder.files(below: vault.folder + "/segments")
+        let size = try files.reduce(0) {
+            try $0 + SegmentDescription.diskSize(ofFile: PosixFileSystem().size(of: $1))
+        }
+        #expect(try files.count == 3 && store.bytesUsed() == size)
+        try Self.reseal(id, in: store, run: 1)
+        #expect(try store.index.resource(id)?.keyNumber == 2, "once in a run")
+        try Self.reseal(id, in: store, run: 2)
+        #expect(try store.index.resource(id)?.keyNumber == 3)
+        try store.close()
+    }
+
+    @Test("Segments that would hold bytes of another do not take an old one's place, and nothing changes")
+    func overlapping() throws {
+        let store = try vault.open()
+        let resource = try #require(try store.index.resource(id))
+        let segments = try #require(resource.serving?.segments.sorted { $0.start < $1.start })
+        try #require(segments.map(\.range) == [0..<100_000, 100_000..<150_000])
+        let old = segments[0]
+        // Of the neighbour's bytes it takes a part, all, or one.
+        for (start, length) in [(50_000, 60_000), (90_000, 60_000), (100_000, 50_000), (0, 100_001)] as [(Int64, Int64)]
+        {
+            var new = SegmentDescription(
+                id: try SecureRandom.identifier("segment id"), representation: old.representation,
+                keyNumber: old.keyNumber, blockSize: old.blockSize, start: start, length: 0)
+            try store.index.begin(new, now: 0)
+            new.length = length
+            let error = #expect(throws: VaultError.self) { try store.index.exchange([old], for: [new]) }
+            #expect(error?.code == .integrity, "\(start)")
+            try store.discard(new.id)
+            try Self.check(store, id)
+        }
+        try store.close()
+    }
+
+    @Test(
+        "A segment is not begun under a key that its resource has no more, and one that grows keeps its key until it ends"
+    )
+    func growing() throws {
+        let store = try vault.open()
+        let old = try #require(try store.index.resource(id))
+        var writer = try store.beginSegment(at: 32_768, of: old)
+        try writer.append(Self.bytes[32_768..<65_536])
+        var resource = old
+        #expect(try store.beginReseal(&resource, run: 1) == true)
+        let error = #expect(throws: VaultError.self) { _ = try store.beginSegment(at: 40_000, of: old) }
+        #expect(error?.code == .changed)
+        for task in try store.index.resealTasks(of: resource, limit: 9) where !task.isOpen {
+            let new = try #require(try store.reseal(task, of: resource))
+            store.removeResealed(task.segment, for: new)
+        }
+        #expect(try !store.finishReseal(&resource), "it still needs the old key")
+        #expect(try store.index.resource(id)?.keys.count == 2)
+        _ = try store.close(writer)
+        let task = try #require(try store.index.resealTasks(of: resource, limit: 9).first)
+        let new = try #require(try store.reseal(task, of: resource))
+        store.removeResealed(task.segment, for: new)
+        #expect(try store.finishReseal(&resource))
+        let after = try #require(try store.index.resource(id))
+        #expect(after.serving?.held == ByteRanges(0..<150_000))
+        try store.close()
+    }
+
+    @Test("A segment that was evicted while it was sealed anew does not come back")
+    func evicted() throws {
+        let store = try vault.open()
+        var resource = try #require(try store.index.resource(id))
+        _ = try store.beginReseal(&resource, run: 1)
+        let task = try #require(try store.index.resealTasks(of: resource, limit: 1).first)
+        try store.discard(task.segment.id)
+        #expect(throws: (any Error).self) { try store.reseal(task, of: resource) }
+        #expect(try TemporaryFolder.files(below: vault.folder + "/segments").count == 1)
+        try store.close()
+    }
+
+    @Test("Power lost at any point: all that was held is, and what was broken off goes on to its end")
+    func powerLoss() throws {
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        let copies = try TemporaryFolder()
+        let seed = UInt64.random(in: 0 ..< .max)
+        let points = Mutex(0)
+        let id = id
+        let keyring = vault.keyring
+        disk.observe { call in
+            let point = points.withLock {
+                $0 += 1
+                return $0
+            }
+            for outcome in UInt64(0)..<2 {
+                let copy = copies.path + "/\(point)-\(outcome)"
+                let comment: Comment = "before \(call.operation), point \(point), outcome \(outcome), seed \(seed)"
+                do {
+                    try disk.loseEverythingUnsynced(tearing: (seed &+ UInt64(point)) << 1 | outcome, into: copy)
+                    let opened = try VaultStore.open(at: copy + "/vault", keyring: keyring, access: .owner)
+                    try Self.check(opened, id, comment)
+                    try Self.reseal(id, in: opened, run: 1)
+                    try Self.check(opened, id, comment)
+                    #expect(try opened.index.resource(id)?.keys.count == 1, comment)
+                    let files = try TemporaryFolder.files(below: copy + "/vault/segments")
+                    #expect(files.count == 3, comment)
+                    try opened.close()
+                } catch {
+                    Issue.record(error, comment)
+                }
+                try? TemporaryFolder.remove(copy)
+            }
+        }
+        try Self.reseal(id, in: store, run: 1)
+        disk.observe(nil)
+        #expect(points.withLock { $0 } > 25)
+        try store.close()
+    }
+
+    @Test("An index that is lost in the middle is made anew with all that was held")
+    func rebuiltMidway() throws {
+        let store = try vault.open()
+        var resource = try #require(try store.index.resource(id))
+        _ = try store.beginReseal(&resource, run: 1)
+        try store.backUpCatalog()
+        let task = try #require(try store.index.resealTasks(of: resource, limit: 1).first)
+        let new = try #require(try store.reseal(task, of: resource))
+        store.removeResealed(task.segment, for: new)
+        try store.index.close()
+        store.giveUpLock()
+        for suffix in ["", "-wal", "-shm"] { try PosixFileSystem().remove(vault.folder + "/index.sqlite" + suffix) }
+        let rebuild = try IndexRebuild(at: vault.folder, keyring: vault.keyring, evenIfSound: false)
+        for byte in IndexRebuild.bytes { try rebuild.adopt(byte) }
+        _ = try rebuild.finish()
+        let again = try vault.open()
+        let rebuilt = try #require(try again.index.resource(id))
+        #expect(Set(rebuilt.serving?.segments.map(\.keyNumber) ?? []) == [1, 2])
+        // The bad block was a row of the index; its bytes are good, and are held again where its segment was not yet done.
+        let held = rebuilt.serving?.held ?? ByteRanges()
+        #expect(Self.held.subtracting(held).isEmpty)
+        try Self.reseal(id, in: again, run: 1)
+        let resealed = try #require(try again.index.resource(id))
+        #expect(resealed.serving?.held == held && resealed.keys.count == 1)
+        try again.close()
+    }
+
+    @Test("First what was begun, then what the oldest generation wraps, of those what was read last")
+    func order() throws {
+        let clock = TestClock()
+        let store = try vault.open(now: { clock.now })
+        let old = try store.addMedia("old", length: 1).id
+        clock.advance(by: 7200)
+        let recent = try store.addMedia("recent", length: 1).id
+        _ = try store.addGeneration(noting: vault.log(of: store))
+        clock.advance(by: 7200)
+        let newer = try store.addMedia("newer", length: 1)
+        // The fixture's film was made by the wall clock, which is later.
+        #expect(try store.index.resealQueue() == [id, recent, old, newer.id])
+        var begun = newer
+        _ = try store.beginReseal(&begun, run: 1)
+        #expect(try store.index.resealQueue().first == newer.id)
+        try store.close()
+    }
+
+    @Test(
+        "What is asked for is put together with what was left undone",
+        arguments: [
+            (nil, nil, 4, nil), (["a"], nil, 4, ["a"]), (nil, ["a"], 4, nil), (["a"], ["b"], 3, ["a", "b"]),
+        ] as [([String]?, [String]?, Int64, [String]?)])
+    func orders(asked: [String]?, left: [String]?, run: Int64, together: [String]?) throws {
+        func ids(_ names: [String]?) -> Set<ResourceID>? {
+            names.map { Set($0.compactMap { ResourceID(hex: String(repeating: $0 + $0, count: 32)) }) }
+        }
+        let unfinished = left.map { ResealOrder(run: 3, resources: ids($0), bytesPerSecond: nil, after: 5) }
+        let order = ResealOrder.order(for: ids(asked), bytesPerSecond: 9, unfinished: unfinished, lastRun: 3, after: 8)
+        // Receipts of a run that goes on may have been written already.
+        let after: Int64 = run == 3 ? 5 : 8
+        #expect(order == ResealOrder(run: run, resources: ids(together), bytesPerSecond: 9, after: after))
+        #expect(ResealOrder(order.object) == order)
+        let whole = ResealOrder(run: 3, resources: nil, bytesPerSecond: 1, after: 5)
+        let gone = ResealOrder.order(for: ids(asked), bytesPerSecond: 9, unfinished: whole, lastRun: 3, after: 8)
+        #expect(gone == ResealOrder(run: 3, resources: nil, bytesPerSecond: 9, after: 5))
+    }
+
+    @Test("No receipt says that a reseal is done while an old key may stand in the backup of the catalog")
+    func receiptLast() throws {
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        let log = vault.log(of: store)
+        let order = try store.orderReseal(of: [id], bytesPerSecond: nil, noting: log)
+        try Self.reseal(id, in: store, run: order.run)
+        let receipts = { try AuditLog.report(on: vault.folder, keyring: store.keyring).receipts.map(\.act) }
+        store.noteChange()
+        _ = try store.remove(store.addMedia("other", length: 1).id)
+        try store.index.requireErasure()
+        disk.fail(.create, of: "catalog.backup", with: FileFailure(.noSpace, "no space"))
+        #expect(throws: VaultError.self) { try store.finishResealOrder(order, of: [id], noting: log) }
+        #expect(try receipts().isEmpty && store.index.settings().resealOrder != nil)
+        try store.finishResealOrder(order, of: [id], noting: log)
+        #expect(try receipts() == [.reseal] && store.index.settings().resealOrder == nil)
+        try store.close()
+    }
+
+    @Test("An exchange that would put a segment over another's bytes is refused, and changes nothing")
+    func overlappingExchange() throws {
+        let store = try vault.open()
+        var resource = try #require(try store.index.resource(id))
+        #expect(try store.beginReseal(&resource, run: 1) == true)
+        let old = try #require(try store.index.resealTasks(of: resource, limit: 1).first).segment
+        #expect(old.range == 0..<100_000, "the other segment begins where this one ends")
+        var new = SegmentDescription(
+            id: try SecureRandom.identifier("segment id"), representation: old.representation,
+            keyNumber: resource.keyNumber,
+            blockSize: VaultStore.blockSize, start: 65_536, length: 0)
+        try store.index.begin(new, now: 0)
+        new.length = 34_465
+        let error = #expect(throws: VaultError.self) { try store.index.exchange([old], for: [new]) }
+        #expect(error?.code == .integrity)
+        #expect(try store.index.resealTasks(of: resource, limit: 9).contains { $0.segment == old })
+        #expect(try store.index.segmentsPendingDeletion(limit: 9).isEmpty)
+        new.length = 34_464
+        #expect(try store.index.exchange([old], for: [new]), "one byte less is exchanged")
+        try store.close()
+    }
+}

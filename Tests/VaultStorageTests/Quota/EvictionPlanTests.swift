@@ -1,0 +1,153 @@
+import SeededRandom
+import Testing
+import VaultModel
+import VaultStorage
+
+@Suite("What goes, and in which order: a pure plan")
+struct EvictionPlanTests {
+    private typealias Candidate = EvictionPlan.Candidate
+
+    private static func resource(_ number: Int) -> ResourceID {
+        known(ResourceID(bytes: Array(repeating: 0, count: 31) + [UInt8(number)]))
+    }
+
+    /// A test's own constants are right.
+    private static func known<Value>(_ value: Value?) -> Value {
+        guard let value else { preconditionFailure("a test's constant is wrong") }
+        return value
+    }
+
+    private static func segment(_ resource: Int, start: Int64, length: Int64) -> SegmentDescription {
+        SegmentDescription(
+            id: known(SegmentID(bytes: Array(repeating: UInt8(resource), count: 8) + bytes(start))),
+            representation: known(RepresentationID(bytes: Array(repeating: UInt8(resource), count: 16))),
+            keyNumber: 1, blockSize: 32_768, start: start, length: length)
+    }
+
+    private static func bytes(_ value: Int64) -> [UInt8] {
+        (0..<8).map { UInt8(truncatingIfNeeded: value >> (Int64($0) * 8)) }
+    }
+
+    /// A resource with segments of 1000 bytes each (4096 on disk) at 0, 1000, 2000 …
+    private static func candidate(
+        _ number: Int, _ resourceClass: ResourceClass = .cache, accessed: Int64 = 0, segments: Int = 1
+    ) -> Candidate {
+        Candidate(
+            resource: resource(number), resourceClass: resourceClass, accessed: accessed,
+            segments: (0..<segments).map { segment(number, start: Int64($0) * 1000, length: 1000) })
+    }
+
+    /// What goes, as (resource, first byte of each segment).
+    private static func shape(_ plan: EvictionPlan) -> [String] {
+        plan.victims.map { victim in
+            "\(victim.resource.bytes[31]):" + victim.segments.map { String($0.start) }.joined(separator: ",")
+                + (victim.isWhole ? "." : "")
+        }
+    }
+
+    @Test(
+        "Cache before downloads, pinned never, and among equals what was read longest ago, by id within the hour",
+        arguments: [
+            (1, ["1:0."]), (4096, ["1:0."]), (4097, ["1:0.", "2:0."]), (3 * 4096, ["1:0.", "2:0.", "3:0."]),
+            (100_000, ["1:0.", "2:0.", "3:0.", "4:0."]), (0, []),
+        ] as [(Int64, [String])])
+    func order(needed: Int64, expected: [String]) {
+        let plan = EvictionPlan(
+            freeing: needed,
+            of: [
+                Self.candidate(4, .download, accessed: 1), Self.candidate(5, .pinned, accessed: 0),
+                Self.candidate(3, accessed: 7200), Self.candidate(2, accessed: 3600),
+                Self.candidate(1, accessed: 3600),
+            ], inUse: [])
+        #expect(Self.shape(plan) == expected)
+    }
+
+    @Test(
+        "Of one title the tail goes first, and only as much as is needed: starts stay instant",
+        arguments: [
+            (1, ["1:3000"]), (4096, ["1:3000"]), (4097, ["1:3000,2000"]), (16_384, ["1:3000,2000,1000,0."]),
+            (16_385, ["1:3000,2000,1000,0.", "2:0."]),
+        ] as [(Int64, [String])])
+    func tails(needed: Int64, expected: [String]) {
+        let plan = EvictionPlan(
+            freeing: needed, of: [Self.candidate(2, accessed: 9), Self.candidate(1, segments: 4)], inUse: [])
+        #expect(Self.shape(plan) == expected)
+    }
+
+    @Test("What is in use stays, however old it is")
+    func inUse() {
+        let plan = EvictionPlan(
+            freeing: 1, of: [Self.candidate(1), Self.candidate(2, accessed: 10)], inUse: [Self.resource(1)])
+        #expect(Self.shape(plan) == ["2:0."])
+    }
+
+    @Test("For a full disk only what was merely played goes")
+    func classes() {
+        let plan = EvictionPlan(
+            freeing: 9999, of: [Self.candidate(1, .download), Self.candidate(2)], inUse: [], classes: [.cache])
+        #expect(Self.shape(plan) == ["2:0."])
+    }
+
+    @Test("90 days are 90 days: the day before nothing goes, then what was merely played does")
+    func age() {
+        let (day, read) = (Int64(86_400), Int64(1_700_000_000))
+        let candidates = [
+            Self.candidate(1, accessed: read, segments: 2), Self.candidate(2, .download, accessed: read),
+            Self.candidate(3, .pinned, accessed: read), Self.candidate(4, accessed: read, segments: 0),
+            Self.candidate(5, accessed: read + 1),
+        ]
+        func plan(_ now: Int64) -> [String] {
+            Self.shape(EvictionPlan(olderThan: 90 * day, now: now, of: candidates, inUse: []))
+        }
+        #expect(plan(read + 89 * day).isEmpty)
+        #expect(plan(read + 90 * day - 1).isEmpty)
+        #expect(plan(read + 90 * day) == ["1:1000,0.", "4:."])
+        #expect(plan(read - 3650 * day).isEmpty, "a clock that was put back makes nothing old")
+    }
+
+    @Test("Whatever is there: never what is pinned or in use, enough or all, no more than needed, in order")
+    func properties() {
+        let seed = UInt64.random(in: 0 ..< .max)
+        var random = SeededGenerator(seed: seed)
+        for round in 0..<500 {
+            let candidates = (0..<Int.random(in: 0...12, using: &random)).map { number in
+                Candidate(
+                    resource: Self.resource(number),
+                    resourceClass: [ResourceClass.pinned, .download, .cache].randomElement(using: &random) ?? .cache,
+                    accessed: Int64.random(in: 0...3, using: &random) * 3600,
+                    segments: (0..<Int.random(in: 0...6, using: &random)).map {
+                        Self.segment(
+                            number, start: Int64($0) * 9_000_000,
+                            length: Int64.random(in: 1...SegmentDescription.maxBytes, using: &random))
+                    }.shuffled(using: &random))
+            }
+            let inUse = Set(candidates.map(\.resource).filter { _ in Bool.random(using: &random) && round % 2 == 0 })
+            let needed = Int64.random(in: 0...60_000_000, using: &random)
+            let plan = EvictionPlan(freeing: needed, of: candidates.shuffled(using: &random), inUse: inUse)
+            let comment: Comment = "seed \(seed), round \(round)"
+
+            let mayGo = candidates.filter { $0.resourceClass != .pinned && !inUse.contains($0.resource) }
+            let going = plan.victims.flatMap(\.segments)
+            #expect(plan.bytes == going.reduce(0) { $0 + $1.diskSize }, comment)
+            #expect(plan.bytes >= min(needed, mayGo.reduce(0) { $0 + $1.bytes }), comment)
+            #expect(going.last.map { plan.bytes - $0.diskSize < needed } ?? true, comment)
+            #expect(Set(plan.victims.map(\.resource)).isSubset(of: Set(mayGo.map(\.resource))), comment)
+            for victim in plan.victims {
+                let all = mayGo.first { $0.resource == victim.resource }?.segments ?? []
+                let kept = all.filter { !victim.segments.contains($0) }
+                let firstGone = victim.segments.map(\.start).min() ?? .max
+                #expect(kept.allSatisfy { $0.start < firstGone }, comment)
+                #expect(victim.isWhole == kept.isEmpty, comment)
+            }
+            // Whoever stays whole comes after everybody who went.
+            let gone = Set(plan.victims.filter { !$0.segments.isEmpty }.map(\.resource))
+            func rank(_ candidate: Candidate) -> (Int, Int64, String) {
+                (candidate.resourceClass == .cache ? 0 : 1, candidate.accessed, candidate.resource.hex)
+            }
+            let last = mayGo.filter { gone.contains($0.resource) }.map(rank).max { $0 < $1 }
+            for candidate in mayGo where !gone.contains(candidate.resource) && !candidate.segments.isEmpty {
+                #expect(last.map { $0 < rank(candidate) } ?? true, comment)
+            }
+        }
+    }
+}

@@ -1,0 +1,290 @@
+import Foundation
+import GRDB
+import SeededRandom
+import Synchronization
+import Testing
+import VaultModel
+import VaultTestSupport
+
+@testable import VaultStorage
+
+@Suite("Room is made by list, for what is about to be written")
+struct EvictionTests {
+    private static let bytes = SeededGenerator.bytes(400_000, seed: 51)
+
+    /// Stores so many segments of 40 000 bytes each, the first bytes first; 40 120 bytes of file each.
+    @discardableResult
+    private static func fill(
+        _ store: VaultStore, _ name: String, segments: Int = 1, _ resourceClass: ResourceClass = .cache,
+        ofLength length: Int64? = nil
+    ) throws -> StoredResource {
+        let resource = try store.addMedia(name, length: 400_000, resourceClass: resourceClass)
+        for number in 0..<segments {
+            let start = number * 40_000
+            var writer = try store.beginSegment(at: Int64(start), of: resource, WriteEstimate(length: length))
+            try writer.append(bytes[start..<(start + 40_000)], in: store, WriteEstimate(length: length))
+            _ = try store.close(writer)
+        }
+        return resource
+    }
+    private static let fileSize: Int64 = 40_960
+
+    private static func held(_ store: VaultStore, _ resource: StoredResource) throws -> ByteRanges? {
+        try store.index.resource(resource.id).map { $0.serving?.held ?? ByteRanges() }
+    }
+
+    @Test("What was read longest ago makes room, tail first, and its resource goes with its last byte")
+    func oldest() throws {
+        let vault = try TemporaryVault()
+        let clock = TestClock()
+        let disk = MeteredFileSystem()
+        let store = try vault.open(fileSystem: disk, now: { clock.now })
+        store.enforce(StorageLimits(maxSize: 5 * Self.fileSize))
+        let old = try Self.fill(store, "old", segments: 3)
+        clock.advance(by: 3600)
+        let kept = try Self.fill(store, "kept", segments: 2)
+        clock.advance(by: 3600)
+        let new = try Self.fill(store, "new", segments: 2)
+        #expect(try Self.held(store, old) == ByteRanges(0..<40_000), "the start is what stays")
+        #expect(try Self.held(store, kept) == ByteRanges(0..<80_000))
+        #expect(try Self.held(store, new) == ByteRanges(0..<80_000))
+        #expect(store.quota.used == 5 * Self.fileSize && disk.total == store.quota.used)
+        #expect(disk.most == 5 * Self.fileSize, "never a byte above the limit")
+        clock.advance(by: 3600)
+        try Self.fill(store, "newest")
+        #expect(try Self.held(store, old) == nil, "nothing is left of it, so nothing is known of it")
+        #expect(store.tally.evicted == 3 * Self.fileSize)
+        #expect(try store.index.totals().doomed == 0)
+        try store.close()
+        let reopened = try vault.open()
+        #expect(reopened.quota.used == 5 * Self.fileSize, "counted from the index when it opens")
+    }
+
+    @Test("Downloads go after what was merely played, and stay known; what is pinned or in use stays")
+    func classes() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let pinned = try Self.fill(store, "pinned", .pinned)
+        let download = try Self.fill(store, "download", .download)
+        let playing = try Self.fill(store, "playing")
+        let cache = try Self.fill(store, "cache")
+        store.setResourceUse(ResourceUse(all: { [playing.id] }, letGo: { $0 != playing.id }))
+        store.enforce(StorageLimits(maxSize: 4 * Self.fileSize, evictsDownloads: true))
+        try Self.fill(store, "one", .download)
+        #expect(try Self.held(store, cache) == nil)
+        #expect(try Self.held(store, download)?.isEmpty == false)
+        try Self.fill(store, "two", .download)
+        let left = try [pinned, playing].map { try Self.held(store, $0)?.byteCount }
+        #expect(left == [40_000, 40_000])
+        #expect(store.quota.used == 4 * Self.fileSize)
+        // One of the two downloads went; by its id, since both were last read in this hour.
+        let downloads = try store.index.resources(after: nil, limit: 9).compactMap(\.resource)
+            .filter { $0.resourceClass == .download }
+        #expect(downloads.count == 3 && downloads.count { $0.serving?.held.isEmpty == true } == 1)
+    }
+
+    @Test("Where all is pinned or in use nothing is written, and the error says so")
+    func noRoom() throws {
+        let vault = try TemporaryVault()
+        let disk = MeteredFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        try Self.fill(store, "pinned", segments: 2, .pinned)
+        store.enforce(StorageLimits(maxSize: 2 * Self.fileSize))
+        let error = #expect(throws: VaultError.self) { try Self.fill(store, "film") }
+        #expect(error?.code == .noRoom)
+        #expect(try store.index.totals().segments == 2 && store.quota.used == 2 * Self.fileSize)
+        #expect(disk.most == 2 * Self.fileSize)
+    }
+
+    @Test("A title larger than the limit takes the room that is free, and nobody's else")
+    func oversize() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let other = try Self.fill(store, "other")
+        store.enforce(StorageLimits(maxSize: 3 * Self.fileSize))
+        let error = #expect(throws: VaultError.self) { try Self.fill(store, "film", segments: 9, ofLength: 360_000) }
+        #expect(error?.code == .noRoom)
+        #expect(try Self.held(store, other)?.byteCount == 40_000)
+        #expect(try store.index.totals().segments == 3)
+    }
+
+    @Test("Somebody who comes while a resource is about to go keeps it")
+    func claimed() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let wanted = try Self.fill(store, "wanted")
+        store.setResourceUse(ResourceUse(all: { [] }, letGo: { $0 != wanted.id }))
+        let gone = try store.prune(StorageLimits(maxSize: 1))
+        #expect(gone == EvictionCounters())
+        #expect(try Self.held(store, wanted)?.byteCount == 40_000)
+    }
+
+    @Test("Pruning lets go of what is too old, held or not, and then of what is too much")
+    func prune() throws {
+        let vault = try TemporaryVault()
+        let clock = TestClock(at: 1_700_000_000 / 3600 * 3600)
+        let store = try vault.open(now: { clock.now })
+        let day: Int64 = 86_400
+        let old = try Self.fill(store, "old", segments: 2)
+        let empty = try store.addMedia("never stored", length: 9)
+        let download = try Self.fill(store, "download", .download)
+        clock.advance(by: 89 * day)
+        let new = try Self.fill(store, "new", segments: 2)
+        let limits = StorageLimits(maxAge: 90 * day)
+        #expect(try store.prune(limits) == EvictionCounters())
+        clock.advance(by: day)
+        #expect(try store.previewPrune(limits) == EvictionCounters(resources: 2, segments: 2, bytes: 2 * Self.fileSize))
+        #expect(try Self.held(store, old)?.byteCount == 80_000, "a rehearsal takes nothing")
+        #expect(try store.prune(limits) == EvictionCounters(resources: 2, segments: 2, bytes: 2 * Self.fileSize))
+        #expect(try [old, empty].allSatisfy { try Self.held(store, $0) == nil })
+        #expect(try Self.held(store, download)?.byteCount == 40_000)
+        let less = StorageLimits(maxSize: 2 * Self.fileSize, evictsDownloads: true)
+        let rehearsed = try store.previewPrune(less)
+        let gone = try store.prune(less)
+        #expect(gone == EvictionCounters(resources: 0, segments: 1, bytes: Self.fileSize) && rehearsed == gone)
+        #expect(try Self.held(store, new) == ByteRanges(0..<40_000))
+        #expect(try store.prune(StorageLimits()) == EvictionCounters())
+    }
+
+    @Test("What is to be left free on the disk is left: what was merely played makes room for it, downloads do not")
+    func minFree() throws {
+        let vault = try TemporaryVault()
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        try Self.fill(store, "download", .download)
+        let cache = try Self.fill(store, "cache", segments: 2)
+        store.enforce(StorageLimits(minFree: 1_000_000))
+        disk.claimFree(1_000_000 + 50_000)
+        try Self.fill(store, "fits", .download)
+        #expect(try Self.held(store, cache)?.byteCount == 80_000)
+        disk.claimFree(1_000_000 + 100)
+        try Self.fill(store, "fits in its place", .download)
+        #expect(try Self.held(store, cache)?.byteCount == 40_000)
+        disk.claimFree(1_000_000 - 50_000)
+        let error = #expect(throws: VaultError.self) { try Self.fill(store, "does not", .download) }
+        #expect(error?.code == .noRoom)
+        #expect(try Self.held(store, cache) == nil)
+        #expect(try store.index.totals().bytes == 120_000, "the downloads are there")
+    }
+
+    @Test("Files that cannot be removed make no room, and cost no more of the index than was tried")
+    func stuck() throws {
+        let vault = try TemporaryVault()
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        for name in 0..<6 { try Self.fill(store, "film \(name)") }
+        store.enforce(StorageLimits(maxSize: 6 * Self.fileSize))
+        disk.fail(.remove, of: "/segments/", lasting: true, with: FileFailure(.other(5), "unlink: Input/output error"))
+        let error = #expect(throws: VaultError.self) { try Self.fill(store, "one more") }
+        #expect(error?.code == .noRoom)
+        #expect(try store.index.totals().segments >= 5)
+        #expect(store.quota.used == 6 * Self.fileSize, "what lies there counts")
+        disk.mend()
+        try store.finishPendingDeletions()
+        try Self.fill(store, "one more still")
+        #expect(store.quota.used <= 6 * Self.fileSize)
+    }
+
+    @Test("An index that cannot grow is given room by what was merely played, though a file go before its row")
+    func indexFull() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let cache = try Self.fill(store, "cache", segments: 3)
+        try store.index.database.writeWithoutTransaction { db in
+            // No page more, as on a full disk.
+            try db.execute(sql: "PRAGMA max_page_count = 1")
+        }
+        var added = 0
+        while added < 200, (try? store.addMedia("title \(added)", length: 10)) != nil { added += 1 }
+        #expect(added < 200, "the index is full in the end")
+        #expect(try Self.held(store, cache) == nil, "what was merely played went for it")
+        #expect(store.quota.used == 0)
+        try store.close()
+        #expect(try vault.open().quota.used == 0)
+    }
+
+    @Test("Removing leaves nothing: no row, no file, no key in the index, its log or the backup")
+    func remove() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let film = try Self.fill(store, "film", segments: 3, .pinned)
+        try store.backUpCatalog()
+        let wrapped = try store.index.read { db in
+            try #require(
+                try Data.fetchOne(
+                    db, sql: "SELECT wrapped FROM resourceKey WHERE resource = ?", arguments: [film.id.data]))
+        }
+        func traces() throws -> Int {
+            try TemporaryFolder.files(below: vault.folder).count {
+                try PosixFileSystem().contents(of: $0, atMost: 1 << 24).firstRange(of: Array(wrapped)) != nil
+            }
+        }
+        #expect(try traces() > 0)
+        #expect(try store.remove(film.id) == 3 * Self.fileSize)
+        #expect(try traces() == 0)
+        #expect(try store.index.resource(film.id) == nil && store.quota.used == 0)
+        #expect(try TemporaryFolder.files(below: vault.folder + "/segments").isEmpty)
+        #expect(try store.remove(film.id) == nil)
+    }
+
+    @Test("A removal whose traces stay is told, and finished later")
+    func unfinished() throws {
+        let vault = try TemporaryVault()
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        let film = try Self.fill(store, "film")
+        disk.fail(.rename, of: "catalog.backup", with: FileFailure(.other(5), "rename: Input/output error"))
+        let error = #expect(throws: VaultError.self) { try store.remove(film.id) }
+        #expect(error?.code == .storage)
+        #expect(try store.index.resource(film.id) == nil, "it is removed all the same")
+        try store.carryOutErasure()
+        #expect(try CatalogBackupTests.resourceCount(vault.folder + "/catalog.backup") == 0)
+    }
+
+    @Test("A power loss at any moment of an eviction leaves a vault that opens, with no file that nobody knows")
+    func powerLoss() throws {
+        let vault = try TemporaryVault()
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        let pinned = try Self.fill(store, "pinned", segments: 2, .pinned)
+        for name in 0..<3 { try Self.fill(store, "film \(name)", segments: 2) }
+        store.enforce(StorageLimits(maxSize: 8 * Self.fileSize))
+        let copies = try TemporaryFolder()
+        let seed = UInt64.random(in: 0 ..< .max)
+        let points = Mutex(0)
+        disk.observe { call in
+            let point = points.withLock {
+                $0 += 1
+                return $0
+            }
+            for outcome in UInt64(0)..<4 {
+                let copy = copies.path + "/\(point)-\(outcome)"
+                let comment: Comment = "before \(call.operation), point \(point), seed \(seed), outcome \(outcome)"
+                do {
+                    try disk.loseEverythingUnsynced(tearing: (seed &+ UInt64(point)) << 2 | outcome, into: copy)
+                    let opened = try VaultStore.open(at: copy + "/vault", keyring: vault.keyring, access: .owner)
+                    #expect(try Self.held(opened, pinned) == ByteRanges(0..<80_000), comment)
+                    for resource in try opened.index.resources(after: nil, limit: 9).compactMap(\.resource) {
+                        for run in try opened.read(resource) {
+                            let first = Int(run.start)
+                            #expect(run.bytes == Array(Self.bytes[first..<(first + run.bytes.count)]), comment)
+                        }
+                    }
+                    let files = try TemporaryFolder.files(below: copy + "/vault/segments")
+                    #expect(files.count == (try opened.index.totals().segments), comment)
+                    let size = try files.reduce(0) {
+                        try $0 + SegmentDescription.diskSize(ofFile: PosixFileSystem().size(of: $1))
+                    }
+                    #expect(opened.quota.used == size, comment)
+                    try opened.close()
+                    try TemporaryFolder.remove(copy)
+                } catch {
+                    Issue.record(error, comment)
+                }
+            }
+        }
+        try Self.fill(store, "new", segments: 3)
+        disk.observe(nil)
+        #expect(points.withLock { $0 } > 15)
+    }
+}

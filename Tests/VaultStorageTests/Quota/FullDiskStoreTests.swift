@@ -1,0 +1,227 @@
+import Foundation
+import SeededRandom
+import Testing
+import VaultCrypto
+import VaultModel
+import VaultTestSupport
+
+@testable import VaultStorage
+
+@Suite("A disk without one free byte, for SQLite too", .timeLimit(.minutes(2)))
+struct FullDiskStoreTests {
+    private static let full = FileFailure(.noSpace, "pwrite: No space left on device")
+    private static let bytes = SeededGenerator.bytes(300_000, seed: 61)
+
+    private static func film(
+        _ store: VaultStore, _ name: String, segments: Int = 1, _ resourceClass: ResourceClass = .cache
+    ) throws -> StoredResource {
+        let resource = try store.addMedia(name, length: 300_000, resourceClass: resourceClass)
+        for number in 0..<segments {
+            let start = number * 40_000
+            _ = try store.store(Array(bytes[start..<(start + 40_000)]), at: Int64(start), of: resource)
+        }
+        return resource
+    }
+
+    /// Reads all that the index claims; every file must be there, and right.
+    private static func bytesHeld(_ store: VaultStore, _ id: ResourceID) throws -> Int {
+        guard let resource = try store.index.resource(id) else { return 0 }
+        return try store.read(resource).reduce(0) { sum, run in
+            let first = Int(run.start)
+            #expect(run.bytes == Array(bytes[first..<(first + run.bytes.count)]))
+            return sum + run.bytes.count
+        }
+    }
+
+    @Test(
+        "A list of condemned files is gone through once, though the index takes no write; what stays on it is finished later"
+    )
+    func doomed() throws {
+        let vault = try TemporaryVault()
+        let disk = vault.simulatedFileSystem(seesIndex: true)
+        let store = try vault.open(fileSystem: disk)
+        var film = try Self.film(store, "film", segments: 5)
+        film = try #require(try store.index.resource(film.id))
+        disk.fail(.remove, of: "/segments/", lasting: true, with: FileFailure(.other(5), "unlink: Input/output error"))
+        try store.replaceRepresentation(of: &film)
+        disk.mend()
+        #expect(try store.index.totals().doomed == 5)
+        disk.fail(.write, of: "index.sqlite", lasting: true, with: Self.full)
+        try store.finishPendingDeletions()
+        #expect(try TemporaryFolder.files(below: vault.folder + "/segments").isEmpty)
+        #expect(try store.index.totals().doomed == 5, "the index took a write, and this proves nothing")
+        disk.mend()
+        store.finishPendingWork()
+        #expect(try store.index.totals().doomed == 0)
+        try store.close()
+    }
+
+    /// What an owner left that was killed in the middle of everything, in a folder of its own.
+    private struct Killed {
+        let vault: TemporaryVault
+        let copy: TemporaryFolder
+        let held: ResourceID
+        let disk: SimulatedFileSystem
+        var folder: String { copy.path + "/vault" }
+
+        init(hasReserve: Bool) throws {
+            vault = try TemporaryVault()
+            copy = try TemporaryFolder()
+            let store = try vault.open()
+            if hasReserve { store.createReserve() }
+            held = try FullDiskStoreTests.film(store, "held", segments: 3, .download).id
+            // A representation that has nothing to serve yet, and what it dooms when it goes.
+            var renewed = try #require(
+                try store.index.resource(FullDiskStoreTests.film(store, "renewed", segments: 2).id))
+            try store.startRepresentation(try #require(renewed.serving).info.information, of: &renewed)
+            _ = try store.store(Array(FullDiskStoreTests.bytes[..<40_000]), at: 0, of: renewed)
+            // A segment with blocks, and one without any.
+            let growing = try store.addMedia("growing", length: 300_000)
+            var writer = try store.beginSegment(at: 0, of: growing)
+            try writer.append(FullDiskStoreTests.bytes[..<70_000])
+            try store.checkpoint(&writer)
+            try writer.append(FullDiskStoreTests.bytes[70_000..<140_000])
+            let empty = try store.beginSegment(at: 200_000, of: growing)
+            // A receipt, which the index has not caught up with.
+            try vault.log(of: store).note(.rewrap)
+            try FileManager.default.copyItem(atPath: vault.folder, toPath: copy.path + "/vault")
+            #expect(try store.index.openSegments().count == 2)
+            _ = try store.close(writer)
+            _ = try store.close(empty)
+            try store.close()
+            disk = SimulatedFileSystem(root: copy.path, seesIndex: true)
+        }
+
+        func open() throws -> VaultStore {
+            try VaultStore.open(at: folder, keyring: vault.keyring, access: .owner, fileSystem: disk)
+        }
+    }
+
+    @Test(
+        "After a kill during a fill the owner opens, what is held plays, and the rest is recovered when there is room")
+    func killed() throws {
+        let killed = try Killed(hasReserve: false)
+        killed.disk.fail(.write, of: "index.sqlite-wal", lasting: true, with: Self.full)
+        let store = try killed.open()
+        #expect(try Self.bytesHeld(store, killed.held) == 120_000)
+        #expect(throws: VaultError.self) { try store.changeSettings { $0.bytesFetched += 1 } }
+        #expect(try store.index.openSegments().count == 2)
+        try? store.close()
+        killed.disk.mend()
+        let next = try killed.open()
+        #expect(try next.index.openSegments().isEmpty && next.index.totals().doomed == 0)
+        #expect(try Self.bytesHeld(next, killed.held) == 120_000)
+        let files = try TemporaryFolder.files(below: killed.folder + "/segments")
+        #expect(files.count == (try next.index.totals().segments))
+        try next.close()
+    }
+
+    @Test("With its reserve the owner recovers all at once, and removes, prunes and takes settings without a free byte")
+    func reserve() throws {
+        let killed = try Killed(hasReserve: true)
+        #expect(try PosixFileSystem().size(of: killed.folder + "/reserve") == Reserve.byteCount)
+        killed.disk.fill(leaving: 0)
+        let store = try killed.open()
+        #expect(try store.index.openSegments().isEmpty && store.index.totals().doomed == 0)
+        #expect(try Self.bytesHeld(store, killed.held) == 120_000)
+        #expect(try PosixFileSystem().size(of: killed.folder + "/reserve") < Reserve.byteCount)
+        killed.disk.fill(leaving: 0)
+        try? store.close()
+        killed.disk.fill(leaving: nil)
+        let next = try killed.open()
+        next.createReserve()
+        #expect(try PosixFileSystem().size(of: killed.folder + "/reserve") == Reserve.byteCount, "there is room again")
+        try next.close()
+    }
+
+    @Test("Removing, pruning and settings work without a free byte, each by the reserve", arguments: 0..<3)
+    func acts(act: Int) throws {
+        let vault = try TemporaryVault()
+        let disk = vault.simulatedFileSystem(seesIndex: true)
+        let store = try vault.open(fileSystem: disk)
+        let film = try Self.film(store, "film", segments: 3, act == 0 ? .pinned : .cache)
+        let cold = try Self.film(store, "other", segments: 3, .pinned)
+        try store.index.truncateLog()
+        store.createReserve()
+        disk.fill(leaving: 0)
+        switch act {
+        case 0: #expect(try store.remove(film.id) == 3 * 40_960)
+        case 1: #expect(try store.prune(StorageLimits(maxSize: 3 * 40_960)).bytes == 3 * 40_960)
+        default: try store.changeSettings { $0.limits = StorageLimits(maxSize: 5) }
+        }
+        let reserve = { try PosixFileSystem().size(of: vault.folder + "/reserve") }
+        #expect(try reserve() < Reserve.byteCount, "the disk was not full, and this proves nothing")
+        #expect(try Self.bytesHeld(store, cold.id) == 120_000)
+        #expect(try Self.bytesHeld(store, film.id) == (act == 2 ? 120_000 : 0))
+        disk.fill(leaving: nil)
+        store.finishPendingWork()
+        #expect(try reserve() == Reserve.byteCount)
+        try store.close()
+    }
+
+    @Test("Where the index takes no write no file goes: no row is left whose file is not there")
+    func rowsFirst() throws {
+        let vault = try TemporaryVault()
+        let disk = vault.simulatedFileSystem(seesIndex: true)
+        let store = try vault.open(fileSystem: disk)
+        let films = try (0..<3).map { try Self.film(store, "film \($0)", segments: 2) }
+        disk.fail(.write, of: "index.sqlite", lasting: true, with: Self.full)
+        #expect(!store.freeDiskSpace())
+        disk.mend()
+        for film in films { #expect(try Self.bytesHeld(store, film.id) == 80_000) }
+        #expect(store.freeDiskSpace(), "nothing might go, and this proves nothing")
+        #expect(try films.map { try Self.bytesHeld(store, $0.id) }.reduce(0, +) < 240_000)
+        try store.close()
+    }
+
+    @Test("A segment that cannot be made on a full disk, and whose row cannot be taken back, is taken back later")
+    func abandoned() throws {
+        let vault = try TemporaryVault()
+        let disk = vault.simulatedFileSystem(seesIndex: true)
+        let store = try vault.open(fileSystem: disk)
+        let film = try store.addMedia("film", length: 300_000)
+        disk.fail(.create, of: "/segments/", with: Self.full)
+        // The row is written, what takes it back is not.
+        let index = store.index
+        disk.observe { call in
+            guard call.operation == .create, call.path.contains("/segments/") else { return }
+            disk.fail(.write, of: "index.sqlite", lasting: true, with: Self.full)
+        }
+        #expect(throws: VaultError.self) { _ = try store.beginSegment(at: 0, of: film) }
+        disk.observe(nil)
+        #expect(try index.openSegments().count == 1)
+        disk.mend()
+        store.finishPendingWork()
+        #expect(try index.openSegments().isEmpty && index.totals().doomed == 0)
+        try store.close()
+    }
+
+    @Test("A range that was said to be stored survives a power loss that takes from SQLite what it has not synced")
+    func synced() throws {
+        let vault = try TemporaryVault()
+        let disk = vault.simulatedFileSystem(seesIndex: true)
+        let store = try vault.open(fileSystem: disk)
+        let film = try store.addMedia("film", length: 300_000)
+        var writer = try store.beginSegment(at: 0, of: film)
+        try writer.append(Self.bytes[..<70_000])
+        let copies = try TemporaryFolder()
+        func held(_ name: String) throws -> [Int64] {
+            try (UInt64(0)..<6).map { seed in
+                let copy = copies.path + "/\(name)-\(seed)"
+                try disk.loseEverythingUnsynced(tearing: seed, into: copy)
+                let opened = try VaultStore.open(at: copy + "/vault", keyring: vault.keyring, access: .reader)
+                defer { try? opened.close() }
+                return try opened.index.resource(film.id)?.serving?.held.byteCount ?? -1
+            }
+        }
+        #expect(try held("before").contains(-1), "what was not synced is never lost, and this proves nothing")
+        try store.checkpoint(&writer)
+        #expect(try held("checkpoint") == Array(repeating: 65_536, count: 6))
+        try writer.append(Self.bytes[70_000..<150_000])
+        _ = try store.close(writer)
+        #expect(try held("close") == Array(repeating: 150_000, count: 6))
+        try store.index.truncateLog()
+        #expect(try held("emptied") == Array(repeating: 150_000, count: 6))
+        try store.close()
+    }
+}

@@ -1,0 +1,73 @@
+import Testing
+import VaultCrypto
+import VaultModel
+
+@testable import VaultStorage
+
+@Suite("The account of segment files")
+struct QuotaLedgerTests {
+    private func id() throws -> SegmentID { try SecureRandom.identifier("segment id") }
+
+    private func ledger(_ limits: StorageLimits, used: Int64 = 0) -> QuotaLedger {
+        var ledger = QuotaLedger()
+        ledger.limits = limits
+        ledger.begin(told: used, untold: [:])
+        return ledger
+    }
+
+    @Test("Bytes count from before they are written, and what does not fit is not counted")
+    func reserve() throws {
+        var ledger = ledger(StorageLimits(maxSize: 1000), used: 400)
+        let segment = try id()
+        #expect(ledger.reserve(500, for: segment) == nil)
+        #expect(ledger.used == 900)
+        #expect(ledger.reserve(600, for: segment) == nil)
+        #expect(ledger.used == 1000, "to the last byte")
+        #expect(ledger.reserve(601, for: segment) == QuotaLedger.Shortage(size: 1))
+        #expect(ledger.used == 1000)
+        ledger.settle(segment, size: 450)
+        #expect(ledger.used == 850)
+        #expect(ledger.remove(segment, size: 450) == 450)
+        ledger.settle(segment, size: 450)
+        #expect(ledger.used == 400, "what went meanwhile does not count again")
+        ledger.add(7)
+        #expect(ledger.used == 407)
+    }
+
+    @Test("A file that is deleted counts until nobody has it open")
+    func removedWhileOpen() throws {
+        var ledger = ledger(StorageLimits(maxSize: 1000), used: 1000)
+        let (segment, other) = (try id(), try id())
+        ledger.pin(segment)
+        ledger.pin(segment)
+        #expect(ledger.remove(segment, size: 600) == 600)
+        #expect(ledger.reserve(1, for: other) == QuotaLedger.Shortage(size: 1))
+        ledger.unpin(segment)
+        #expect(ledger.used == 1000)
+        ledger.unpin(segment)
+        #expect(ledger.used == 400)
+        #expect(ledger.reserve(1, for: other) == nil)
+    }
+
+    @Test("A file is counted off once, however often it is removed")
+    func once() throws {
+        var ledger = ledger(StorageLimits(), used: 500)
+        let segment = try id()
+        ledger.track(segment, size: 300)
+        #expect(ledger.remove(segment, size: 0) == 300)
+        #expect(ledger.remove(segment, size: 0) == 0)
+        #expect(ledger.used == 200)
+    }
+
+    @Test("What is to be left free on the disk is left, as far as the disk was asked")
+    func free() throws {
+        var ledger = ledger(StorageLimits(minFree: 100))
+        let segment = try id()
+        #expect(ledger.needsMeasurement)
+        ledger.measured(free: 350)
+        #expect(ledger.reserve(250, for: segment) == nil)
+        #expect(ledger.reserve(251, for: segment) == QuotaLedger.Shortage(free: 1))
+        ledger.measured(free: 101)
+        #expect(ledger.reserve(251, for: segment) == nil)
+    }
+}

@@ -1,0 +1,46 @@
+import Synchronization
+import Testing
+import VaultModel
+
+@testable import VaultStorage
+
+@Suite("Who is told of changes")
+struct ChangeNotifierTests {
+    private func id(_ number: Int) throws -> ResourceID {
+        try #require(
+            ResourceID(bytes: [UInt8(number >> 8), UInt8(number & 0xFF)] + [UInt8](repeating: 7, count: 30)))
+    }
+
+    @Test("Each listener is told what changed since it last asked, once, and woken for it")
+    func listeners() throws {
+        let board = ChangeNotifier()
+        let woken = Atomic<Int>(0)
+        let (one, other) = (try id(1), try id(2))
+        board.note(one)
+        let first = board.listen { woken.add(1, ordering: .relaxed) }
+        #expect(board.take(first) == ChangeNotifier.Changes())
+        board.note(one)
+        let second = board.listen {}
+        board.note(other)
+        board.note(other)
+        #expect(board.take(first).resources == [one, other] && board.take(second).resources == [other])
+        #expect(board.take(first).resources.isEmpty && woken.load(ordering: .relaxed) == 3)
+        board.stopListening(first)
+        board.note(one)
+        #expect(board.take(first).resources.isEmpty && woken.load(ordering: .relaxed) == 3)
+        #expect(board.take(second).resources == [one])
+    }
+
+    @Test("A listener that does not ask costs no more than so much, and learns that there was more")
+    func bound() throws {
+        let board = ChangeNotifier()
+        let listener = board.listen {}
+        for number in 0..<ChangeNotifier.maxPending { board.note(try id(number)) }
+        board.note(try id(0))
+        #expect(!board.take(listener).isIncomplete)
+        for number in 0...ChangeNotifier.maxPending { board.note(try id(number)) }
+        let changes = board.take(listener)
+        #expect(changes.isIncomplete && changes.resources.count == ChangeNotifier.maxPending)
+        #expect(!board.take(listener).isIncomplete)
+    }
+}

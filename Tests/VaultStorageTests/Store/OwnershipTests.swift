@@ -1,0 +1,100 @@
+import Foundation
+import SeededRandom
+import Testing
+import VaultModel
+import VaultTestSupport
+
+@testable import VaultStorage
+
+@Suite("One owner, readers beside it")
+struct OwnershipTests {
+    @Test("A second owner is refused, and told who the first is")
+    func secondOwner() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let error = #expect(throws: VaultError.self) { _ = try vault.open() }
+        #expect(error?.code == .owned)
+        #expect(error?.message.contains("process \(ProcessInfo.processInfo.processIdentifier)") == true)
+        try store.close()
+    }
+
+    @Test("The vault is free again once its owner has closed it")
+    func released() throws {
+        let vault = try TemporaryVault()
+        let first = try vault.open()
+        try first.close()
+        try vault.open().close()
+        withExtendedLifetime(first) {}
+    }
+
+    @Test("A reader sees what the owner commits, as it commits it")
+    func reader() throws {
+        let vault = try TemporaryVault()
+        let owner = try vault.open()
+        let reader = try vault.open(.reader)
+        let bytes = SeededGenerator.bytes(100_000, seed: 71)
+        let resource = try owner.addMedia("film", length: 100_000)
+        #expect(try reader.index.resource(resource.id)?.serving?.held.isEmpty == true)
+        var writer = try owner.beginSegment(at: 0, of: resource)
+        try writer.append(bytes[..<40_000])
+        #expect(try reader.index.resource(resource.id)?.serving?.held.isEmpty == true)
+        try writer.checkpoint(in: owner)
+        let growing = try #require(try reader.index.resource(resource.id))
+        #expect(growing.serving?.held == ByteRanges(0..<32_768))
+        #expect(try reader.read(growing).first?.bytes == Array(bytes[..<32_768]))
+        try writer.append(bytes[40_000...])
+        #expect(try owner.close(writer) != nil)
+        let whole = try #require(try reader.index.resource(resource.id))
+        #expect(try reader.read(whole).first?.bytes == bytes)
+    }
+
+    @Test("A reader never writes")
+    func readOnly() throws {
+        let vault = try TemporaryVault()
+        let owner = try vault.open()
+        let resource = try owner.addMedia("film", length: 100_000)
+        let segment = try #require(try owner.store(SeededGenerator.bytes(1000, seed: 1), at: 0, of: resource))
+        try owner.close()
+        let before = try Self.snapshot(vault)
+        let disk = vault.simulatedFileSystem()
+        let reader = try vault.open(.reader, fileSystem: disk)
+        let stored = try #require(try reader.index.resource(resource.id))
+        #expect(try reader.read(stored).first?.bytes.count == 1000)
+        try reader.invalidate(segment, for: .badBlock(0))
+        try reader.invalidate(segment, for: .foreign)
+        #expect(throws: VaultError.self) { _ = try reader.addMedia("other", length: 1) }
+        #expect(throws: VaultError.self) { _ = try reader.beginSegment(at: 5000, of: stored) }
+        #expect(throws: VaultError.self) { try reader.index.markBad(segment.id, block: 0) }
+        reader.countFetched(10)
+        try reader.close()
+        for operation in [FileOperation.create, .write, .rename, .remove, .truncate, .synchronize] {
+            #expect(disk.count(operation) == 0, "\(operation)")
+        }
+        #expect(try Self.snapshot(vault) == before)
+    }
+
+    /// Name and content of every file but SQLite's own side files, which a reader of a log needs.
+    private static func snapshot(_ vault: TemporaryVault) throws -> [String: [UInt8]] {
+        var contents: [String: [UInt8]] = [:]
+        for file in try TemporaryFolder.files(below: vault.folder)
+        where !file.hasSuffix("-wal") && !file.hasSuffix("-shm") {
+            contents[file] = try PosixFileSystem().contents(of: file)
+        }
+        return contents
+    }
+
+    @Test("A reader leaves recovery to the owner")
+    func readerDoesNotRecover() throws {
+        let vault = try TemporaryVault()
+        let owner = try vault.open()
+        let resource = try owner.addMedia("film", length: 100_000)
+        var writer = try owner.beginSegment(at: 0, of: resource)
+        try writer.append(SeededGenerator.bytes(70_000, seed: 1)[...])
+        let disk = vault.simulatedFileSystem()
+        let reader = try vault.open(.reader, fileSystem: disk)
+        #expect(disk.count(.open) == 0)
+        #expect(try reader.index.openSegments().count == 1)
+        try reader.close()
+        #expect(try owner.close(writer)?.length == 70_000)
+    }
+}
