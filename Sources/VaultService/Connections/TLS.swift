@@ -6,14 +6,6 @@ import NIOSSL
 import ServiceLifecycle
 import VaultModel
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 /// The files of a TLS listener.
 package struct TLSFiles: Hashable, Sendable {
     /// The path of the certificate, followed by those that lead to its authority, in PEM.
@@ -167,31 +159,6 @@ struct TLSRenewal {
     mutating func fail(_ stamp: TLSFiles.Stamp) -> Bool {
         defer { told = stamp }
         return told != stamp
-    }
-}
-
-/// Metadata that shows whether a file has changed, without reading it.
-struct FileStamp: Hashable, Sendable {
-    let device: UInt64
-    let number: UInt64
-    let size: Int64
-    /// When its contents or permissions last changed: seconds and nanoseconds since 1970.
-    let changed: [Int]
-}
-
-extension FileStamp {
-    /// Reads the stamp of the file that a path leads to; nil if there is none.
-    init?(path: String) {
-        var facts = stat()
-        guard unsafe stat(path, &facts) == 0 else { return nil }
-        #if canImport(Darwin)
-        let changed = facts.st_ctimespec
-        #else
-        let changed = facts.st_ctim
-        #endif
-        self.init(
-            device: UInt64(truncatingIfNeeded: facts.st_dev), number: UInt64(facts.st_ino),
-            size: Int64(facts.st_size), changed: [changed.tv_sec, changed.tv_nsec])
     }
 }
 

@@ -1,4 +1,4 @@
-package import VaultCrypto
+import VaultCrypto
 package import VaultModel
 
 /// The keyring's file: outside the vault, with mode 0600, never half written.

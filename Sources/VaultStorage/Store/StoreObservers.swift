@@ -1,4 +1,4 @@
-package import Synchronization
+import Synchronization
 package import VaultModel
 
 #if canImport(Glibc)

@@ -1,0 +1,33 @@
+// A file of its own: beside NIO the members of `stat` count as Dispatch's.
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Metadata that shows whether a file has changed, without reading it.
+struct FileStamp: Hashable, Sendable {
+    let device: UInt64
+    let number: UInt64
+    let size: Int64
+    /// When its contents or permissions last changed: seconds and nanoseconds since 1970.
+    let changed: [Int]
+}
+
+extension FileStamp {
+    /// Reads the stamp of the file that a path leads to; nil if there is none.
+    init?(path: String) {
+        var facts = stat()
+        guard unsafe stat(path, &facts) == 0 else { return nil }
+        #if canImport(Darwin)
+        let changed = facts.st_ctimespec
+        #else
+        let changed = facts.st_ctim
+        #endif
+        self.init(
+            device: UInt64(truncatingIfNeeded: facts.st_dev), number: UInt64(facts.st_ino),
+            size: Int64(facts.st_size), changed: [changed.tv_sec, changed.tv_nsec])
+    }
+}
