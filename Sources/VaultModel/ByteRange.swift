@@ -1,7 +1,7 @@
 /// A range of bytes of one representation, half-open: `0..<100` is the first hundred bytes.
 ///
 /// Offsets are half-open everywhere in the vault. The inclusive form of HTTP exists only where a header is parsed or
-/// printed (``ContentRange``, ``RangeHeader``, ``ByteRange/httpBytes``).
+/// printed (``ContentRange``, ``RangeHeader``, `httpBytes`).
 public typealias ByteRange = Range<Int64>
 
 /// A set of byte ranges of one representation, kept sorted and disjoint, with adjacent ranges joined.

@@ -4,10 +4,8 @@ import Testing
 /// The doors between the folders of a target, read off the sources: a folder depends one way.
 @Suite("Folders")
 struct FolderTests {
-    /// Those whose folders must not depend on each other in a circle.
-    private static let targets = [
-        "VaultModel", "VaultManifest", "VaultCrypto", "VaultStorage", "VaultFetch", "VaultService", "VaultCommand",
-    ]
+    /// The lower targets, whose folders must not depend on each other in a circle.
+    private static let targets = ["VaultModel", "VaultManifest", "VaultCrypto", "VaultStorage", "VaultFetch"]
 
     @Test("No folder of a target names a type of a folder that depends on it", arguments: targets)
     func noCircle(target: String) throws {
@@ -27,6 +25,7 @@ struct FolderTests {
         #expect(text.declared == ["One", "Eight"])
         #expect(text.named == ["One", "Two", "Four", "Seven", "Eight"])
         #expect(SwiftText(#"let a = "One"; // Two"#).named.isEmpty)
+        #expect(SwiftText("let a = \"\"\"\nOne \"Two\"\n\"\"\"\nstruct Three {}").named == ["Three"])
     }
 
     @Test("A circle is found")
@@ -90,7 +89,9 @@ private struct SwiftText {
 
     init(_ text: String) {
         var declared: Set<String> = [], named: Set<String> = []
-        for line in text.split(separator: "\n") {
+        // Every second part is the inside of a string of several lines.
+        let outside = text.components(separatedBy: "\"\"\"").enumerated().filter { $0.offset.isMultiple(of: 2) }
+        for line in outside.map(\.element).joined().split(separator: "\n") {
             let code = Self.code(of: line)
             let words = code.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
             named.formUnion(words.filter { $0.first?.isUppercase == true }.map(String.init))

@@ -191,6 +191,7 @@ extension Vault {
     /// durable. A cancelled export leaves nothing behind.
     ///
     /// - Parameters:
+    ///   - reference: the resource.
     ///   - path: the absolute path of the file.
     ///   - replacing: whether an existing file of that name is replaced.
     ///   - progress: called at most ten times a second, and at the end.

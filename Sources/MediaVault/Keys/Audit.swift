@@ -18,8 +18,10 @@ extension Vault {
 
     /// Reads and checks the audit log of a vault that is not open, or can no longer be opened.
     ///
-    /// - Parameter unlock: opens the keyring. Nil checks without the keyring: each signature, and that each line
-    ///   follows the one before; then a log that was cut at its end looks intact.
+    /// - Parameters:
+    ///   - place: where the vault and its keyring are.
+    ///   - unlock: opens the keyring. Nil checks without the keyring: each signature, and that each line follows the
+    ///     one before; then a log that was cut at its end looks intact.
     /// - Throws: as ``open(_:unlock:options:)`` if the keyring does not open; ``VaultError`` with code `storage` if the
     ///   log cannot be read.
     public static func audit(_ place: VaultPlace, unlock: Unlock?) async throws -> AuditReport {

@@ -13,6 +13,7 @@ extension Vault {
     /// is either the old keyring or the new one.
     ///
     /// - Parameters:
+    ///   - place: where the vault and its keyring are.
     ///   - file: the backup's absolute path.
     ///   - unlock: opens the backup.
     ///   - way: a slot that is added to the restored keyring.

@@ -23,7 +23,9 @@ extension Vault {
 
     /// Replaces a slot, with a new passphrase or another method.
     ///
-    /// - Parameter number: nil for the slot that opened the keyring.
+    /// - Parameters:
+    ///   - number: nil for the slot that opened the keyring.
+    ///   - way: the new unlock method.
     /// - Throws: as ``addSlot(_:)``.
     public func replaceSlot(_ number: Int? = nil, with way: NewSlot) async throws {
         try await carryOut(keyringOrders.replacing(number, with: way))
@@ -34,7 +36,9 @@ extension Vault {
     /// The last slot cannot be removed, nor the only one known to open: a slot that opened this vault, or that this
     /// process added or changed, must remain.
     ///
-    /// - Parameter force: removes it even if no other slot is known to open.
+    /// - Parameters:
+    ///   - number: the slot, as ``KeyringSlot`` numbers it.
+    ///   - force: removes it even if no other slot is known to open.
     /// - Throws: as ``addSlot(_:)``; ``VaultError`` with code `inUse` if removing it needs `force`.
     public func removeSlot(_ number: Int, force: Bool = false) async throws {
         try await carryOut(keyringOrders.removing(number, isForced: force))

@@ -22,7 +22,9 @@ public struct TokenIssuer: Sendable {
     /// Until it expires, it opens the folder of the URL's path and everything below, so that relative references work.
     /// Of resources that were stored with request fields or credentials, it opens only this URL.
     ///
-    /// - Parameter expires: seconds since 1970.
+    /// - Parameters:
+    ///   - url: the URL of the resource.
+    ///   - expires: seconds since 1970.
     public func playbackPath(for url: MediaURL, expires: Int64) -> String {
         path(of: url, capability(for: url, name: nil, isForPath: true, expires: expires))
     }
@@ -32,7 +34,9 @@ public struct TokenIssuer: Sendable {
     ///
     /// It opens only this resource, and contains no request fields and no credentials.
     ///
-    /// - Parameter expires: seconds since 1970.
+    /// - Parameters:
+    ///   - reference: the resource.
+    ///   - expires: seconds since 1970.
     /// - Throws: ``VaultError`` with code `invalidArgument` if the reference cannot be used.
     public func playbackPath(for reference: MediaReference, expires: Int64) throws -> String {
         let reference = try reference.settled()
@@ -49,7 +53,9 @@ public struct TokenIssuer: Sendable {
     /// Returns a capability for the folder of a URL's path. It opens nothing that was stored with request fields or
     /// credentials.
     ///
-    /// - Parameter expires: seconds since 1970.
+    /// - Parameters:
+    ///   - url: the URL of the resource.
+    ///   - expires: seconds since 1970.
     public func capability(for url: MediaURL, expires: Int64) -> String {
         capability(for: url, name: nil, isForPath: false, expires: expires)
     }

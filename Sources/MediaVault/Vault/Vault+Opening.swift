@@ -60,7 +60,10 @@ extension Vault {
     /// Creates the missing parts of a vault: folders, key file, keyring, index. Existing parts are not changed, and
     /// must all open with `unlock`.
     ///
-    /// - Parameter strength: the cost of a passphrase that unlocks a new keyring.
+    /// - Parameters:
+    ///   - place: where the vault and its keyring are, or will be.
+    ///   - unlock: unlocks the keyring.
+    ///   - strength: the cost of a passphrase that unlocks a new keyring.
     /// - Throws: ``VaultError``, as ``open(_:unlock:options:)``; `noVault` if the vault exists without its keyring,
     ///   `busy` if another process has just created the keyring.
     public static func initialize(

@@ -150,7 +150,7 @@ public final class Vault: Sendable {
     /// Returns length, type and validators of a resource, from the vault or else from its origin.
     ///
     /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know and the mode forbids requests, otherwise
-    ///   as ``read(_:range:)``.
+    ///   as ``read(_:range:)-(MediaReference,_)``.
     public func information(for reference: MediaReference) async throws -> ContentInformation {
         let (loader, lease) = try await use(reference)
         defer { withExtendedLifetime(lease) {} }
@@ -159,7 +159,7 @@ public final class Vault: Sendable {
 
     /// Returns what is known of a resource without reading it, from the vault or else from its origin; for HEAD.
     ///
-    /// - Throws: as ``information(for:)``.
+    /// - Throws: as ``information(for:)-(MediaReference)``.
     public func head(of reference: MediaReference) async throws -> MediaHead {
         let (loader, lease) = try await use(reference)
         defer { withExtendedLifetime(lease) {} }

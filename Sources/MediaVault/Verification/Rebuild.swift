@@ -34,6 +34,8 @@ extension Vault {
     /// before, only files in `quarantine/` have changed.
     ///
     /// - Parameters:
+    ///   - place: where the vault and its keyring are.
+    ///   - unlock: unlocks the keyring.
     ///   - evenIfSound: whether to continue even if nothing is wrong with the existing index.
     ///   - progress: called with the share of segments processed, from 0 to 1.
     /// - Throws: ``VaultError`` with code `noVault` if there is no `catalog.backup`, `integrity` if it does not open,

@@ -38,7 +38,7 @@ struct SlotCommandTests {
         let last = try await lab.run(
             "keys", "slot", "remove", "2",
             setting: ["MEDIAVAULT_KEY_FILE": "", "MEDIAVAULT_PASSPHRASE_FILE": lab.path("new")])
-        #expect(last.status == 2 && last.error?.contains("only one") == true)
+        #expect(last.status == 2 && last.error?.contains("only way") == true)
         _ = service
     }
 

@@ -58,14 +58,14 @@ struct SlotRevocationTests {
             (2, "opens the keyring here", ["slot", "remove", "1", "--revoke"]),
             (2, "require --revoke", ["slot", "remove", "3", "--drop-slots"]),
             (2, "2 (key-file, key-file), 4 (passphrase, passphrase)", remove),
-            (2, "out: 4 (passphrase, passphrase);", remove + both.prefix(2)),
-            (2, "out: 2 (key-file, key-file);", remove + both.suffix(2)),
+            (2, "lock out slots 4 (passphrase, passphrase);", remove + both.prefix(2)),
+            (2, "lock out slots 2 (key-file, key-file);", remove + both.suffix(2)),
             // What opened the slot that goes opens none then.
             (3, "opens no slot", remove + both + ["--slot-key-file", lab.path("third")]),
             (3, "opens no slot", remove + ["--slot-key-file", lab.path("stranger"), "--drop-slots"]),
             (3, "nowhere", remove + ["--slot-key-file", lab.path("nowhere"), "--drop-slots"]),
             (2, "2 (key-file, key-file), 3 (key-file, key-file), 4 (passphrase", change),
-            (2, "out: 3 (key-file, key-file);", change + both),
+            (2, "lock out slots 3 (key-file, key-file);", change + both),
             (3, "opens no slot", change + ["--slot-key-file", lab.path("key"), "--drop-slots"]),
             (2, "no slot 9", change + ["--slot", "9", "--drop-slots"]),
         ]

@@ -51,7 +51,7 @@ import Testing
         let asked = origin.exchanges.count
         let repaired = try await lab.run("verify", "--repair")
         #expect(repaired.status == 0)
-        #expect(repaired.text.contains("fetched anew  32.7 kB") && repaired.text.contains(": repaired"))
+        #expect(repaired.text.contains("fetched again  32.7 kB") && repaired.text.contains(": repaired"))
         #expect(origin.exchanges[asked...].map(\.request.range) == ["bytes=65536-98303"])
         #expect(try await lab.run("verify").status == 0)
     }

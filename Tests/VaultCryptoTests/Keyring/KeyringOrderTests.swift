@@ -71,7 +71,7 @@ struct KeyringOrderTests {
         let error = #expect(throws: VaultError.self) {
             try one.unlock(key: Self.other).orderRemoval(of: 2, in: one.file)
         }
-        #expect(error?.code == .invalidArgument && error?.message.contains("only one") == true)
+        #expect(error?.code == .invalidArgument && error?.message.contains("only way") == true)
         #expect(throws: VaultError.self) { try keyring.orderRemoval(of: 9, in: fixture.file) }
     }
 
