@@ -22,7 +22,7 @@ struct KeyringEditor: Sendable {
         isServed = await client.isAnswered()
         finder = VaultConnector(
             client: client, opener: isServed ? nil : opener, fallbackOpener: { opener }, limits: nil,
-            waitsForOrigin: waiting.waitsForOrigin)
+            waitsForOwner: waiting.waitsForOwner)
     }
 
     /// Returns the new root key of a revocation, to try the preceding order with; nil if there is none.

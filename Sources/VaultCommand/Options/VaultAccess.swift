@@ -29,7 +29,7 @@ struct VaultAccess: ParsableArguments {
                     throw VaultError(.closed, "the service ended before it answered; run the command again")
                 }
                 return try await opener()
-            }, limits: limits, waitsForOrigin: wait.waitsForOrigin)
+            }, limits: limits, waitsForOwner: wait.waitsForOwner)
     }
 }
 
@@ -140,32 +140,8 @@ enum AbsolutePath {
     }
 }
 
-/// Environment variables, and the folder that the process was started in.
-struct ProcessEnvironment: Sendable {
-    private let variables: [String: String]
-    /// The folder that relative paths start from.
-    let workingDirectory: String
-
-    init(variables: [String: String], workingDirectory: String) {
-        self.variables = variables
-        self.workingDirectory = workingDirectory
-    }
-
-    /// The environment of this process.
-    static var current: ProcessEnvironment {
-        ProcessEnvironment(
-            variables: ProcessInfo.processInfo.environment,
-            workingDirectory: FileManager.default.currentDirectoryPath)
-    }
-
-    /// The variable's value; nil if it is unset or empty.
-    subscript(name: String) -> String? {
-        variables[name].flatMap { $0.isEmpty ? nil : $0 }
-    }
-}
-
 /// Whether to wait while another command owns the vault.
 struct WaitOption: ParsableArguments {
     @Flag(name: .customLong("wait"), help: "Wait while another command owns the vault.")
-    var waitsForOrigin = false
+    var waitsForOwner = false
 }

@@ -54,7 +54,7 @@ enum ExplanationText {
         return text
     }
 
-    private static func paragraph(_ answer: ExplanationDocument.Answer) -> String {
+    private static func paragraph(_ answer: ExplanationDocument.Entry) -> String {
         let when = answer.ended.map { Date(timeIntervalSince1970: TimeInterval($0)).formatted(.iso8601) }
         var text = "\n\(when ?? "now"), \(ByteCount.text(answer.bytes))\n"
         for run in answer.runs {

@@ -56,9 +56,6 @@ final class StandardOutput: Sendable {
     }
 }
 
-/// The reader of standard output has gone: nothing is left to do or to report.
-struct OutputClosed: Error, Hashable, Sendable {}
-
 /// Removes the secrets of URLs from a sentence: the query, and the user name and password.
 ///
 /// Messages of the argument parser repeat what the user typed.

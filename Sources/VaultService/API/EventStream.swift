@@ -59,3 +59,15 @@ struct EventStream<Progress: Codable & Sendable, Outcome: Codable & Sendable>: S
         }
     }
 }
+
+extension Response {
+    /// Creates a response that reports a long operation line by line.
+    init<Progress, Outcome>(_ events: EventStream<Progress, Outcome>, context: ServiceContext) {
+        self.init(streaming: events, type: "application/x-ndjson", context: context)
+    }
+
+    /// Creates a response that reports changes as they happen.
+    init(_ feed: EventFeed, context: ServiceContext) {
+        self.init(streaming: feed, type: "text/event-stream", context: context)
+    }
+}

@@ -65,7 +65,7 @@ enum ErrorAnswer {
     ///
     /// - Parameter held: the held ranges of the resource, for the answer that bytes are missing.
     static func answer(to error: VaultError, held: [ByteRange] = []) -> Answer {
-        var document = document(error)
+        var document = ProblemDocument(error)
         var fields = HeaderFields()
         switch document.status {
         case 416:
@@ -86,41 +86,12 @@ enum ErrorAnswer {
         return answer(document, fields: fields)
     }
 
-    /// Returns an error as a problem, with a status that a player can use.
-    static func document(_ error: VaultError) -> ProblemDocument {
-        let (status, title) = status(of: error)
-        return ProblemDocument(status: status, title: title, error: error)
-    }
-
     static func answer(_ document: ProblemDocument, fields: HeaderFields = HeaderFields()) -> Answer {
         var fields = fields
         // A 401 needs a challenge (RFC 9110 §11.6.1), but no browser must prompt for a password: credentials for the
         // origin are given to the vault, not to the service.
         if document.status == 401 { fields.append(name: "WWW-Authenticate", value: #"MediaVault realm="origin""#) }
         return Answer(status: document.status, type: "application/problem+json", body: document.json, fields: fields)
-    }
-
-    private static func status(of error: VaultError) -> (Int, String) {
-        switch error.code {
-        case .unsatisfiableRange: (416, "Range Not Satisfiable")
-        case .notHeld, .unreachable, .integrity: (504, "Gateway Timeout")
-        case .refused: refusal(error.originStatus)
-        case .invalidResponse, .changed: (502, "Bad Gateway")
-        case .closed, .removed, .busy: (503, "Service Unavailable")
-        default: (500, "Internal Server Error")
-        }
-    }
-
-    private static func refusal(_ originStatus: Int?) -> (Int, String) {
-        switch originStatus {
-        case 401: (401, "Unauthorized")
-        case 403: (403, "Forbidden")
-        case 404: (404, "Not Found")
-        case 410: (410, "Gone")
-        case 451: (451, "Unavailable For Legal Reasons")
-        case 429, 503: (503, "Service Unavailable")
-        default: (502, "Bad Gateway")
-        }
     }
 }
 
@@ -195,4 +166,21 @@ enum FieldNames {
 
     /// Returns a name as the library's type; nil if it is not valid.
     static func name(_ name: String) -> HTTPField.Name? { known[name] ?? HTTPField.Name(name) }
+}
+
+extension HTTPFields {
+    /// Converts fields to the HTTP library's type, which replaces invalid characters in values by a space.
+    init(_ fields: HeaderFields) {
+        self.init()
+        append(fields)
+    }
+
+    /// Converts fields, and appends them.
+    mutating func append(_ fields: HeaderFields) {
+        reserveCapacity(count + fields.fields.count)
+        for field in fields.fields {
+            guard let name = FieldNames.name(field.name) else { continue }
+            append(HTTPField(name: name, value: field.value))
+        }
+    }
 }

@@ -70,7 +70,7 @@ package struct ExplanationDocument: Codable, Sendable {
     }
 
     /// One answer with media.
-    package struct Answer: Codable, Hashable, Sendable {
+    package struct Entry: Codable, Hashable, Sendable {
         /// Seconds since 1970; omitted while the answer is in progress.
         package let ended: Int64?
         package let bytes: Int64
@@ -84,14 +84,14 @@ package struct ExplanationDocument: Codable, Sendable {
     /// The runs that the vault holds now, each as its first byte and one past its last.
     package let held: [[Int64]]
     /// The most recent answers: those in progress first, then those that ended last.
-    package let answers: [Answer]
+    package let answers: [Entry]
 
     package init(_ summary: ResourceSummary?, url: String, answers: [AnswerTrace]) {
         self.url = summary?.url ?? url
         size = OrNull(summary?.size)
         held = summary?.held.map { [$0.lowerBound, $0.upperBound] } ?? []
         self.answers = answers.map { answer in
-            Answer(
+            Entry(
                 ended: answer.ended, bytes: answer.trace.bytes,
                 runs: answer.trace.runs.map {
                     Run(first: $0.range.lowerBound, end: $0.range.upperBound, source: $0.source)

@@ -1,6 +1,4 @@
-import ArgumentParser
 import MediaVault
-import VaultService
 
 /// An exit code; scripts may rely on its value.
 struct ExitStatus: Hashable, Sendable {
@@ -39,47 +37,6 @@ struct ExitStatus: Hashable, Sendable {
     }
 }
 
-/// Why a run ended early, and what the command prints.
-enum Failure: Hashable, Sendable {
-    /// Not a failure: help or the version, for standard output.
-    case answer(String)
-    /// Nothing to print: the failure was already reported, or standard output is closed.
-    case silent(ExitStatus)
-    /// One sentence for standard error.
-    case message(String, ExitStatus)
-
-    init(_ error: any Error, arguments: [String] = []) {
-        switch error {
-        case let error as VaultError:
-            self = .message(error.message, ExitStatus(error.code))
-        case let error as ListenFailure:
-            self = .message(error.description, .failed)
-        case let error as UsageError:
-            self = .message(error.message, .usage)
-        case let error as Interrupted:
-            self = .message(error.message, .signal(error.signal))
-        case let error as AlreadyReported:
-            self = .silent(error.status)
-        case is OutputClosed:
-            self = .silent(.failed)
-        default:
-            self = Self.parsing(error, arguments)
-        }
-    }
-
-    private static func parsing(_ error: any Error, _ arguments: [String]) -> Failure {
-        switch MediaVaultCommand.exitCode(for: error) {
-        case .success:
-            return .answer(MediaVaultCommand.fullMessage(for: error))
-        case .validationFailure:
-            let (message, full) = (MediaVaultCommand.message(for: error), MediaVaultCommand.fullMessage(for: error))
-            return .message(CommandLineError(arguments).sentence(message, full), .usage)
-        default:
-            return .message(CommandLineError.line(MediaVaultCommand.message(for: error)), .failed)
-        }
-    }
-}
-
 /// An argument or environment variable that cannot be used.
 struct UsageError: Error, Hashable, Sendable {
     /// One sentence without a full stop that states what to change.
@@ -92,3 +49,6 @@ struct UsageError: Error, Hashable, Sendable {
 struct AlreadyReported: Error, Hashable, Sendable {
     let status: ExitStatus
 }
+
+/// The reader of standard output has gone: nothing is left to do or to report.
+struct OutputClosed: Error, Hashable, Sendable {}

@@ -32,17 +32,8 @@ extension Response {
             })
     }
 
-    /// Creates a response that reports a long operation line by line.
-    init<Progress, Outcome>(_ events: EventStream<Progress, Outcome>, context: ServiceContext) {
-        self.init(streaming: events, type: "application/x-ndjson", context: context)
-    }
-
-    /// Creates a response that reports changes as they happen.
-    init(_ feed: EventFeed, context: ServiceContext) {
-        self.init(streaming: feed, type: "text/event-stream", context: context)
-    }
-
-    private init(streaming body: some StreamedBody, type: String, context: ServiceContext) {
+    /// Creates a response with a body of unknown length.
+    init(streaming body: some StreamedBody, type: String, context: ServiceContext) {
         var fields = HTTPFields(ProtectiveFields.all)
         fields[.contentType] = type
         self.init(
@@ -85,23 +76,6 @@ extension ResponseBody {
             // Waits until the head is written.
             try await channel.eventLoop.submit {}.get()
             throw DisconnectWatch.ClientGone()
-        }
-    }
-}
-
-extension HTTPFields {
-    /// Converts fields to the HTTP library's type, which replaces invalid characters in values by a space.
-    init(_ fields: HeaderFields) {
-        self.init()
-        append(fields)
-    }
-
-    /// Converts fields, and appends them.
-    mutating func append(_ fields: HeaderFields) {
-        reserveCapacity(count + fields.fields.count)
-        for field in fields.fields {
-            guard let name = FieldNames.name(field.name) else { continue }
-            append(HTTPField(name: name, value: field.value))
         }
     }
 }

@@ -11,7 +11,7 @@ struct VaultConnector: Sendable {
     /// Storage limits for this run.
     let limits: StorageLimits?
     /// Whether to wait for as long as another command owns the vault.
-    let waitsForOrigin: Bool
+    let waitsForOwner: Bool
 
     /// The minimum number of tries: a service that starts or ends owns the vault for a moment without a socket.
     private static let minimumTries = 10
@@ -66,7 +66,7 @@ struct VaultConnector: Sendable {
     /// Returns whether to try again to own the vault.
     @Sendable private func wait(_ refusal: VaultError, _ tries: Int) async throws -> Bool {
         if await client.isAnswered() { throw ServiceFound() }
-        guard waitsForOrigin || tries < Self.minimumTries else {
+        guard waitsForOwner || tries < Self.minimumTries else {
             throw VaultError(.owned, "\(refusal.message) (--wait waits for it)")
         }
         if tries == Self.minimumTries { await Terminal.shared.say("waiting: \(refusal.message)") }

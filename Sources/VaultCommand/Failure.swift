@@ -1,0 +1,44 @@
+import ArgumentParser
+import MediaVault
+import VaultService
+
+/// Why a run ended early, and what the command prints.
+enum Failure: Hashable, Sendable {
+    /// Not a failure: help or the version, for standard output.
+    case answer(String)
+    /// Nothing to print: the failure was already reported, or standard output is closed.
+    case silent(ExitStatus)
+    /// One sentence for standard error.
+    case message(String, ExitStatus)
+
+    init(_ error: any Error, arguments: [String] = []) {
+        switch error {
+        case let error as VaultError:
+            self = .message(error.message, ExitStatus(error.code))
+        case let error as ListenFailure:
+            self = .message(error.description, .failed)
+        case let error as UsageError:
+            self = .message(error.message, .usage)
+        case let error as Interrupted:
+            self = .message(error.message, .signal(error.signal))
+        case let error as AlreadyReported:
+            self = .silent(error.status)
+        case is OutputClosed:
+            self = .silent(.failed)
+        default:
+            self = Self.parsing(error, arguments)
+        }
+    }
+
+    private static func parsing(_ error: any Error, _ arguments: [String]) -> Failure {
+        switch MediaVaultCommand.exitCode(for: error) {
+        case .success:
+            return .answer(MediaVaultCommand.fullMessage(for: error))
+        case .validationFailure:
+            let (message, full) = (MediaVaultCommand.message(for: error), MediaVaultCommand.fullMessage(for: error))
+            return .message(CommandLineError(arguments).sentence(message, full), .usage)
+        default:
+            return .message(CommandLineError.line(MediaVaultCommand.message(for: error)), .failed)
+        }
+    }
+}

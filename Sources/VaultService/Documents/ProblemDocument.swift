@@ -1,0 +1,100 @@
+package import VaultModel
+
+/// A problem document, `application/problem+json` (RFC 9457).
+package struct ProblemDocument: Codable, Hashable, Sendable {
+    package var status: Int
+    package var title: String
+    package var detail: String?
+    /// The name of the ``VaultError`` code, if the problem has one; exit codes are derived from it.
+    package var code: String?
+    /// The origin's status, if it refused the request.
+    package var originStatus: Int?
+    /// Seconds until the origin may be asked again, at most a day.
+    package var retryAfter: Int?
+    /// The first missing byte.
+    package var firstMissing: Int64?
+    /// The representation's length in bytes, if a range is outside it.
+    package var length: Int64?
+    /// The held ranges, each as its first byte and one past its last.
+    package var held: [[Int64]]?
+
+    init(status: Int, title: String, detail: String? = nil) {
+        self.status = status
+        self.title = title
+        self.detail = detail
+    }
+
+    /// Creates the document for an error, which ``error`` restores.
+    init(status: Int, title: String, error: VaultError) {
+        self.init(status: status, title: title, detail: error.message)
+        code = error.code.description
+        originStatus = error.originStatus
+        retryAfter = error.retryAfter.map { min(max(0, $0), Self.longestRetryAfter) }
+        firstMissing = error.firstMissing
+        length = error.length
+    }
+
+    /// The longest reported wait, in seconds: an origin may send any value, and a client may obey it.
+    private static let longestRetryAfter = 86_400
+
+    /// The vault's error; nil if the problem is not one.
+    package var error: VaultError? {
+        guard let code = code.flatMap({ VaultError.Code(name: $0) }) else { return nil }
+        var error = VaultError(code, detail ?? title)
+        error.originStatus = originStatus
+        error.retryAfter = retryAfter
+        error.firstMissing = firstMissing
+        error.length = length
+        return error
+    }
+
+    /// The encoded document; all its members can be encoded, so the fallback is never used.
+    var json: [UInt8] { (try? JSONText.bytes(of: self)) ?? Array("{}".utf8) }
+}
+
+extension ProblemDocument {
+    /// Creates the document for an error, with a status that a player can use.
+    init(_ error: VaultError) {
+        let (status, title) = Self.status(of: error)
+        self.init(status: status, title: title, error: error)
+    }
+
+    private static func status(of error: VaultError) -> (Int, String) {
+        switch error.code {
+        case .unsatisfiableRange: (416, "Range Not Satisfiable")
+        case .notHeld, .unreachable, .integrity: (504, "Gateway Timeout")
+        case .refused: refusal(error.originStatus)
+        case .invalidResponse, .changed: (502, "Bad Gateway")
+        case .closed, .removed, .busy: (503, "Service Unavailable")
+        default: (500, "Internal Server Error")
+        }
+    }
+
+    private static func refusal(_ originStatus: Int?) -> (Int, String) {
+        switch originStatus {
+        case 401: (401, "Unauthorized")
+        case 403: (403, "Forbidden")
+        case 404: (404, "Not Found")
+        case 410: (410, "Gone")
+        case 451: (451, "Unavailable For Legal Reasons")
+        case 429, 503: (503, "Service Unavailable")
+        default: (502, "Bad Gateway")
+        }
+    }
+}
+
+/// The problem documents for errors of API requests.
+///
+/// An invalid request is 400, and a resource that the vault does not hold is 404.
+enum APIProblem {
+    static func document(_ error: VaultError) -> ProblemDocument {
+        switch error.code {
+        case .invalidURL, .invalidArgument: ProblemDocument(status: 400, title: "Bad Request", error: error)
+        case .notHeld: ProblemDocument(status: 404, title: "Not Found", error: error)
+        case .wrongKey, .looseKeyFile: ProblemDocument(status: 400, title: "Bad Request", error: error)
+        case .busy, .inUse, .olderKeyring: ProblemDocument(status: 409, title: "Conflict", error: error)
+        case .diskFull: ProblemDocument(status: 507, title: "Insufficient Storage", error: error)
+        default: ProblemDocument(error)
+        }
+    }
+}

@@ -1,0 +1,25 @@
+/// A route under `/api/v1/`, named by the last part of its path.
+enum APIRoute: String, CaseIterable, Sendable {
+    case status, resources, resource, content, downloads, removals, pins, unpins, modes, prunes, verifications, settings
+    case revocations, links, explanation, events
+    case reseals, shreds, audit, destructions, keyring, locks
+    case keys, rotations, rewraps, retirements
+    case openAPI = "openapi.json"
+
+    /// The path on the service.
+    var path: String { "/api/v1/" + rawValue }
+
+    /// The methods that it supports, with HEAD for each GET whose answer has an end.
+    var methods: [String] {
+        switch self {
+        case .status, .resources, .audit, .keys, .openAPI: ["GET", "HEAD"]
+        case .reseals, .shreds, .destructions, .rotations, .rewraps, .retirements: ["POST"]
+        case .resource, .content, .explanation: ["GET", "HEAD", "POST"]
+        case .removals, .pins, .unpins, .modes, .prunes, .verifications, .links, .revocations, .locks: ["POST"]
+        case .downloads: ["GET", "HEAD", "POST", "DELETE"]
+        case .settings: ["GET", "HEAD", "PATCH"]
+        case .keyring: ["GET", "HEAD", "POST"]
+        case .events: ["GET"]
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import MediaVault
+import NIOCore
+import VaultModel
+
+/// The context of a request: its connection, its logger, and where it is counted.
+struct ServiceContext: InitializableFromSource {
+    let channel: any Channel
+    private(set) var request: OpenRequest?
+    /// Whether the request came through the control socket.
+    var isControl = false
+    private let source: Logger
+
+    init(source: ApplicationRequestContextSource) {
+        channel = source.channel
+        self.source = source.logger
+    }
+
+    /// A logger whose lines carry the request's id, created on demand because most answers log nothing.
+    var logger: Logger {
+        var logger = source
+        // The library's own id for the request would be a second one.
+        logger[metadataKey: "hb.request.id"] = nil
+        if let request { logger[metadataKey: "request"] = "\(request.id)" }
+        return logger
+    }
+
+    /// Assigns the request an id, and starts to count it.
+    ///
+    /// - Parameter arrival: when the request arrived.
+    mutating func begin(
+        _ method: String, _ metrics: ServiceMetrics, at arrival: ContinuousClock.Instant = .now
+    ) -> OpenRequest {
+        let request = OpenRequest(method, metrics, at: arrival)
+        self.request = request
+        return request
+    }
+
+    /// Counts and logs an answer.
+    func log(status: Int, bytes: Int64) {
+        guard let request else { return }
+        request.answered(status, bytes: bytes)
+        guard source.logLevel <= .info else { return }
+        logger.info("answered", metadata: request.metadata(status: status, bytes: bytes))
+    }
+
+    /// Counts and logs the error that prevented an answer, or cut it short.
+    func failed(_ error: VaultError) {
+        request?.metrics.failed(error.code.description)
+        guard source.logLevel <= .debug else { return }
+        logger.debug("failed", metadata: ["reason": "\(error.code)"])
+    }
+}
