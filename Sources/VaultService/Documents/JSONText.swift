@@ -1,5 +1,4 @@
 import Foundation
-package import VaultModel
 
 /// JSON as the service and every `--json` output write it.
 ///

@@ -1,4 +1,3 @@
-// A file of its own: beside NIO the members of `stat` count as Dispatch's.
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
@@ -8,17 +7,24 @@ import Darwin
 #endif
 
 /// Metadata that shows whether a file has changed, without reading it.
-struct FileStamp: Hashable, Sendable {
+package struct FileStamp: Hashable, Sendable {
     let device: UInt64
     let number: UInt64
     let size: Int64
     /// When its contents or permissions last changed: seconds and nanoseconds since 1970.
     let changed: [Int]
+
+    package init(device: UInt64, number: UInt64, size: Int64, changed: [Int]) {
+        self.device = device
+        self.number = number
+        self.size = size
+        self.changed = changed
+    }
 }
 
 extension FileStamp {
     /// Reads the stamp of the file that a path leads to; nil if there is none.
-    init?(path: String) {
+    package init?(path: String) {
         var facts = stat()
         guard unsafe stat(path, &facts) == 0 else { return nil }
         #if canImport(Darwin)
