@@ -1,19 +1,19 @@
 import Foundation
 import Testing
 
-/// The doors between the folders of a target, read off the sources: a folder depends one way.
+/// The dependencies between the folders of a target, read from the sources: they go one way.
 @Suite("Folders")
 struct FolderTests {
-    /// The targets whose folders must not depend on each other in a circle.
+    /// The targets whose folders must not form a dependency cycle.
     private static let targets = [
         "VaultModel", "VaultManifest", "VaultCrypto", "VaultStorage", "VaultFetch", "VaultService",
         "VaultCommand",
     ]
 
-    @Test("No folder of a target names a type of a folder that depends on it", arguments: targets)
+    @Test("No folder of a target names a type from a folder that depends on it", arguments: targets)
     func noCircle(target: String) throws {
         let dependencies = try Dependencies(of: target)
-        #expect(!dependencies.types.isEmpty, "the target declares types, or this test proves nothing")
+        #expect(!dependencies.types.isEmpty, "a target without types proves nothing")
         for (folder, uses) in dependencies.uses {
             for (other, reasons) in uses where dependencies.reachable(from: other).contains(folder) {
                 Issue.record("\(target)/\(folder) and \(other) depend on each other: \(reasons.sorted())")
@@ -21,7 +21,7 @@ struct FolderTests {
         }
     }
 
-    @Test("The reader of declarations and names sees what a file declares and what it names")
+    @Test("The parser finds the names that a file declares and the names that it uses")
     func reader() {
         let text = SwiftText(
             "public struct One: Two { let three: Four } // Five \"Six\"\nextension Seven {}\nenum Eight {}")
@@ -31,7 +31,7 @@ struct FolderTests {
         #expect(SwiftText("let a = \"\"\"\nOne \"Two\"\n\"\"\"\nstruct Three {}").named == ["Three"])
     }
 
-    @Test("A circle is found")
+    @Test("The search finds a cycle")
     func circle() {
         let dependencies = Dependencies([
             ("A", SwiftText("struct One { let two: Two }")), ("B", SwiftText("struct Two { let one: One }")),
@@ -42,11 +42,11 @@ struct FolderTests {
     }
 }
 
-/// Which folder names types of which others.
+/// For each folder, the folders whose types it names.
 private struct Dependencies {
-    /// The folder of each type that is declared in one.
+    /// The folder that declares each type.
     let types: [String: String]
-    /// For each folder the others whose types it names, and those types.
+    /// For each folder, the other folders whose types it names, and those types.
     let uses: [String: [String: Set<String>]]
 
     init(of target: String) throws {
@@ -83,7 +83,7 @@ private struct Dependencies {
     }
 }
 
-/// What a source file declares at its top level, and which names with a capital it mentions outside comments and strings.
+/// The top-level declarations of a source file, and the capitalized names that it uses outside comments and strings.
 private struct SwiftText {
     let declared: Set<String>
     let named: Set<String>
@@ -92,7 +92,7 @@ private struct SwiftText {
 
     init(_ text: String) {
         var declared: Set<String> = [], named: Set<String> = []
-        // Every second part is the inside of a string of several lines.
+        // Every second part is the content of a multi-line string.
         let outside = text.components(separatedBy: "\"\"\"").enumerated().filter { $0.offset.isMultiple(of: 2) }
         for line in outside.map(\.element).joined().split(separator: "\n") {
             let code = Self.code(of: line)

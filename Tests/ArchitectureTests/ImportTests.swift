@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// The direction of dependencies, read off the sources: SwiftPM checks our own targets, and nothing checks which of them
-/// import third-party and C modules.
+/// The direction of dependencies, read from the sources. SwiftPM checks the imports of our own targets, but not which
+/// of them import third-party and C modules.
 @Suite("Architecture")
 struct ImportTests {
-    /// What each target may import beside what stands above it.
+    /// The modules that each target may import.
     private static let allowed: [String: Set<String>] = [
         "VaultModel": ["Foundation", "Synchronization", "Glibc", "Musl", "Darwin"],
         "VaultManifest": ["VaultModel", "FoundationXML"],
@@ -32,11 +32,11 @@ struct ImportTests {
     ]
 
     @Test(
-        "Each target imports only what stands above it, and each C library has one target",
+        "Each target imports only the targets above it, and each C library belongs to one target",
         arguments: allowed.keys.sorted())
     func imports(target: String) throws {
         let files = try Sources.files(of: target)
-        #expect(!files.isEmpty, "the target has sources, or this test proves nothing")
+        #expect(!files.isEmpty, "a target without sources proves nothing")
         let allowed = try #require(Self.allowed[target])
         for file in files {
             for module in try Self.imports(of: file) {
@@ -45,7 +45,7 @@ struct ImportTests {
         }
     }
 
-    @Test("Every folder of Sources is a target that these rules know")
+    @Test("These rules know every folder of Sources")
     func allTargetsAreKnown() throws {
         let folders = try FileManager.default.contentsOfDirectory(atPath: Sources.folder.path).filter {
             !$0.hasPrefix("C")
@@ -53,7 +53,7 @@ struct ImportTests {
         #expect(Set(folders) == Set(Self.allowed.keys))
     }
 
-    @Test("Nothing imports FoundationNetworking, a second user of libcurl")
+    @Test("No file imports FoundationNetworking, a second user of libcurl")
     func noSecondCurl() throws {
         for target in Self.allowed.keys {
             for file in try Sources.files(of: target) {
@@ -62,7 +62,7 @@ struct ImportTests {
         }
     }
 
-    /// The modules a file imports, submodules and single declarations by their module.
+    /// The modules that a file imports; submodules and single declarations count as their module.
     private static func imports(of file: URL) throws -> [String] {
         let kinds: Set<Substring> = ["struct", "class", "enum", "func", "protocol", "typealias", "var", "let"]
         return try String(contentsOf: file, encoding: .utf8).split(separator: "\n").compactMap { line in

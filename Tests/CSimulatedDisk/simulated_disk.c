@@ -10,7 +10,7 @@ static sqlite3_vfs *below;
 typedef struct {
     sqlite3_file file;
     const char *path;
-    // The system's file follows, with what it needs.
+    // The system's file follows, with its own data.
     sqlite3_file real[1];
 } layer;
 
@@ -64,7 +64,7 @@ static int layer_sector(sqlite3_file *f) { return REAL(f)->pMethods->xSectorSize
 static int layer_traits(sqlite3_file *f) { return REAL(f)->pMethods->xDeviceCharacteristics(REAL(f)); }
 
 static int layer_share(sqlite3_file *f, int region, int size, int extend, void volatile **memory) {
-    // Only what takes room on the disk.
+    // Only calls that need space on the disk.
     int code = extend ? before(SIMULATED_SHARE, PATH(f), region, size, SQLITE_IOERR_SHMMAP) : SQLITE_OK;
     if (code) return code == SQLITE_FULL ? SQLITE_IOERR_SHMSIZE : code;
     return REAL(f)->pMethods->xShmMap(REAL(f), region, size, extend, memory);
@@ -76,7 +76,7 @@ static int layer_share_lock(sqlite3_file *f, int first, int count, int flags) {
 static void layer_barrier(sqlite3_file *f) { REAL(f)->pMethods->xShmBarrier(REAL(f)); }
 static int layer_unshare(sqlite3_file *f, int remove) { return REAL(f)->pMethods->xShmUnmap(REAL(f), remove); }
 
-// Version 2: nothing is mapped past this layer.
+// Version 2, so that no file is memory-mapped past this layer.
 static const sqlite3_io_methods methods = {
     .iVersion = 2, .xClose = layer_close, .xRead = layer_read, .xWrite = layer_write, .xTruncate = layer_truncate,
     .xSync = layer_sync, .xFileSize = layer_size, .xLock = layer_lock, .xUnlock = layer_unlock,
@@ -114,7 +114,7 @@ int simulated_disk_install(simulated_observer told) {
     top.pNext = NULL;
     top.zName = "simulated";
     top.szOsFile = (int)offsetof(layer, real) + below->szOsFile;
-    // What the others need of a layer is in `pAppData`, which stays the system's own.
+    // The copied functions rely on `pAppData`, which stays the system's own.
     top.xOpen = layer_open;
     top.xDelete = layer_delete;
     return sqlite3_vfs_register(&top, 1);

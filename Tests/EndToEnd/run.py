@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Plays real media through the real command from real origins, and checks what a person would notice.
+"""Plays real media through the real command from real origins, and checks what a user would notice.
 
     run.py [--binary PATH] [--only NAME]... [--media FOLDER] [--quiet] [--list]
 
-Prints a line for each check, its figures beside their bounds, and a count. Exit code 0 when all have passed, 1 when one
-has failed, 2 when nothing could be run. Needs nginx, numpy and players: Scripts/test installs them. Uses
-loopback only.
+Prints a line for each check, its figures beside their bounds, and a count. Exit code 0 if all checks pass, 1 if one
+fails, 2 if nothing could be run. Needs nginx, numpy and players: Scripts/test installs them. Uses loopback only.
 """
 
 import argparse
@@ -34,7 +33,7 @@ def checks(suite):
 
 
 def chosen(names):
-    """The checks whose module, class or method has one of the names in it; all without a name."""
+    """Returns the checks whose module, class or method name contains one of `names`; without names, all checks."""
     found = list(checks(unittest.defaultTestLoader.discover(HERE)))
     return [item for item in found if not names or any(name in item.id() for name in names)]
 
@@ -61,7 +60,7 @@ def main():
         reporting.fail(f"Not installed: {', '.join(missing)}. Scripts/test installs them.")
     if not os.access(Settings.binary, os.X_OK):
         reporting.fail(f"{Settings.binary} is not there: build it, or name another with --binary.")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # unittest lets a KeyboardInterrupt through
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # unittest does not catch KeyboardInterrupt
     return 0 if reporting.run(found, options.quiet) else 1
 
 

@@ -1,4 +1,4 @@
-"""The API: as its description says whatever comes, live in its events and figures, and silent about what is private."""
+"""The API: it conforms to its description, reports live events and metrics, and discloses nothing private."""
 
 import json
 import os
@@ -19,19 +19,19 @@ class API(VaultCase):
         cls.origin = cls.new_origin()
 
     def ask(self, vault, target):
-        """Status, fields and body of an answer by the network, with the token."""
+        """Returns the answer to a request over TCP with the token."""
         token = vault.result("token").decode().strip()
         return client.get(f"http://{vault.listen}{target}", headers={"Authorization": f"Bearer {token}"})
 
     def test_schemathesis(self):
-        """Whatever the API is asked at random, it answers as its description says"""
+        """The API answers random requests as its description states"""
         vault = self.new_vault()
         vault.result("fetch", self.origin.url(NAME))
         vault.serve("--offline")
         token = vault.result("token").decode().strip()
-        # Whom the API does not know it tells 404 in place of 401: a Swift test asks each route. Events have no end;
-        # revoking, locking and a new root key take the token away; what the others that are left out may do depends on the
-        # keyring's own state, or wants a proof that nobody makes by chance.
+        # Without a valid token the API answers 404 in place of 401, which a Swift test checks for each route.
+        # The event stream never ends; revocation, locking and a new root key invalidate the token; the other excluded
+        # routes depend on the state of the keyring, or require a proof that random input does not contain.
         done = subprocess.run(
             [Settings.schemathesis, "--config-file", os.path.join(HARNESS, "schemathesis.toml"), "run",
              f"http://{vault.listen}/api/v1/openapi.json", "--header", f"Authorization: Bearer {token}",
@@ -48,7 +48,7 @@ class API(VaultCase):
         self.figure("requests that schemathesis made", int(cases[1]), "all as described")
 
     def test_metrics(self):
-        """Metrics are what Prometheus' own reader takes, and count what was fetched and served"""
+        """Prometheus' own parser accepts the metrics, and they count the bytes fetched and served"""
         vault = self.served_vault()
         self.assert_whole(vault.address(self.origin.url(NAME)), NAME)
         answer = self.ask(vault, "/metrics")
@@ -65,7 +65,7 @@ class API(VaultCase):
         self.assertEqual(figures["mediavault_damage_total"], 0)
 
     def test_events(self):
-        """A download is followed live, from its first byte to its last, by curl"""
+        """curl follows a download live in the event stream, from its start to its last byte"""
         vault, url = self.served_vault(), self.origin.url(FILM)
         follower = subprocess.Popen(
             ["curl", "-sN", "--unix-socket", control.path(vault), "http://localhost/api/v1/events"],
@@ -90,7 +90,7 @@ class API(VaultCase):
         self.assertEqual(held, sorted(held))
 
     def test_explain(self):
-        """explain tells which bytes came from the origin and which from the vault"""
+        """explain reports which bytes came from the origin and which from the vault"""
         vault, url = self.served_vault(), self.origin.url(FILM)
         address = vault.address(url)
         self.assert_range(address, FILM, 0, 100_000)
@@ -106,7 +106,7 @@ class API(VaultCase):
         self.assertEqual(vault.run("explain", url + "-unknown").returncode, 6)
 
     def test_log(self):
-        """The log has a line of JSON for each answer, with the id that the answer has, and nothing that is private"""
+        """The log has one JSON line for each answer, with the request id of that answer and nothing private"""
         vault = self.served_vault("--log-level", "info", "--log-format", "json")
         url = self.origin.url(NAME) + "?token=hunter2"
         address = vault.address(url)

@@ -1,4 +1,4 @@
-"""Crowds of clients, slow ones and ones that go away: others are served meanwhile, and nothing is left behind."""
+"""Crowds of clients that are slow or disconnect: other clients are served meanwhile, and no resources leak."""
 
 import os
 import random
@@ -23,12 +23,12 @@ SLOW = {  # the options of slowhttptest for each mode
     "read": ("-X", "-w", "16", "-y", "64", "-n", "1", "-z", "8", "-k", "3"),
 }
 CONNECTIONS, SECONDS = 2000, 12
-LATENCY = 5.0  # seconds: what another client waits at most
+LATENCY = 5.0  # seconds that another client may wait
 ABORTING, AT_A_TIME = 10_000, 50
 IDLE = 1000
 IDLE_MEMORY = 30e6
-CROWD_MEMORY = 30e6  # what the largest crowd may leave
-LEFT_MEMORY = 8e6  # what the allocator keeps for the next crowd
+CROWD_MEMORY = 30e6  # bytes that may remain allocated after the largest crowd
+LEFT_MEMORY = 8e6  # bytes that the allocator keeps for the next crowd
 SIZE = 8 << 20
 
 
@@ -40,7 +40,7 @@ class Crowd(VaultCase):
         return len(os.listdir(f"/proc/{self.service.process.pid}/task"))
 
     def answers(self):
-        """How many answers the service has given."""
+        """Returns the number of answers that the service has sent."""
         told = client.get(
             f"http://127.0.0.1:{self.service.port}/metrics",
             headers={"Authorization": f"Bearer {self.vault.result('token').decode().strip()}"}).body.decode()
@@ -52,7 +52,7 @@ class Crowd(VaultCase):
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def served(self, name, *options):
-        """A film that is held, its address, and its bytes."""
+        """Serves a held title, and returns its playback link and its bytes."""
         origin, self.vault = self.new_scripted_origin(), self.new_vault()
         url = origin.add(name, size=SIZE, seed=3)
         self.service = self.vault.serve(*options)
@@ -61,7 +61,7 @@ class Crowd(VaultCase):
         return address, origin.film(name).content
 
     def ask_meanwhile(self, address, content, is_over):
-        """What another client waits for its ranges, as long as the crowd is there."""
+        """Returns how long another client waits for each of its ranges while the crowd is connected."""
         waits = []
         while not is_over():
             first = random.Random(len(waits)).randrange(SIZE - 1000)
@@ -69,19 +69,19 @@ class Crowd(VaultCase):
             answer = client.get(address, f"bytes={first}-{first + 999}", timeout=30)
             waits.append(time.monotonic() - started)
             self.assertEqual((answer.status, answer.body), (206, content[first:first + 1000]))
-            time.sleep(0.05)  # the pace of a client, not a wait for something
+            time.sleep(0.05)  # the pace of a client, not a wait for an event
         return waits
 
     def assert_back(self, before_memory, before_descriptors):
         left = eventually(self.descriptors, lambda count: count <= before_descriptors, within=75)
-        self.assertLessEqual(left, before_descriptors, "descriptors are left behind")
+        self.assertLessEqual(left, before_descriptors, "descriptors leaked")
         return settled(self.service.memory, 65_536) - before_memory
 
 
 class SlowClients(Crowd):
     @each(*SLOW)
     def test_slow(self, mode):
-        """slowhttptest, slow {}: another client is served in time, and memory and descriptors come back"""
+        """During a slowhttptest attack (slow {}) another client is served in time, and no memory or descriptor leaks"""
         if not shutil.which("slowhttptest"):
             self.fail("slowhttptest is not installed: Scripts/test installs it")
         address, content = self.served("slow.mp4")
@@ -101,7 +101,7 @@ class SlowClients(Crowd):
         reader.join()
         text = re.sub(rb"\x1b\[[0-9;]*m", b"", b"".join(told))
         came = sum(int(re.findall(rb"\b%s:\s+(\d+)" % word, text)[-1]) for word in (b"connected", b"closed"))
-        # Who is answered at once is gone before it is counted there.
+        # slowhttptest does not count clients that are answered at once.
         came = max(came, self.answers() - answered)
         self.assertGreater(came, CONNECTIONS // 4, f"there was no crowd: {text[-300:]}")
         self.figure(f"slow {mode}: another client waits at most", max(waits), f"<= {LATENCY}", " s")
@@ -114,7 +114,7 @@ class SlowClients(Crowd):
 
 class AbortingClients(Crowd):
     def test_abort(self):
-        """10 000 clients that go away in the middle of a 206 leave no descriptor, thread or memory behind"""
+        """10 000 clients that disconnect during a 206 answer leave no descriptor, thread or memory behind"""
         address, content = self.served("abort.mp4")
         _, _, target = client.split(address)
         numbers = random.Random(SEED)
@@ -140,7 +140,7 @@ class AbortingClients(Crowd):
         def crowd(start, end):
             client.together([lambda offset=offset: work(start + offset, end) for offset in range(AT_A_TIME)])
 
-        crowd(0, ABORTING // 10)  # what a crowd takes is known afterwards
+        crowd(0, ABORTING // 10)  # a first crowd, so that what any crowd allocates is in the baseline
         before = eventually(self.descriptors, lambda count: count < 60, within=20)
         before_memory, threads = settled(self.service.memory, 65_536), self.threads()
         crowd(ABORTING // 10, ABORTING)
@@ -153,7 +153,7 @@ class AbortingClients(Crowd):
         self.assertEqual((answer.status, answer.body), (206, content[:1000]))
 
     def test_idle(self):
-        """1 000 idle clients with keep-alive cost at most 30 MB"""
+        """1 000 idle keep-alive clients use at most 30 MB of memory"""
         _, _ = self.served("idle.mp4")
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
@@ -175,7 +175,7 @@ class AbortingClients(Crowd):
 class FewDescriptors(Crowd):
     @each(64, 96)
     def test_limit(self, limit):
-        """With {} descriptors a crowd is served in turn: no crash, no spinning, and all is well after it"""
+        """With {} descriptors the service serves a crowd in turn without crash or busy loop, and works afterwards"""
         origin, self.vault = self.new_scripted_origin(), self.new_vault()
         url = origin.add("few.mp4", size=SIZE, seed=3)
         self.vault.launcher = ("prlimit", f"--nofile={limit}:{limit}")
@@ -189,9 +189,9 @@ class FewDescriptors(Crowd):
             self.addCleanup(connection.close)
             connection.sendall(health[:20])
             crowd.append(connection)
-        # With 64 there is room for five clients, and each of the crowd keeps its place for a second: 26 seconds.
+        # With 64 descriptors five clients fit, and each client of the crowd keeps its place for a second: 26 seconds.
         answer = client.get(address, "bytes=0-999", timeout=60)
-        self.assertEqual((answer.status, answer.body), (206, content[:1000]), "a client is not served beside the crowd")
+        self.assertEqual((answer.status, answer.body), (206, content[:1000]), "a client is not served during the crowd")
         used, started = self.processor_time(), time.monotonic()
         while time.monotonic() - started < 3:
             self.assertEqual(client.get(address, "bytes=5-9", timeout=30).body, content[5:10])
@@ -205,7 +205,7 @@ class FewDescriptors(Crowd):
         self.assertEqual(client.digest(address)[:2], (200, SIZE))
 
     def test_filling(self):
-        """With 128 descriptors a crowd of which each fills a title of its own does not end the service"""
+        """With 128 descriptors the service survives a crowd in which each client downloads a different title"""
         origin, self.vault = self.new_scripted_origin(), self.new_vault()
         films = [f"own-{number}.mp4" for number in range(120)]
         urls = [origin.add(film, size=400_000, seed=number, hold_at=200_000) for number, film in enumerate(films)]
@@ -218,7 +218,7 @@ class FewDescriptors(Crowd):
                 crowd.append(client.Stream(folder + film, "bytes=0-", timeout=30))
                 self.addCleanup(crowd[-1].socket.close)
             except OSError:
-                pass  # it was one too many
+                pass  # the service has no descriptor for this client
             time.sleep(0.05)  # the pace of a crowd
         most = max(self.watched_descriptors(6))
         self.figure("descriptors of a crowd that fills, of 128", most, "< 128")
@@ -232,14 +232,14 @@ class FewDescriptors(Crowd):
         self.assert_eventually(lambda: client.get(folder + films[0], "bytes=0-").body == content, True)
 
     def watched_descriptors(self, seconds):
-        """How many descriptors there are, again and again."""
+        """Yields the number of open descriptors every 0.1 seconds."""
         ends = time.monotonic() + seconds
         while time.monotonic() < ends and self.service.process.poll() is None:
             yield self.descriptors()
             time.sleep(0.1)
 
     def test_too_few(self):
-        """With 16 descriptors the service says what it needs and ends; exit 1"""
+        """With 16 descriptors the service reports that the limit is too low, and exits with code 1"""
         vault = self.new_vault()
         done = subprocess.run(
             ["prlimit", "--nofile=16:16", vault.binary, "serve"], env=vault.environment, stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""Scripts/run --demo shows what it says, or fails; and leaves nothing behind."""
+"""Scripts/run --demo shows what it claims, or fails; it leaves no files behind."""
 
 import os
 import re
@@ -27,7 +27,7 @@ class Demo(unittest.TestCase):
         return demo
 
     def test_shows(self):
-        """Scripts/run --demo plays a clip, and again without its origin, finds nothing readable, leaves nothing"""
+        """Scripts/run --demo plays a clip with and without its origin, finds nothing readable, and leaves no files"""
         demo = self.demo(Settings.binary)
         told, _ = demo.communicate(timeout=120)
         self.assertEqual(demo.returncode, 0, told)
@@ -36,7 +36,7 @@ class Demo(unittest.TestCase):
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_interrupted(self):
-        """Scripts/run --demo cleans up after itself when it is interrupted"""
+        """Scripts/run --demo stops its servers and removes its files if it is interrupted"""
         demo = self.demo(Settings.binary)
         port = next(int(found[1]) for line in demo.stdout if (found := re.search(r"serving it on .*:(\d+)\.$", line)))
         demo.send_signal(signal.SIGINT)
@@ -47,7 +47,7 @@ class Demo(unittest.TestCase):
             socket.create_connection(("127.0.0.1", port), timeout=5)
 
     def test_fails(self):
-        """Scripts/run --demo ends with 1 where the command does not do what is to be shown"""
+        """Scripts/run --demo exits with 1 if the command fails"""
         demo = self.demo("/bin/false")
         told, _ = demo.communicate(timeout=60)
         self.assertEqual(demo.returncode, 1, told)

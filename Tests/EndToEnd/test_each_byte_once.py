@@ -1,4 +1,4 @@
-"""A byte of the origin reaches the vault once: the vault's counter and the origin's log agree."""
+"""Each byte is fetched from the origin once: the vault's counter and the origin's log agree."""
 
 import random
 
@@ -7,19 +7,19 @@ from harness.case import SEED, VaultCase
 from harness.media import LARGE
 from harness.waiting import settled
 
-IN_SOCKETS = 256 << 10  # of one cancelled transfer: what stood between the origin's log and the vault
+IN_SOCKETS = 256 << 10  # per cancelled transfer: bytes that the origin sent and the vault did not read
 SEEKS, READERS, CANCELS = 200, 8, 60
 BLOCK = 32 << 10
 
 
 class Fetched:
-    """What a vault has fetched of a title: what was missing, and less than a block of that as whole blocks."""
+    """The ranges of a title that a vault fetches: gaps, of which those below a block are widened to whole blocks."""
 
     def __init__(self, size):
         self.size, self.held = size, []
 
     def gaps(self, first, end):
-        """The parts of a half-open range that are not held."""
+        """Yields the gaps in a half-open range."""
         for start, stop in self.held:
             if stop <= first or start >= end:
                 continue
@@ -30,9 +30,9 @@ class Fetched:
             yield first, end
 
     def ask(self, first, end):
-        """Somebody asks for a range."""
+        """Records what a request for a range fetches."""
         for gap in list(self.gaps(first, end)):
-            # Nothing is known of the title when the first range is asked for.
+            # The first range is not widened: nothing is known about the title yet.
             if self.held and gap[1] - gap[0] < BLOCK:
                 start, stop = gap[0] // BLOCK * BLOCK, min(self.size, -(-gap[1] // BLOCK) * BLOCK)
                 gap = next(wide for wide in self.gaps(start, stop) if wide[0] <= gap[0] < wide[1])
@@ -53,14 +53,14 @@ class EachByteOnce(VaultCase):
         return self.vault.address(self.origin.url(name))
 
     def assert_fetched(self, what, name, expected):
-        """Exactly so many bytes by the vault's counter, by what it holds, and by the origin's log."""
+        """Checks that the vault's counter, the bytes held and the origin's log all equal `expected` bytes."""
         self.assert_eventually(self.vault.bytes_fetched, expected, "the vault's counter")
         self.assert_eventually(lambda: self.origin.body_bytes(name), expected, "the origin's log")
         self.assertEqual(self.vault.info(self.origin.url(name))["bytes"], expected, "bytes held")
         self.figure(f"bytes fetched ÷ bytes asked for, {what}", self.vault.bytes_fetched() / expected, "= 1")
 
     def test_linear(self):
-        """Linear play fetches each byte once, and again none; segment files are little more than the bytes held"""
+        """Linear playback fetches each byte once, a second one fetches none, and segment files add at most 0.1 %"""
         size = self.media.size(LARGE)
         for _ in range(2):
             self.assert_whole(self.address(LARGE), LARGE)
@@ -70,7 +70,7 @@ class EachByteOnce(VaultCase):
         self.assertLessEqual(ratio, 1.001)
 
     def test_seeks(self):
-        """Random closed seeks fetch the bytes asked for, small gaps as whole blocks, each byte once"""
+        """Random bounded ranges fetch only the requested bytes, small gaps as whole blocks, and each byte once"""
         seed, size = random.Random(SEED), self.media.size(LARGE)
         fetched = Fetched(size)
         print(f"      seed {SEED}")
@@ -83,14 +83,14 @@ class EachByteOnce(VaultCase):
         self.assert_fetched(f"{SEEKS} random seeks", LARGE, fetched.bytes())
 
     def test_readers(self):
-        """Readers of one film at once share one fetch, and each gets every byte"""
+        """Simultaneous readers of a title share one fetch, and each gets every byte"""
         address, digests = self.address(LARGE), []
         client.together([lambda: digests.append(client.digest(address)[2])] * READERS)
         self.assertEqual(digests, [self.media.sha256(LARGE)] * READERS)
         self.assert_fetched(f"{READERS} readers", LARGE, self.media.size(LARGE))
 
     def test_cancels(self):
-        """With cancels and restarts no byte comes twice; the log exceeds the counter by what stood in sockets"""
+        """With cancels and restarts the vault receives no byte twice; the origin's excess is unread socket data"""
         seed, size, address = random.Random(SEED), self.media.size(LARGE), self.address(LARGE)
         print(f"      seed {SEED}")
         for number in range(CANCELS):
@@ -115,10 +115,10 @@ class EachByteOnce(VaultCase):
         self.figure("logged beyond the counter for each cancelled transfer", over / 1024, "<= 256", " KiB")
         self.assertLessEqual(over, IN_SOCKETS)
         self.assert_whole(address, LARGE)
-        self.assert_eventually(self.vault.bytes_fetched, size, "the counter after the whole film")
+        self.assert_eventually(self.vault.bytes_fetched, size, "the counter after the whole title")
 
     def test_players_pattern(self):
-        """AVPlayer's pattern fetches each byte once: probe, 0–, cancel, 700–, cancel, 5000–  (L11)"""
+        """AVPlayer's request pattern fetches each byte once: probe, 0–, cancel, 700–, cancel, 5000–"""
         name = "moov-first.mp4"
         address, size = self.address(name), self.media.size(name)
         self.assert_range(address, name, 0, 2)

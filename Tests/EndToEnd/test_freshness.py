@@ -1,4 +1,4 @@
-"""What is held is confirmed with a real origin once it is stale, plays without it, and is asked for as the mode says."""
+"""Stale held titles are revalidated with a real origin as the mode requires, and play without the origin."""
 
 import itertools
 import os
@@ -23,7 +23,7 @@ class Freshness(VaultCase):
             self.origin.start()
 
     def brief(self):
-        """An address of a film that is fresh for a second, of its own for each check; and its URL."""
+        """Returns the playback link and the URL of a title that is fresh for one second and unique to the check."""
         url = self.origin.url(f"brief/{FILM}?{next(self._numbers)}")
         return self.vault.address(url), url
 
@@ -32,10 +32,10 @@ class Freshness(VaultCase):
 
     @staticmethod
     def grow_stale():
-        time.sleep(2.2)  # a second is what the origin allows, and whole seconds are counted
+        time.sleep(2.2)  # the origin allows one second, and ages are in whole seconds
 
     def test_confirmed_by_304(self):
-        """A stale film costs one HEAD that nginx answers 304, and no byte of it comes again"""
+        """A stale title is revalidated by one HEAD that nginx answers with 304, and no byte is fetched again"""
         address, _ = self.brief()
         self.assert_whole(address, FILM)
         sent, heads = self.origin.body_bytes(f"brief/{FILM}"), len(self.heads())
@@ -48,7 +48,7 @@ class Freshness(VaultCase):
         self.assertEqual(self.origin.body_bytes(f"brief/{FILM}"), sent)
 
     def test_fresh_costs_nothing(self):
-        """A film that nginx says nothing about is given again, over a restart too, without a request"""
+        """A title without a lifetime from nginx is served again without a request, even after a restart"""
         address = self.vault.address(self.origin.url(FILM))
         self.assert_whole(address, FILM)
         self.vault.stop()
@@ -58,7 +58,7 @@ class Freshness(VaultCase):
         self.assertEqual(len(self.origin.requests()), before)
 
     def test_stale_without_the_origin(self):
-        """A stale film plays without its origin, byte for byte, and the answer says so"""
+        """A stale title plays byte for byte without its origin, and Cache-Status reports it"""
         address, _ = self.brief()
         self.assert_whole(address, FILM)
         self.origin.stop()
@@ -69,7 +69,7 @@ class Freshness(VaultCase):
         self.assert_whole(address, FILM)
 
     def test_changed(self):
-        """A film that changed at its origin is the new one from its first byte, under another ETag"""
+        """A title that changed at its origin is served in the new version from the first byte, with another ETag"""
         origin = self.new_scripted_origin()
         headers = {"Cache-Control": "max-age=0"}
         address = self.vault.address(origin.add("film.mp4", size=400_000, seed=1, headers=headers))
@@ -78,11 +78,11 @@ class Freshness(VaultCase):
         origin.add("film.mp4", size=300_000, seed=2, headers=headers)
         new = client.get(address)
         self.assertEqual((new.status, new.complete), (200, True))
-        self.assertTrue(new.body == origin.film("film.mp4").content, "the bytes are not those of the new film")
+        self.assertTrue(new.body == origin.film("film.mp4").content, "the bytes are not those of the new version")
         self.assertNotEqual(new.headers["etag"], old.headers["etag"])
 
     def test_mode_of_a_title(self):
-        """mode prefer-vault has a stale film given without a question, mode default takes that back"""
+        """mode prefer-vault serves a stale title without a request, and mode default reverts that"""
         address, url = self.brief()
         self.assert_whole(address, FILM)
         self.vault.result("mode", "prefer-vault", url)
@@ -98,7 +98,7 @@ class Freshness(VaultCase):
 
 class NoStore(VaultCase):
     def test_nothing_is_written(self):
-        """Under serve --mode no-store a film plays, the answer says so, and the vault holds nothing of it"""
+        """With serve --mode no-store a title plays, Cache-Status reports it, and the vault stores nothing"""
         origin, vault = self.new_origin(), self.served_vault("--mode", "no-store")
         address = vault.address(origin.url(FILM))
         self.media.path(FILM)

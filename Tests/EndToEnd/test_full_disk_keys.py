@@ -1,4 +1,4 @@
-"""A vault on a disk without one free byte: whoever looks is answered, and who would act is told what is missing."""
+"""A vault on a full disk: commands that only read work, and key operations report that space is missing."""
 
 import json
 import os
@@ -23,7 +23,7 @@ class FullDiskKeys(VaultCase):
         self.vault.result("fetch", self.url)
         self.vault.result("keys", "rotate")
         self.disk = SmallDisk(self, self.vault, 12)
-        # Given up already: with it some of these acts find room.
+        # Without the reserve, because with it some of these key operations would find space.
         os.unlink(os.path.join(self.vault.folder, "reserve"))
 
     def fill(self):
@@ -31,7 +31,7 @@ class FullDiskKeys(VaultCase):
         self.assertEqual(self.disk.free(), 0)
 
     def looks(self):
-        """What there is to see, by each command that only looks."""
+        """Returns the JSON output of each command that only reads."""
         found = {}
         for look in LOOKS:
             done = self.vault.run(*look, "--json")
@@ -48,7 +48,7 @@ class FullDiskKeys(VaultCase):
         return [item["state"] for item in json.loads(self.vault.result("keys", "list", "--json"))["generations"]]
 
     def test_looking(self):
-        """Without a service status, list, keys list and keys audit tell on a full disk what they tell on any other"""
+        """Without a service, status, list, keys list and keys audit report the same on a full disk as before"""
         expected = self.looks()
         for _ in range(2):
             self.fill()
@@ -57,7 +57,7 @@ class FullDiskKeys(VaultCase):
         self.vault.result("keys", "rewrap")
 
     def test_looking_after_a_kill(self):
-        """The same where the service was killed, and its last commits stand in the log alone"""
+        """On a full disk commands that only read see the last commits of a killed service, which are only in the WAL"""
         service = self.vault.serve()
         self.vault.result("keys", "rotate")
         service.process.kill()
@@ -71,7 +71,7 @@ class FullDiskKeys(VaultCase):
         self.assertEqual(self.looks(), expected)
 
     def test_scripts(self):
-        """Both scripts end with exit code 1 and say that the disk is full, have done what they say, and do it all with room"""
+        """Both scripts exit with 1 if the disk is full, report what they did, and succeed once there is space"""
         for options in (("rotate-keys", "--min-age", "0", "--sample", "0"),
                         ("respond-to-leak", "--yes", "--limit-rate", "500M")):
             before = self.states()
@@ -80,7 +80,7 @@ class FullDiskKeys(VaultCase):
             self.assertEqual(done.returncode, 1, done.stdout[-1000:] + done.stderr[-1000:])
             self.assertIn("no space left on the disk", done.stderr)
             self.assertIn(f"fix that, then run {options[0]} to continue", done.stderr)
-            # What there is left of the side files may do for the first step.
+            # The space that is left in SQLite's side files can be enough for the first step.
             made = len(re.findall("rotating( the root)?: done", done.stdout))
             self.assertEqual(len(self.states()), len(before) + made, done.stdout + done.stderr)
             self.assertEqual(self.states().count("retired"), before.count("retired"))

@@ -1,4 +1,4 @@
-"""An owner that was killed, and then a disk without one free byte: what is held plays, and room can be made."""
+"""A full disk after the owner was killed: held titles play, and space can be freed."""
 
 import os
 import urllib.request
@@ -49,7 +49,7 @@ class FullDiskOwner(VaultCase):
         self.disk.fill()
 
     def test_with_the_reserve(self):
-        """With its reserve the service starts, plays what is held, and remove, config set and prune work"""
+        """With a reserve the service starts on a full disk and plays held titles; remove, prune and config set work"""
         self.assertEqual(os.path.getsize(self.reserve()), 4 * MEBIBYTE)
         self.kill_while_filling()
         self.check()
@@ -62,17 +62,17 @@ class FullDiskOwner(VaultCase):
         self.disk.empty()
         self.vault.result("verify")
         self.vault.result("config", "set", "mode", "online")
-        self.assertEqual(os.path.getsize(self.reserve()), 4 * MEBIBYTE, "it is made again when there is room")
+        self.assertEqual(os.path.getsize(self.reserve()), 4 * MEBIBYTE, "the reserve is not created again")
 
     def refill(self):
-        """There is room for a while, and somebody opens the vault; then others fill the disk."""
+        """Frees space so that a command can create the reserve again, then fills the disk."""
         self.disk.empty()
         self.vault.result("config", "set", "mode", "online")
         self.disk.fill()
         self.assertEqual(self.disk.free(), 0)
 
     def test_without_the_reserve(self):
-        """Without it the service starts all the same, plays what is held, and recovers when there is room"""
+        """Without its reserve the service starts on a full disk, plays held titles, and recovers when there is space"""
         self.kill_while_filling()
         os.unlink(self.reserve())
         self.check()
@@ -80,7 +80,7 @@ class FullDiskOwner(VaultCase):
         self.vault.result("verify")
 
     def test_nothing_to_write_with(self):
-        """Where SQLite finds no room for its side files the service only reads: what is held plays, and it says why"""
+        """If SQLite has no space for its side files, the service plays held titles, changes nothing, and reports why"""
         os.unlink(self.reserve())
 
         def look(service):

@@ -1,4 +1,4 @@
-"""The harness itself: what it hides, no check can see."""
+"""Checks of the harness itself, because no other check sees a failure that it hides."""
 
 import unittest
 
@@ -7,7 +7,7 @@ from harness import client
 
 class Together(unittest.TestCase):
     def test_raises(self):
-        """A failure in one of several actions at once is a failure of the check, and the others are waited for"""
+        """If one of several concurrent actions fails, the check fails after the other actions have ended"""
         done = []
 
         def failing():

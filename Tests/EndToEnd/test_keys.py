@@ -1,4 +1,4 @@
-"""The life of the keys: by command, while films play, and whenever the service is killed."""
+"""Key operations: by command, during playback, and with a service that is killed at any moment."""
 
 import contextlib
 import http.client
@@ -28,7 +28,7 @@ KILLS = int(os.environ.get("MEDIAVAULT_KILLS", "20"))
 
 
 def read_vault(vault, key_ring=None):
-    """What the reader that was written from the format document alone says: its exit code, and its report."""
+    """Returns exit code and report of the independent reader, which was written only from the format document."""
     done = subprocess.run(
         [sys.executable, os.path.join(READER, "read_vault.py"), vault.folder, key_ring or vault.keyring,
          "--key-file", vault.key], stdin=subprocess.DEVNULL, capture_output=True, text=True)
@@ -36,13 +36,13 @@ def read_vault(vault, key_ring=None):
 
 
 def generations(vault, path):
-    """The generation keys of a keyring, by the independent reader."""
+    """Returns the generation keys of a keyring, as read by the independent reader."""
     with open(path, "rb") as file, open(vault.key, "rb") as key:
         return keyring.unlock_keys(keyring.read(file.read()), unlock.key_file(key.read())).generations
 
 
 def opened(rows, keys):
-    """How many wrapped keys open with these generation keys."""
+    """Returns how many of the wrapped keys open with these generation keys."""
     count = 0
     for row in rows:
         with contextlib.suppress(errors.Unopenable, KeyError):
@@ -58,7 +58,7 @@ def wrapped_keys(folder):
 
 
 def found(folder, needles):
-    """Which of these bytes stand in a file of the folder, its log and its backup."""
+    """Returns the needles that occur in any file of the folder, including SQLite's side files."""
     there = set()
     for parent, _, names in os.walk(folder):
         for name in names:
@@ -81,7 +81,7 @@ class Keys(VaultCase):
         return json.loads(vault.result("keys", "list", "--json", **KEYLESS))
 
     def assert_read(self, vault, *names):
-        """The independent reader opens the vault, and it holds these media whole."""
+        """Checks that the independent reader opens the vault, and that these resources are completely held."""
         code, report = read_vault(vault)
         self.assertEqual(code, 0, report)
         self.assertEqual(report["damage"], [])
@@ -95,8 +95,8 @@ class Keys(VaultCase):
         return vault
 
     def test_life(self):
-        """rotate, rewrap and retire while the service streams: an independent reader opens the vault before and after
-        each, and the retired generation opens nothing; no key that it wrapped stands in the folder"""
+        """An independent reader opens the vault before and after rotate, rewrap and retire during streaming; the
+        retired generation opens nothing, and no key that it wrapped remains in the folder"""
         vault = self.filled()
         old = os.path.join(vault.base, "old")
         os.makedirs(old)
@@ -121,7 +121,7 @@ class Keys(VaultCase):
         self.assertTrue(content == self.media.bytes(FILM, 0, self.media.size(FILM)), "the bytes differ")
         self.assert_read(vault, FILM, "tone.mp3")
         self.assertEqual([item["state"] for item in self.keys(vault)["generations"]], ["retired", "current"])
-        # What a copy from before opens is opened by the old keyring alone; of today's rows it opens none.
+        # Only the old keyring opens the rows of the earlier index, and it opens none of the current rows.
         self.assertEqual(opened(before, retired), len(before))
         self.assertEqual(opened(before, generations(vault, vault.keyring)), 0)
         self.assertEqual(opened(wrapped_keys(vault.folder), retired), 0)
@@ -132,8 +132,8 @@ class Keys(VaultCase):
         self.assertEqual(found(vault.folder, needles), set())
 
     def test_root_and_locator(self):
-        """rotate --root and --locator: an independent reader opens the vault after each, old addresses are void, and
-        everything is found by its URL"""
+        """An independent reader opens the vault after rotate --root, which invalidates playback links, and after rotate
+        --locator; every title is found by its URL"""
         vault = self.filled()
         url = self.origin.url(FILM)
         address = vault.address(url)
@@ -153,8 +153,8 @@ class Keys(VaultCase):
         self.assertEqual(vault.bytes_fetched(), self.media.size(FILM) + self.media.size("tone.mp3"))
 
     def test_rebuild(self):
-        """index.sqlite deleted after each act: index rebuild brings back everything that was held, and an independent
-        reader opens the vault"""
+        """If index.sqlite is deleted after any key operation, index rebuild restores everything that was held, and an
+        independent reader opens the vault"""
         vault = self.filled()
         vault.stop()
         phrase, other, backup = (os.path.join(vault.base, name) for name in ("phrase", "other-key", "backup.json"))
@@ -178,14 +178,17 @@ class Keys(VaultCase):
             self.assert_read(vault, FILM, "tone.mp3")
 
     def act(self, vault, *act):
-        """Has the service do an act on the keys, and returns how long it took."""
+        """Runs a key operation in the service, and returns how many seconds it took."""
         started = time.monotonic()
         vault.result("keys", *act, **KEYLESS)
         return time.monotonic() - started
 
     @staticmethod
     def is_halfway(vault, act):
-        """Whether a rewrap has wrapped some keys and not all, or a generation has left the index and not the keyring."""
+        """Returns whether a key operation is halfway.
+
+        A rewrap is halfway if only some keys are wrapped by the new generation; a retire is halfway if the generation
+        is removed from the index, but not from the keyring."""
         with contextlib.closing(sqlite3.connect(f"file:{vault.folder}/index.sqlite?mode=ro", uri=True)) as index:
             if act[0] == "rewrap":
                 return len(index.execute("SELECT DISTINCT generation FROM resourceKey").fetchall()) > 1
@@ -196,10 +199,10 @@ class Keys(VaultCase):
                 {name: item[name] for name in ("number", "state")} for item in json.load(file)["generations"]]
 
     def kill(self, vault, delay, *act):
-        """Kills the service so long after an act was asked for, or as soon as it is halfway where `delay` is None; starts
-        it anew, and requires that all can be read.
+        """Kills the service during a key operation, starts it again, and checks that all titles can be read.
 
-        Whether the kill came when the act was halfway."""
+        The kill is `delay` seconds after the start of the operation, or when it is halfway if `delay` is None.
+        Returns whether the operation was halfway when the service was killed."""
         done = threading.Event()
 
         def strike():
@@ -223,12 +226,12 @@ class Keys(VaultCase):
         return was_halfway
 
     def finish(self, vault, *act):
-        """Has an act finished: the service itself may have gone on with it, and is not to be disturbed."""
+        """Repeats a key operation until it succeeds, because the restarted service may already be resuming it."""
         self.assertTrue(eventually(lambda: vault.run("keys", *act, **KEYLESS).returncode == 0), f"{act} is not finished")
 
     def test_killed(self):
-        """The service killed at random moments of rewrap, and of retire, halfway and a reader playing: every resource
-        readable, no wrong byte, and the act is finished by the next"""
+        """If the service is killed during rewrap or retire while a client plays, every resource stays readable, no
+        wrong byte is served, and the same command finishes the operation"""
         vault, url = self.filled(), self.origin.url(FILM)
         vault.stop()
         many_titles.add(vault, MANY)
@@ -263,7 +266,7 @@ class Keys(VaultCase):
             longest = {"rewrap": self.act(vault, "rewrap"), "retire": self.act(vault, "retire", "1")}
             for number in range(KILLS):
                 self.act(vault, "rotate")
-                # Generation 1 is gone, and each round ends with its one older generation destroyed.
+                # Generation 1 is already retired, and each round retires the one older generation that it has.
                 for act in (["rewrap"], ["retire", str(number + 2)]):
                     delay = dice.uniform(0, longest[act[0]]) if number % 2 else None
                     halfway[act[0]] += self.kill(vault, delay, *act)
@@ -274,10 +277,10 @@ class Keys(VaultCase):
         self.assertEqual(wrong, [])
         for act, count in halfway.items():
             self.figure(f"{KILLS} kills in {act}: of them when it was halfway", count, "> 0, 0 unreadable")
-            self.assertGreater(count, 0, f"no kill came when {act} was halfway")
+            self.assertGreater(count, 0, f"no kill occurred while {act} was halfway")
         self.figure("answers checked during kills in rewrap and retire", plays[0], "> 0, 0 wrong")
         self.assertGreater(plays[0], 0)
-        self.assertLessEqual(broken[0], 2 * KILLS, "more answers broke off than the service was killed")
+        self.assertLessEqual(broken[0], 2 * KILLS, "more answers were cut off than the kills explain")
         self.assert_read(vault, FILM, "tone.mp3")
         states = [item["state"] for item in self.keys(vault)["generations"]]
         self.assertEqual(states, ["retired"] * (KILLS + 1) + ["current"])

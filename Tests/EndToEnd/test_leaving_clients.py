@@ -1,4 +1,4 @@
-"""A client that goes away takes its request with it, and nothing else."""
+"""A client that disconnects ends its own request and no other."""
 
 import hashlib
 import signal
@@ -11,7 +11,7 @@ from harness.media import LARGE
 from harness.waiting import eventually
 
 LEFT_WITHIN = 1.0  # seconds
-SHUTDOWN_WITHIN = 11.0  # ten seconds of grace for running responses, one to close segments
+SHUTDOWN_WITHIN = 11.0  # ten seconds for running responses, one to close segments
 SIZE, HOLD = 8 << 20, 1_000_000
 
 
@@ -21,25 +21,25 @@ class LeavingClients(VaultCase):
         cls.origin, cls.vault = cls.new_scripted_origin(), cls.served_vault()
 
     def stalled(self, target, hold_at=HOLD):
-        """A film whose origin stops at `hold_at`, and its playable address."""
+        """Returns a title whose origin stops at offset `hold_at`, and its playback link."""
         url = self.origin.add(target, size=SIZE, seed=len(self.origin.films) + 1, hold_at=hold_at)
         self.addCleanup(self.origin.film(target).release.set)
         return self.origin.film(target), self.vault.address(url)
 
     def held_back(self, target):
-        """The exchange of that target which waits, once there is one."""
+        """Waits for an exchange of the target that the origin holds back, and returns it."""
         return eventually(lambda: next((item for item in self.origin.gets(target) if item.waiting.is_set()), None))
 
     def assert_origin_left(self, target, exchange, since):
         self.assertTrue(exchange.ended.wait(10), "the origin's connection stays open")
-        self.assertIsNotNone(exchange.left_at, "the answer went out in full")
+        self.assertIsNotNone(exchange.left_at, "the answer was sent in full")
         took = exchange.left_at - since
         self.figure(f"the origin's connection closes after the client's ({target})", took, f"<= {LEFT_WITHIN}", " s")
         self.assertLessEqual(took, LEFT_WITHIN)
 
     @each("closes", "resets")
     def test_leaves_during_body(self, way):
-        """A client that {} while its answer waits for the origin ends the origin's connection within a second (L10)"""
+        """If a client {} its connection while the origin stalls, the service closes the origin's within a second"""
         target = f"body-{way}.mp4"
         film, address = self.stalled(target)
         stream = client.Stream(address, "bytes=0-")
@@ -49,20 +49,20 @@ class LeavingClients(VaultCase):
         stream.close() if way == "closes" else stream.reset()
         self.assert_origin_left(target, exchange, left)
         self.assert_eventually(lambda: self.vault.info(self.origin.url(target))["held"], [[0, HOLD]],
-                               "what was received is kept, the short last block included")
+                               "the received bytes are not held, including the short last block")
 
     def test_leaves_before_head(self):
-        """A client that goes away while the origin is silent: the origin's connection closes within a second"""
+        """If a client leaves before the origin answers, the service closes the origin connection within a second"""
         _, address = self.stalled("head.mp4", hold_at=-1)
         stream = client.Stream(address, "bytes=0-")
         exchange = self.held_back("head.mp4")
-        self.assertIsNotNone(exchange, "the origin was not asked")
+        self.assertIsNotNone(exchange, "the origin received no request")
         left = time.monotonic()
         stream.close()
         self.assert_origin_left("head.mp4", exchange, left)
 
     def test_others_stay(self):
-        """Of two that wait for the same bytes one goes away: the other gets them, from the one fetch"""
+        """If one of two clients that wait for the same bytes disconnects, the other gets them from the same fetch"""
         film, address = self.stalled("shared.mp4")
         stays, leaves = client.Stream(address), client.Stream(address)
         self.addCleanup(stays.close)
@@ -70,13 +70,13 @@ class LeavingClients(VaultCase):
             self.assertTrue(stream.read(HOLD) == film.content[:HOLD], "the bytes differ")
         exchange = self.held_back("shared.mp4")
         leaves.close()
-        self.assertFalse(exchange.ended.wait(2 * LEFT_WITHIN), "the fetch that another reader waits for was given up")
+        self.assertFalse(exchange.ended.wait(2 * LEFT_WITHIN), "a fetch that another reader waits for was cancelled")
         film.release.set()
         self.assertTrue(stays.read(SIZE) == film.content[HOLD:], "the bytes differ")
         self.assertEqual(sum(item.sent for item in self.origin.gets("shared.mp4")), SIZE)
 
     def test_keep_alive_on_held(self):
-        """Held ranges are answered one after another on one connection"""
+        """One connection serves several held ranges in succession"""
         film, address = self.stalled("kept.mp4", hold_at=None)
         client.get(address)
         stream = client.Stream(address, "bytes=0-99")
@@ -89,13 +89,13 @@ class LeavingClients(VaultCase):
             self.assertEqual((answer.status, answer.read()), (206, film.content[first:first + 100]))
 
     def test_hole_closes(self):
-        """An answer that meets a hole ends with its connection, never short on an open one"""
+        """If the rest of a range cannot be fetched, the service closes the connection and does not send a short body"""
         film, address = self.stalled("hole.mp4")
         stream = client.Stream(address)
         self.addCleanup(stream.close)
         self.assertTrue(stream.read(HOLD) == film.content[:HOLD], "the bytes differ")
         self.held_back("hole.mp4")
-        film.status = 404  # the rest is not to be had any more
+        film.status = 404  # the rest is no longer available
         for exchange in self.origin.gets("hole.mp4"):
             exchange.cut()
         self.assertEqual(stream.read(SIZE), b"")
@@ -105,7 +105,7 @@ class LeavingClients(VaultCase):
 
 class Shutdown(VaultCase):
     def test_terminates(self):
-        """SIGTERM ends the service within ten seconds while clients stream, stall and wait; what was read is held"""
+        """SIGTERM ends the service within eleven seconds while clients stream, stall and wait; read bytes are held"""
         self.media.path(LARGE)
         nginx, scripted, vault = self.new_origin(), self.new_scripted_origin(), self.served_vault()
         film = scripted.add("held-back.mp4", size=SIZE, hold_at=HOLD)
@@ -135,7 +135,7 @@ class Shutdown(VaultCase):
         self.assertEqual(vault.info(film)["held"], [[0, HOLD]])
 
     def test_idle(self):
-        """SIGTERM ends an idle service at once, and SIGINT too; exit 0"""
+        """SIGTERM and SIGINT end an idle service at once with exit code 0"""
         vault = self.new_vault()
         for name in (signal.SIGTERM, signal.SIGINT):
             vault.serve().process.send_signal(name)

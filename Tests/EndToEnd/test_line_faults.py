@@ -1,4 +1,4 @@
-"""Real players on lines and nodes that fail: through the vault they see at least what they see straight."""
+"""Real players with failing networks and servers: through the vault they play at least as well as directly."""
 
 import itertools
 import subprocess
@@ -12,7 +12,7 @@ FAULTS = {fault.__name__: fault for fault in (
     faulty_origin.Breaks, faulty_origin.ResetSeeks, faulty_origin.Busy, faulty_origin.TwoNodes,
     faulty_origin.ChangingWeakTags, faulty_origin.NoValidators, faulty_origin.SilentHead, faulty_origin.EmptyHead,
     faulty_origin.RefusedHead, faulty_origin.WithoutRanges, faulty_origin.Stalls)}
-# Without ranges mpv can go where its own cache has come to: that differs from run to run, straight as well.
+# Without ranges mpv can only seek within its own cache, whose extent differs from run to run, also directly.
 PAIRS = [(who, name) for who, name in itertools.product(PLAYERS, FAULTS) if (who, name) != ("mpv", "WithoutRanges")]
 
 
@@ -26,7 +26,7 @@ class LineFaults(PlayerCase):
         cls.vault = cls.served_vault()
 
     def seen(self, player, address):
-        """What a player saw; nothing, if it gave up."""
+        """Returns what a player saw, or an empty dictionary if it gave up."""
         try:
             return player.session(address)
         except (AssertionError, OSError, subprocess.TimeoutExpired):
@@ -34,7 +34,7 @@ class LineFaults(PlayerCase):
 
     @each(*map(" ".join, PAIRS))
     def test_never_worse(self, pair):
-        """{}: what is right straight is right through the vault"""
+        """{}: whatever a player plays correctly directly, it plays correctly through the vault"""
         who, name = pair.split()
         player, target = self.player(who), f"{who}-{name}.mp4"
         url = self.origin.put(target, self.film)
@@ -43,7 +43,7 @@ class LineFaults(PlayerCase):
             self.origin.fault = faulty_origin.Fault()
             self.sound[who] = player.session(straight)
         right = self.sound[who]
-        self.assertNotIn(None, right.values(), "the player cannot play this film at all")
+        self.assertNotIn(None, right.values(), "the player cannot play this title at all")
         self.origin.fault = FAULTS[name]()
         alone = {what for what, saw in self.seen(player, straight).items() if saw == right[what]}
         self.origin.fault = FAULTS[name]()
@@ -51,4 +51,4 @@ class LineFaults(PlayerCase):
         through = {what for what, saw in self.seen(player, address).items() if saw == right[what]}
         self.figure(f"{pair}: right of {len(right)}, straight and through the vault", f"{len(alone)} and {len(through)}",
                     "not fewer")
-        self.assertEqual(alone - through, set(), "right straight, and not through the vault")
+        self.assertEqual(alone - through, set(), "correct directly, but not through the vault")

@@ -1,4 +1,4 @@
-"""How the service can be listened to: beyond loopback only by TLS or by will, and by a socket file."""
+"""Listeners of the service: loopback, other interfaces only with TLS or --insecure, and a socket file."""
 
 import os
 import socket
@@ -23,7 +23,7 @@ class Listeners(VaultCase):
 
     @classmethod
     def new_pair(cls, prefix):
-        """Files of a fresh certificate and its key."""
+        """Creates a certificate and its key, and returns their paths."""
         certificate, key = (os.path.join(cls.scratch, prefix + name) for name in ("certificate.pem", "key.pem"))
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
@@ -32,7 +32,7 @@ class Listeners(VaultCase):
         return certificate, key
 
     def start(self, vault, *options):
-        """The service where its plain port is not to be asked; ends with the check."""
+        """Starts the service and waits for its first log line, not for plain HTTP; it ends with the check."""
         process = subprocess.Popen(
             [vault.binary, "serve", *options], env=vault.environment, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -43,7 +43,7 @@ class Listeners(VaultCase):
         return process
 
     def test_tls(self):
-        """With a certificate the service speaks TLS and nothing else; `url` prints https, and the film plays by it"""
+        """With a certificate the service accepts only TLS, `url` prints an https link, and the title plays over it"""
         vault = self.new_vault()
         self.start(vault, "--tls-certificate", self.certificate, "--tls-key", self.key)
         address = vault.address(self.origin.url(NAME))
@@ -67,10 +67,10 @@ class Listeners(VaultCase):
                     old.wrap_socket(plain, server_hostname="localhost")
 
     def test_tls_renewed(self):
-        """A renewed certificate is used without a restart; a connection that stands goes on with the old one"""
+        """The service uses a renewed certificate without a restart, and an existing connection stays usable"""
         vault, used, renewed = self.new_vault(), self.new_pair("used-"), self.new_pair("renewed-")
         self.start(vault, "--tls-certificate", used[0], "--tls-key", used[1])
-        context = ssl._create_unverified_context()  # which certificate it is, not whose, is looked at
+        context = ssl._create_unverified_context()  # the check compares certificates and does not verify them
         standing = http.client.HTTPSConnection(*vault.listen.split(":"), context=context, timeout=30)
         self.addCleanup(standing.close)
         standing.connect()
@@ -86,7 +86,7 @@ class Listeners(VaultCase):
 
     @each("key", "certificate", "both", "mismatch", "alone")
     def test_tls_files(self, wrong):
-        """TLS files that cannot be used end the service with one sentence ({})"""
+        """The service exits with code 2 and a one-line error if the TLS files are unusable ({})"""
         vault = self.new_vault()
         other = os.path.join(self.scratch, "other-key.pem")
         subprocess.run(["openssl", "genrsa", "-out", other, "2048"], check=True, capture_output=True)
@@ -99,14 +99,14 @@ class Listeners(VaultCase):
 
     @each("0.0.0.0", "[::]", "192.0.2.1")
     def test_beyond_loopback(self, host):
-        """Where other machines can connect ({}) the service does not listen without TLS or --insecure"""
+        """The service does not listen on an address beyond loopback without TLS or --insecure ({})"""
         vault = self.new_vault()
         done = vault.run("serve", "--listen", f"{host}:0", timeout=30)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn(b"--insecure", done.stderr)
 
     def test_media_socket(self):
-        """A socket file serves what the port serves, is its owner's alone, and goes with the service"""
+        """The media socket serves media, is accessible to its owner only, and is removed when the service ends"""
         vault = self.new_vault()
         path = os.path.join(vault.base, "media.sock")
         service = vault.serve("--media-socket", path)
@@ -123,7 +123,7 @@ class Listeners(VaultCase):
 class Revocation(VaultCase):
     @each("the service runs", "no service runs")
     def test_revoke(self, when):
-        """`keys revoke-links` while {}: addresses and token of before open nothing, new ones do"""
+        """`keys revoke-links` while {} invalidates old playback links and the token; new links work"""
         self.media.path(NAME)
         origin, vault = self.new_origin(), self.served_vault()
         url = origin.url(NAME)
@@ -140,7 +140,7 @@ class Revocation(VaultCase):
         self.assertEqual(client.get(vault.address(url), "bytes=0-9").status, 206)
 
     def test_expiry(self):
-        """An address that has expired opens nothing"""
+        """An expired playback link is answered with 404"""
         origin, vault = self.new_scripted_origin(), self.served_vault()
         address = vault.address(origin.add("short.mp4", size=1000), "--expires", "2s")
         self.assertEqual(client.get(address).status, 200)
@@ -149,7 +149,7 @@ class Revocation(VaultCase):
 
 class Addresses(VaultCase):
     def test_redirect_inside(self):
-        """A redirect to a private address is refused by command and service, and followed once its host is allowed"""
+        """A redirect to a private address is refused by command and service, and followed if its host is allowed"""
         inside, outside, vault = self.new_scripted_origin(), self.new_scripted_origin(), self.served_vault()
         secret = inside.add("secret.mp4", size=1000, seed=9).replace("film-origin.localhost", "127.0.0.1")
         url = outside.add("film.mp4", status=302, headers={"Location": secret})
@@ -161,7 +161,7 @@ class Addresses(VaultCase):
 
     @each("127.0.0.1", "localhost", "0x7f.1", "[::ffff:127.0.0.1]")
     def test_itself(self, host):
-        """The service does not ask itself, whatever it is called ({})"""
+        """The service sends no request to itself, whatever the host name ({})"""
         vault = self.served_vault()
         port = vault.listen.rpartition(":")[2]
         answer = client.get(vault.address(f"http://{host}:{port}/healthz"))
@@ -171,13 +171,13 @@ class Addresses(VaultCase):
     @each("file:///etc/passwd", "gopher://127.0.0.1/x", "dict://127.0.0.1/x", "scp://h/a", "http://h%2F10.0.0.1/",
           "ftp://127.0.0.1/a")
     def test_schemes(self, url):
-        """What is no http or https URL is refused before anything is asked ({})"""
+        """A URL that is not valid http or https is refused before any request ({})"""
         vault = self.new_vault()
         for command in ("fetch", "cat", "url"):
             self.assertEqual(vault.run(command, url).returncode, 2)
 
     def test_credentials_in_url(self):
-        """A name and password in a URL are in no list, log or message"""
+        """A user name and password in a URL appear in no list, log or message"""
         origin, vault = self.new_scripted_origin(), self.served_vault()
         url = origin.add("private.mp4", size=1000).replace("http://", "http://user:hunter2@")
         vault.result("fetch", url)

@@ -1,4 +1,4 @@
-"""Requests that no library would send, byte for byte: scripts for varnishtest, whose client sends what it is told."""
+"""Malformed requests, sent byte for byte by varnishtest scripts: an HTTP library would refuse to send them."""
 
 import contextlib
 import io
@@ -27,7 +27,7 @@ class Malformed(VaultCase):
 
     @each(*NAMES)
     def test_script(self, name):
-        """Raw requests get the answers that RFC 9110 and RFC 9112 want: {}"""
+        """The service answers raw requests as RFC 9110 and RFC 9112 require: {}"""
         facts = [part for fact, value in self.facts.items() for part in ("-D", f"{fact}={value}")]
         done = subprocess.run(
             ["varnishtest", *facts, os.path.join(SCRIPTS, f"{name}.vtc")], capture_output=True, timeout=60,
@@ -38,11 +38,12 @@ class Malformed(VaultCase):
 
 
 class Wrong(VaultCase):
-    """The same checks, of scripts that expect what is not answered."""
+    """Runs the same scripts with one wrong expectation each, to prove that the check can fail."""
 
     @each(*NAMES)
     def test_script(self, name):
-        """A script whose last expectation is wrong fails its check, and the runner says which: {}"""
+        """The check fails if the last expectation of its script is wrong, and the runner reports that expectation:
+        {}"""
         with open(os.path.join(SCRIPTS, f"{name}.vtc"), encoding="utf-8") as file:
             *_, last = re.finditer(r"expect resp\.status == (\d+)", script := file.read())
         with open(os.path.join(self.scratch, f"{name}.vtc"), "w", encoding="utf-8") as file:

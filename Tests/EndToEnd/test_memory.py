@@ -1,4 +1,4 @@
-"""Keys in memory: where they stand while they are in use, and that they are gone once they are not."""
+"""Keys in memory: where they are while in use, and that they are wiped afterwards."""
 
 import base64
 import contextlib
@@ -37,7 +37,7 @@ class MemoryCase(VaultCase):
         return vault
 
     def playing(self, vault, name, receive_buffer=None, **script):
-        """A player that has read something of a title and stands still."""
+        """Returns a player that has read the first MiB of a title and then stops reading."""
         stream = client.Stream(vault.address(self.origin.add(name, size=SIZE, **script)), receive_buffer=receive_buffer)
         self.addCleanup(stream.close)
         stream.read(1 << 20)
@@ -50,8 +50,8 @@ class MemoryCase(VaultCase):
         for name, finds in self.finds(vault, keys).items():
             self.assertTrue(finds, f"the search does not find the {name}, which is in use")
             for find in finds:
-                self.assertIn("lo", find.mapping.flags, f"the {name} stands in memory that is not locked")
-                self.assertIn("dd", find.mapping.flags, f"the {name} stands in memory that a core file would hold")
+                self.assertIn("lo", find.mapping.flags, f"the {name} is in memory that is not locked")
+                self.assertIn("dd", find.mapping.flags, f"the {name} is in memory that a core file would contain")
 
     def assert_none_found(self, vault, keys):
         self.assertEqual({name: finds for name, finds in self.finds(vault, keys).items() if finds}, {})
@@ -59,7 +59,8 @@ class MemoryCase(VaultCase):
 
 @contextlib.contextmanager
 def reading_slowly(stream):
-    """Reads on at the pace of a player: for one that stands still for a second the segment is closed, and its key wiped."""
+    """Keeps reading at the pace of a player. If a reader pauses for a second, the service closes its segment and wipes
+    the key."""
     is_over = threading.Event()
 
     def read():
@@ -77,14 +78,14 @@ def reading_slowly(stream):
 
 class KeysInMemory(MemoryCase):
     def keys(self, vault):
-        """What is in use while two titles are played, and what is used but for a moment."""
+        """Returns the keys in use while two titles play, and the keys that are used only for a moment."""
         always, once = key_needles.of_keyring(vault)
         used, derived = key_needles.of_resources(vault)
         in_use = {**always, **{name: key for name, key in used.items() if "segment" not in name or " at 0 " in name}}
         return in_use, {**once, **derived, **used}
 
     def playing_vault(self, name):
-        """A vault of which one title is held and read again and again, and another is being received."""
+        """Starts a vault with one title that is held and read repeatedly, and another that is being received."""
         vault = self.vault_of_user(name, LIMITS["8 MiB"])
         vault.serve()
         held = vault.address(self.origin.add("held", size=SIZE))
@@ -93,17 +94,17 @@ class KeysInMemory(MemoryCase):
         return vault, held, growing
 
     def test_lock(self):
-        """While media plays each key stands in locked memory and nowhere else; after keys lock none can be found"""
+        """While media plays, each key is in locked memory and nowhere else; after keys lock, no key is in memory"""
         vault, held, growing = self.playing_vault("lock")
         with reading_slowly(growing):
-            # What a title's bytes are received with is in the index once the first of them are durable.
+            # A title's key is in the index once the title's first bytes are durable.
             self.assert_eventually(lambda: len(vault.result("list").splitlines()), 3)
             in_use, every = self.keys(vault)
             self.assertTrue(any("segment" in name for name in in_use) and len(in_use) >= 9, list(in_use))
             client.get(held, "bytes=0-99")
             self.assert_each_found_locked(vault, in_use)
             self.assert_none_found(vault, {name: key for name, key in every.items() if name not in in_use})
-        # Needs no key itself.
+        # "keys lock" itself needs no key.
         vault.result("keys", "lock", MEDIAVAULT_KEY_FILE="/nowhere/key", MEDIAVAULT_KEYRING="/nowhere/keyring.json")
         self.assertLess(len(growing.read(SIZE)), SIZE)
         self.assert_none_found(vault, {**every, **in_use})
@@ -111,7 +112,7 @@ class KeysInMemory(MemoryCase):
         self.assertEqual(client.get(held).status, 404)
         refused = vault.run("status")
         self.assertEqual((refused.returncode, b"locked" in refused.stderr), (1, True), refused.stderr)
-        # Locking once more changes nothing, and what was received is kept.
+        # Locking again changes nothing, and the received bytes are kept.
         vault.result("keys", "lock")
         vault.service.stop()
         vault.serve("--offline")
@@ -129,11 +130,11 @@ class KeysInMemory(MemoryCase):
                 searched += 1
                 for what, key in keys.items():
                     forms = (key, key.hex().encode(), key.hex().upper().encode(), base64.b64encode(key))
-                    self.assertFalse(any(form in data for form in forms), f"the {what} stands in {path}")
+                    self.assertFalse(any(form in data for form in forms), f"the {what} is in {path}")
         self.assertGreater(searched, 5)
 
     def test_nothing_to_lock(self):
-        """Where no service runs, keys lock says that there is nothing to lock"""
+        """keys lock reports that there is nothing to lock if no service is running"""
         done = self.new_vault().run("keys", "lock")
         self.assertEqual((done.returncode, b"nothing to lock" in done.stderr), (0, True), done.stderr)
 
@@ -142,8 +143,8 @@ class TypedPassphrase(MemoryCase):
     TEXT = b"Quendel, Wermut, Beifuss, Liebstoeckel"
 
     def test_forgotten(self):
-        """A passphrase that was typed, and the key made of it, stand nowhere in memory once the service has begun; after
-        keys lock no other key does"""
+        """After the service has started, a typed passphrase and the keys derived from it are nowhere in its memory;
+        after keys lock, the other keys are gone as well"""
         vault = self.vault_of_user("typed", LIMITS["8 MiB"])
         path = os.path.join(vault.base, "phrase")
         with open(path, "wb") as file:
@@ -169,13 +170,13 @@ class TypedPassphrase(MemoryCase):
 
 class MediaInMemory(MemoryCase):
     def test_wiped(self):
-        """What verify and keys reseal have opened of a title stands nowhere in the service's memory when they are done; of
-        what a player is given some does"""
+        """After verify and keys reseal, no plaintext of the title is in the service's memory; after a player reads
+        the title, some is"""
         vault = self.vault_of_user("wiped", LIMITS["8 MiB"])
         url = self.origin.add("wiped", size=SIZE)
         vault.result("fetch", url)
         content = self.origin.film("wiped").content
-        # Where a segment ends, what was opened last is not written over by what follows.
+        # At the end of a segment, no later block overwrites the plaintext that was opened last.
         places = [end - back for end in (8 << 20, 16 << 20, SIZE) for back in (700 << 10, 200 << 10, 100 << 10, 10 << 10)]
         media = {f"bytes at {place}": content[place:place + 32] for place in places + list(range(0, SIZE, 2 << 20))}
         vault.serve("--offline")
@@ -184,13 +185,14 @@ class MediaInMemory(MemoryCase):
             self.assert_none_found(vault, media)
         with client.Stream(vault.address(url)) as player:
             player.read(SIZE)
-            self.assertTrue(any(self.finds(vault, media).values()), "the search finds no media where there are some")
+            self.assertTrue(any(self.finds(vault, media).values()), "the search does not find media that is in memory")
 
 
 class LockLimits(MemoryCase):
     @each(*LIMITS)
     def test_limit(self, limit):
-        """An ordinary user who may lock {} of memory plays, and is told whether keys are locked"""
+        """The service of an ordinary user who may lock {} of memory plays titles and reports whether its keys are
+        locked"""
         vault = self.vault_of_user(f"limit-{LIMITS[limit]}", LIMITS[limit])
         vault.serve()
         self.playing(vault, f"film-{LIMITS[limit]}")
@@ -209,7 +211,7 @@ class LockLimits(MemoryCase):
         self.assert_none_found(vault, keys)
 
     def test_limit_reached(self):
-        """A limit that is reached while the service runs is told then, once, and everything plays"""
+        """If the service reaches the memory lock limit while it runs, it logs that once, and playback continues"""
         vault = self.vault_of_user("limit-reached", 16 << 10)
         vault.serve()
         self.assertEqual((vault.status()["keysLocked"], vault.service.log().count(REMEDY)), (True, 0))
@@ -225,7 +227,8 @@ class LockLimits(MemoryCase):
 
 class CoreFiles(MemoryCase):
     def test_core_file(self):
-        """A service that crashes leaves no core file, where another program of the same limits does, nor a word of memory"""
+        """A crashing service writes no core file, although another program with the same limits does, and prints
+        nothing from its memory"""
         unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
         other = subprocess.Popen(
             [sys.executable, "-c", "import os; os.abort()"], cwd=self.scratch,
@@ -242,10 +245,11 @@ class CoreFiles(MemoryCase):
         ended, status = eventually(lambda: os.waitpid(service.process.pid, os.WNOHANG), lambda ended: ended[0])
         service.process.returncode = -os.WTERMSIG(status) if ended else None
         self.assertEqual((service.process.returncode, os.WCOREDUMP(status)), (-signal.SIGSEGV, False))
-        self.assertEqual(len(service.log().splitlines()), 1, "a crash tells more than that the service has begun")
+        self.assertEqual(len(service.log().splitlines()), 1, "a crash logs more than the start of the service")
 
     def test_same_user(self):
-        """Another program of the same user cannot read the service's memory, though it can read that user's others"""
+        """Another program of the same user cannot read the service's memory, although it can read that user's other
+        processes"""
         vault = self.vault_of_user("other", 8 << 20)
         service = vault.serve()
         user = {"user": unprivileged.USER, "cwd": "/"}
@@ -256,5 +260,5 @@ class CoreFiles(MemoryCase):
         def can_read(pid):
             return subprocess.run(["cat", f"/proc/{pid}/environ"], stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL, **user).returncode == 0
-        self.assertTrue(eventually(lambda: can_read(idle.pid)), "the premise does not hold: nobody's memory can be read")
+        self.assertTrue(eventually(lambda: can_read(idle.pid)), "no process of this user can be read")
         self.assertFalse(can_read(service.process.pid))

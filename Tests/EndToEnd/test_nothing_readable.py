@@ -1,4 +1,5 @@
-"""Nothing of what was played can be read in the vault's folder; the format document alone opens it."""
+"""Nothing that was played can be read in the vault's folder; the format document alone is enough to open it with the
+key."""
 
 import glob
 import json
@@ -35,28 +36,29 @@ class NothingReadable(VaultCase):
         cls.vault.stop()
 
     def told(self):
-        """Every string that must not be found."""
+        """Returns every string that the search must not find."""
         yield from (TITLE, HOST, f"{HOST}:{self.origin.port}", "token=a-secret-of-the-query")
         for name, headers in zip(FILMS, self.heads):
             yield from (name, self.origin.url(name), headers["etag"].strip('"'), headers["last-modified"])
             yield headers["content-type"]
 
     def lines(self, name, lines):
-        """A file of these lines; its path."""
+        """Writes these lines to a file and returns its path."""
         path = os.path.join(self.scratch, name)
         with open(path, "w", encoding="utf-8") as file:
             file.write("\n".join(dict.fromkeys(lines)) + "\n")
         return path
 
     def test_search(self):
-        """No 16 bytes of media, no URL, host, title, validator, header value or key is readable in the vault"""
+        """The vault contains no 16 bytes of media and no URL, host, title, validator, header value or key in readable
+        form"""
         media = [self.media.path(name) for name in FILMS]
         done = tool("search_plaintext.py", self.vault.folder, "--media", *media,
                     "--strings", self.lines("strings", self.told()), "--secrets", self.vault.key)
         self.assertEqual(done.returncode, 0, done.stdout[-1500:] + done.stderr[-500:])
 
     def test_search_finds(self):
-        """The search is no blind one: it finds 24 bytes of media in a file of noise"""
+        """The search finds 24 bytes of media hidden in a file of random bytes"""
         open_folder = os.path.join(self.scratch, "open")
         os.makedirs(open_folder)
         with open(os.path.join(open_folder, "file"), "wb") as file:
@@ -77,7 +79,7 @@ class NothingReadable(VaultCase):
             self.assertEqual(found["sha256"], [self.media.sha256(name)])
 
     def test_modes(self):
-        """The folder is its owner's alone, and so is every file in it"""
+        """Only the owner can access the folder and every file in it"""
         self.assertEqual(os.stat(self.vault.folder).st_mode & 0o777, 0o700)
         found = glob.glob(os.path.join(self.vault.folder, "**"), recursive=True)
         files = [path for path in found if os.path.isfile(path)]
@@ -86,7 +88,7 @@ class NothingReadable(VaultCase):
                          {"0o600"})
 
     def test_segment_count(self):
-        """The large film lies in segments of at most 8 MiB, and in few of them"""
+        """The vault stores a large title in few segments of at most 8 MiB each"""
         sizes = [os.path.getsize(path) for path in glob.glob(os.path.join(self.vault.folder, "segments", "*", "*"))]
         self.assertLessEqual(max(sizes), (8 << 20) + 88 + 16 * 2048)
         held = sum(self.media.size(name) for name in FILMS)

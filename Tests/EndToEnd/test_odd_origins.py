@@ -1,4 +1,4 @@
-"""Origins that are silent where others speak."""
+"""Origins that do not answer requests that other origins answer."""
 
 import time
 
@@ -17,7 +17,7 @@ class OddOrigins(VaultCase):
             cls.content = file.read()
 
     def test_silent_to_head(self):
-        """What is held is given at once where the origin is silent to HEAD, after a restart too"""
+        """If the origin never answers HEAD, the service still serves held bytes at once, also after a restart"""
         url = self.origin.add("silent.mp4", content=self.content, silent_to_head=True)
         address = self.vault.address(url)
         self.assertEqual(client.get(address, "bytes=0-99999").status, 206)

@@ -1,4 +1,4 @@
-"""What was played plays again without the origin, byte for byte; a hole is said, not waited for."""
+"""Played titles play again without the origin, byte for byte; the service reports a gap at once instead of waiting."""
 
 import json
 import random
@@ -9,12 +9,12 @@ from harness.case import SEED, VaultCase, each
 from harness.media import LARGE
 
 PLAYED = ("moov-first.mp4", "moov-last.mp4", "film.webm", "tone.mp3")
-HELD = [[0, 5_000_000], [20_000_000, 30_000_001]]  # of the large film, and nothing else of it
-SLOWEST = 10  # seconds: an answer that takes longer is a hang
+HELD = [[0, 5_000_000], [20_000_000, 30_000_001]]  # of the large title; the rest is missing
+SLOWEST = 10  # seconds: a slower answer counts as a hang
 
 
 class Offline(VaultCase):
-    """The origin is stopped, the service started anew."""
+    """Stops the origin, then restarts the service."""
     options = ()
 
     @classmethod
@@ -33,7 +33,7 @@ class Offline(VaultCase):
         return self.vault.address(self.origin.url(name))
 
     def prompt(self, *arguments, **options):
-        """An answer that must not hang."""
+        """Returns an answer that must arrive within `SLOWEST` seconds."""
         started = time.monotonic()
         answer = client.get(*arguments, timeout=SLOWEST * 2, **options)
         self.assertLess(time.monotonic() - started, SLOWEST)
@@ -47,7 +47,7 @@ class Offline(VaultCase):
 
     @each(*PLAYED)
     def test_plays_again(self, name):
-        """{} is given again without the origin, whole and in 50 random ranges"""
+        """The service serves {} again without the origin, whole and in 50 random ranges"""
         self.assert_whole(self.address(name), name)
         seed = random.Random(SEED)
         address = self.address(name)
@@ -58,29 +58,30 @@ class Offline(VaultCase):
 
     @each(*PLAYED)
     def test_decodes_again(self, name):
-        """ffmpeg decodes {} again without the origin to the frames of the file itself"""
+        """Without the origin, ffmpeg decodes {} to the same frames as from the file itself"""
         _, expected = players.decoded_frames(self.media.path(name))
         code, frames = players.decoded_frames(self.address(name))
         self.assertEqual(code, 0)
         self.assertTrue(frames == expected, "the frames differ")
 
     def test_mpv_plays_again(self):
-        """mpv plays a film again without the origin, from start to end"""
+        """mpv plays a title again without the origin, from start to end"""
         self.assertEqual(players.mpv_exit(self.address("moov-last.mp4")), 0)
 
     def test_first_byte_missing(self):
-        """A range whose first byte is missing is answered 504 and says what is missing and what is held"""
+        """If the first byte of a range is missing, the service answers 504 and reports what is missing and what is
+        held"""
         self.assert_not_held(self.prompt(self.address(LARGE), "bytes=10000000-10000999"), 10_000_000, HELD)
 
     def test_never_seen(self):
-        """A URL never seen is answered 504 without the origin"""
+        """The service answers 504 to a URL that it has never seen, without the origin"""
         answer = self.prompt(self.address("never-seen.mp4"))
         self.assertEqual(answer.status, 504)
         self.assertEqual(answer.headers.get("content-type"), "application/problem+json")
 
     @each("bytes=1000-", "bytes=1000-9999999")
     def test_hole_later(self, asked):
-        """A range that meets a hole is cut short before it, and says so: {}"""
+        """A range that reaches a gap ends before it, and its Content-Range says so: {}"""
         answer = self.prompt(self.address(LARGE), asked)
         end = HELD[0][1]
         self.assertEqual(answer.status, 206)
@@ -89,7 +90,7 @@ class Offline(VaultCase):
         self.assertTrue(answer.body == self.media.bytes(LARGE, 1000, end), "the bytes differ")
 
     def test_whole_request_closes_at_hole(self):
-        """Without a range the answer promises the whole length and closes the connection at the hole"""
+        """An answer without a range promises the whole length and closes the connection at the gap"""
         answer = self.prompt(self.address(LARGE))
         self.assertEqual(answer.status, 200)
         self.assertEqual(int(answer.headers["content-length"]), self.media.size(LARGE))
@@ -97,19 +98,19 @@ class Offline(VaultCase):
         self.assertTrue(answer.body == self.media.bytes(LARGE, 0, HELD[0][1]), "the bytes differ")
 
     def test_head(self):
-        """HEAD of what is held is answered with its length"""
+        """HEAD of a partly held title returns its whole length"""
         answer = self.prompt(self.address(LARGE), method="HEAD")
         self.assertEqual((answer.status, int(answer.headers["content-length"])), (200, self.media.size(LARGE)))
 
     def test_info(self):
-        """info --json names the held ranges"""
+        """info --json lists the held ranges"""
         info = self.vault.info(self.origin.url(LARGE))
         self.assertEqual((info["size"], info["held"]), (self.media.size(LARGE), HELD))
         self.assertEqual(info["bytes"], sum(end - first for first, end in HELD))
 
 
 class OfflineByOption(Offline):
-    """The same under serve --offline."""
+    """Repeats the same checks under serve --offline."""
     options = ("--offline",)
 
 
@@ -119,7 +120,7 @@ class OriginReturns(VaultCase):
         cls.origin, cls.vault = cls.new_origin(), cls.served_vault()
 
     def test_hole_is_filled(self):
-        """When the origin is back the hole alone is fetched, and the film is whole"""
+        """When the origin is back, the service fetches only the gap, and then serves the whole title"""
         name, address = "moov-first.mp4", self.vault.address(self.origin.url("moov-first.mp4"))
         size = self.media.size(name)
         self.assert_range(address, name, 0, 100_001)

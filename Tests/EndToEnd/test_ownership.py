@@ -1,4 +1,4 @@
-"""One process at a time changes a vault; whoever only reads needs no ownership."""
+"""Only one process at a time may change a vault; readers need no ownership."""
 
 import json
 
@@ -16,7 +16,7 @@ class Ownership(VaultCase):
         client.get(cls.vault.address(cls.url))
 
     def test_second_owner(self):
-        """A second service is refused, exit 1, and the owner is named by its process"""
+        """A second service exits 1 and names the process id of the owner"""
         done = self.vault.run("serve")
         self.assertEqual(done.returncode, 1, done.stderr)
         told = done.stderr.decode().strip("\n")
@@ -25,7 +25,7 @@ class Ownership(VaultCase):
         self.assertTrue(self.vault.service.is_up())
 
     def test_readers(self):
-        """list, info, status and cat --offline read beside the running service"""
+        """list, info, status and cat --offline read the vault while the service is running"""
         listed = json.loads(self.vault.result("list", "--json"))
         self.assertIn(self.url, json.dumps(listed).replace("\\/", "/"))
         self.assertEqual(self.vault.info(self.url)["bytes"], self.media.size(NAME))
@@ -35,7 +35,7 @@ class Ownership(VaultCase):
 
     @each("100-299", "4000-", "-500")
     def test_cat_range(self, asked):
-        """cat gives a range as HTTP names it: {}"""
+        """cat writes a range in HTTP syntax: {}"""
         first, _, last = asked.partition("-")
         size = self.media.size(NAME)
         start, end = (int(first), int(last) + 1 if last else size) if first else (size - int(last), size)
@@ -45,7 +45,7 @@ class Ownership(VaultCase):
 
 class Fetch(VaultCase):
     def test_fetch_resumes(self):
-        """fetch goes on where a player left off, and asks for nothing that is held"""
+        """fetch continues where a player stopped, and requests no held bytes"""
         origin, vault = self.new_origin(), self.served_vault()
         name, url = "moov-first.mp4", origin.url("moov-first.mp4")
         client.get(vault.address(url), "bytes=100000-900000")
@@ -55,7 +55,7 @@ class Fetch(VaultCase):
         self.assert_eventually(lambda: origin.body_bytes(name), self.media.size(name))
 
     def test_several(self):
-        """fetch tries every URL; the first failure's code counts"""
+        """fetch tries every URL; its exit code is that of the first failure"""
         origin, vault = self.new_origin(), self.new_vault()
         done = vault.run("fetch", origin.url("missing.mp4"), origin.url(NAME))
         self.assertEqual(done.returncode, 5, done.stderr)

@@ -1,4 +1,4 @@
-"""Real players play through the vault what they play without it."""
+"""Real players play the same through the vault as without it."""
 
 import os
 
@@ -21,7 +21,7 @@ class Playback(VaultCase):
 
     @each(*FILMS)
     def test_ffmpeg_decodes(self, name):
-        """ffmpeg decodes {} through the service to the frames of the file itself"""
+        """ffmpeg decodes {} through the service to the same frames as from the file itself"""
         _, expected = players.decoded_frames(self.media.path(name))
         code, frames = players.decoded_frames(self.address(name))
         self.assertEqual(code, 0)

@@ -1,4 +1,4 @@
-"""Real players do through the vault what they do straight from nginx, and do it again without nginx."""
+"""Real players behave the same through the vault as directly with nginx, and again without nginx."""
 
 import itertools
 
@@ -10,17 +10,17 @@ PLAYERS = {
     "ffmpeg": sessions.Ffmpeg, "mpv": sessions.Mpv, "VLC": sessions.VLC, "GStreamer": sessions.GStreamer,
     "Chromium": lambda: sessions.Chromium(Settings.browser_python)}
 
-# What a player cannot do from plain nginx either is not asked of the vault: it is looked at all the same.
+# Steps that a player cannot do directly with nginx either; they are run there all the same, and must still fail.
 _SEEKS = {*(f"seek to {at} s" for at in sessions.SECONDS), "resume"}
 UNABLE = {
-    ("VLC", "film.ts"): _SEEKS,  # begins a bare transport stream at its start, whatever time it was told
-    ("GStreamer", "fragmented.mp4"): _SEEKS,  # takes the first fragments for all of a film without an index
-    ("Chromium", "film.ts"): {"start"},  # does not know bare transport streams
+    ("VLC", "film.ts"): _SEEKS,  # starts a bare transport stream at its beginning, whatever start time it was given
+    ("GStreamer", "fragmented.mp4"): _SEEKS,  # plays only the first fragments of a file without an index
+    ("Chromium", "film.ts"): {"start"},  # does not support bare transport streams
 }
 
 
 class PlayerCase(VaultCase):
-    """Checks with players, each started once for its class; `prepare` sets `players` to an empty dictionary."""
+    """Checks with players, each started once per class; `prepare` sets `players` to an empty dictionary."""
 
     @classmethod
     def player(cls, name):
@@ -39,16 +39,17 @@ class Players(PlayerCase):
 
     @each(*map(" ".join, itertools.product(PLAYERS, SAMPLES)))
     def test_plays(self, pair):
-        """{}: start, seek, stop, resume, all of it; the same as straight from nginx, and once more without nginx"""
+        """{}: start, seek, stop, resume and a whole play give the same result as directly from nginx, and again without
+        nginx"""
         who, name = pair.split()
-        player, target = self.player(who), f"{name}?{who}"  # nobody has asked for it yet
+        player, target = self.player(who), f"{name}?{who}"  # a URL that no check has requested yet
         straight = player.session(f"http://127.0.0.1:{self.origin.port}/{target}")
         self.assertEqual({what for what, seen in straight.items() if seen is None}, UNABLE.get((who, name), set()))
         address, before = self.vault.address(self.origin.url(target)), self.vault.bytes_fetched()
-        self.assertEqual(player.session(address), straight, "through the vault something else is seen")
+        self.assertEqual(player.session(address), straight, "the player sees something else through the vault")
         self.assertLessEqual(self.vault.bytes_fetched() - before, self.media.size(name), "bytes were fetched twice")
         self.origin.stop()
         try:
-            self.assertEqual(player.session(address), straight, "without the origin something else is seen")
+            self.assertEqual(player.session(address), straight, "the player sees something else without the origin")
         finally:
             self.origin.start()

@@ -1,4 +1,5 @@
-"""Titles get new keys while they play, whatever happens to the service; what is shredded is gone, and receipts say so."""
+"""Titles get new keys while they play, even if the service is killed; shredded titles are gone, and receipts record
+it."""
 
 import hashlib
 import json
@@ -17,7 +18,7 @@ from harness.waiting import eventually
 
 KILLS = int(os.environ.get("MEDIAVAULT_KILLS", "20"))
 SIZE = 40 << 20
-RATE = "40M"  # a second for each film
+RATE = "40M"  # per second, of each title
 
 
 class Resealing(VaultCase):
@@ -38,7 +39,7 @@ class Resealing(VaultCase):
             self.assertEqual(client.digest(vault.address(url)), (200, SIZE, digest), message)
 
     def assert_independently_readable(self, vault, count):
-        """The reader that was written from the format document alone opens every block of every film."""
+        """Checks that the reader written from the format document alone opens every block of every title."""
         done = subprocess.run(
             [sys.executable, os.path.join(ROOT, "Tests", "IndependentReader", "read_vault.py"), vault.folder,
              vault.keyring, "--key-file", vault.key], capture_output=True, timeout=300)
@@ -63,7 +64,8 @@ class Resealing(VaultCase):
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def test_killed(self):
-        """A service that is killed during a reseal leaves every film readable, and goes on with it by itself"""
+        """Every title stays readable if the service is killed during a reseal, and the service then resumes the reseal
+        by itself"""
         vault, seed = self.filled(), random.Random(SEED)
         origin_bytes = sum(exchange.sent for exchange in self.origin.exchanges)
         self.assert_independently_readable(vault, 2)
@@ -85,15 +87,15 @@ class Resealing(VaultCase):
             played += sum(right)
             vault.serve()
             self.assert_plays(vault, f"after kill {kill}, seed {SEED}")
-        self.assertGreater(interrupted, 0, "no kill came in the middle of a reseal")
-        self.assertGreater(played, 0, "the players got nothing")
-        # What the last kill left goes on by itself; then another one, from the beginning, is done at once.
+        self.assertGreater(interrupted, 0, "no kill happened during a reseal")
+        self.assertGreater(played, 0, "the players received nothing")
+        # The service finishes the interrupted reseal by itself; then another, complete reseal succeeds.
         eventually(lambda: vault.run("keys", "reseal").returncode == 0, within=60)
         self.assert_plays(vault)
         self.assertEqual(self.rows(vault, "SELECT count(*) FROM resourceKey"), [(2,)])
         self.assertEqual(vault.run("verify").returncode, 0)
         self.assert_independently_readable(vault, 2)
-        self.assertEqual(sum(exchange.sent for exchange in self.origin.exchanges), origin_bytes, "fetched anew")
+        self.assertEqual(sum(exchange.sent for exchange in self.origin.exchanges), origin_bytes, "bytes fetched twice")
         audit = self.receipts(vault)
         self.assertTrue(audit["sound"] and audit["anchored"])
         self.assertEqual({item["act"] for item in audit["receipts"]}, {"reseal"})
@@ -101,8 +103,7 @@ class Resealing(VaultCase):
         self.figure("MB that players got meanwhile", played / 1e6, "> 0, 0 wrong")
 
     def play(self, address, kill, right, wrong, ends):
-        """Plays a film over and over until the service is killed; notes how much it got, and bytes that are not the
-        film's."""
+        """Plays a title repeatedly until the service is killed; counts the right bytes and the wrong ones."""
         content = self.origin.film(f"film-{kill % 2 + 1}").content
         while not ends.is_set():
             try:
@@ -116,7 +117,7 @@ class Resealing(VaultCase):
                 return
 
     def test_named(self):
-        """One named film gets another key, the others keep theirs; a second act at once is told to wait"""
+        """Resealing one named title changes its key and no other; a second key operation at the same time is refused"""
         vault = self.filled()
         before = dict(self.rows(vault, "SELECT resource, wrapped FROM resourceKey"))
         act = self.start(vault, "keys", "reseal", self.urls[0], "--limit-rate", "10M")
@@ -130,12 +131,13 @@ class Resealing(VaultCase):
         self.assertIsNotNone(self.receipts(vault)["receipts"][0]["subject"])
 
     def test_shred(self):
-        """A shredded film's wrapped key stands nowhere, while the service runs and after; the others play on"""
+        """The wrapped key of a shredded title is in no file, while the service runs and after; the other titles still
+        play"""
         vault = self.filled()
         wrapped = [bytes(row[0]) for row in self.rows(vault, "SELECT wrapped FROM resourceKey")]
-        self.assertTrue(all(self.holding(vault, key) for key in wrapped), "the search finds what is there")
+        self.assertTrue(all(self.holding(vault, key) for key in wrapped), "the search misses a key that is there")
         said = vault.result("shred", self.urls[0]).decode()
-        self.assertEqual([self.holding(vault, key) for key in wrapped], [[], []], "every key was wrapped anew")
+        self.assertEqual([self.holding(vault, key) for key in wrapped], [[], []], "an old wrapped key remains")
         self.assertEqual(client.digest(vault.address(self.urls[1])), (200, SIZE, self.digests[1]))
         self.assert_independently_readable(vault, 1)
         vault.stop()
@@ -152,7 +154,7 @@ class Resealing(VaultCase):
         self.assertEqual(vault.run("export", self.urls[1], os.path.join(vault.base, "film")).returncode, 0)
 
     def test_shred_that_removes_only(self):
-        """Where a generation has to stay shred says so with exit code 4, and what it names as the remedy is one"""
+        """If a generation cannot be retired, shred exits 4, and the remedy that it names works"""
         vault = self.new_vault()
         vault.result("fetch", self.urls[1])
         with sqlite3.connect(os.path.join(vault.folder, "index.sqlite")) as connection:
@@ -171,7 +173,7 @@ class Resealing(VaultCase):
         vault.result("keys", "retire", "1")
 
     def test_damage(self):
-        """A damaged block becomes a gap in a reseal, which ends with exit code 4 and says what mends it"""
+        """A reseal turns a damaged block into a gap, exits 4, and names the commands that repair it"""
         vault = self.filled()
         path = next(os.path.join(parent, names[0]) for parent, _, names in os.walk(
             os.path.join(vault.folder, "segments")) if names)
@@ -188,7 +190,7 @@ class Resealing(VaultCase):
 
     @staticmethod
     def holding(vault, key):
-        """The files of the vault's folder in which some bytes stand."""
+        """Returns the files of the vault's folder that contain `key`."""
         found = []
         for parent, _, names in os.walk(vault.folder):
             for name in names:
@@ -200,7 +202,7 @@ class Resealing(VaultCase):
         return found
 
     def test_destroy(self):
-        """A vault is destroyed by its own name alone; its log is checked when all keys are gone"""
+        """keys destroy requires the vault's own id; the audit log can still be verified after all keys are gone"""
         vault = self.filled()
         name = vault.status()["vault"]
         self.assertEqual(vault.run("keys", "destroy").returncode, 2)

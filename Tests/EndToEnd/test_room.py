@@ -1,4 +1,4 @@
-"""A vault within limits, and on a disk that is full: what plays goes on, and not a byte too much is kept."""
+"""A vault with size limits, and on a full disk: playback continues, and the vault never exceeds its limit."""
 
 import concurrent.futures
 import hashlib
@@ -17,10 +17,11 @@ FILMS, LIMIT, PINNED, PLAYERS = 500, 200 * MEBIBYTE, 6, 6
 
 
 class Watch:
-    """Looks at the segment files of a vault again and again, and keeps the most that surely lay there at a time.
+    """Measures the segment files of a vault repeatedly, and keeps the largest total that certainly existed at one time.
 
-    A walk is no instant: what is evicted behind it and written before it would count twice. But a file that two walks
-    in a row have seen was there between them, and no smaller than the first one saw it."""
+    Listing the files takes time: a file evicted after it was listed, and one written before it is listed, would both
+    count. But a file seen in two consecutive listings existed between them, and was at least as large as the first one
+    measured."""
 
     def __init__(self, vault):
         self._vault, self.most, self.looks, self._ended = vault, 0, 0, threading.Event()
@@ -42,7 +43,7 @@ class Watch:
                 try:
                     sizes[name] = os.path.getsize(os.path.join(parent, name))
                 except FileNotFoundError:
-                    pass  # evicted while we looked
+                    pass  # evicted during the listing
         return sizes
 
     def end(self):
@@ -58,7 +59,7 @@ class Limits(VaultCase):
         cls.origin, cls.vault = cls.new_scripted_origin(), cls.new_vault()
         cls.films = {}
         for number in range(FILMS):
-            # A scripted film's bytes come from its seed and size; they are kept once, as what the origin has.
+            # The bytes of a scripted title follow from its seed and size; their digests are what the origin has.
             size = int(dice.choice([dice.uniform(1, 100_000), dice.uniform(100_000, 1_500_000),
                                     dice.uniform(1_500_000, 4_000_000)])) + 1
             url = cls.origin.add(f"film-{number}.mp4", size=size, seed=number)
@@ -67,7 +68,8 @@ class Limits(VaultCase):
         cls.dice = dice
 
     def test_films_through_a_small_vault(self):
-        """500 films through 200 MiB: never a byte too much, pinned films whole, no wrong byte"""
+        """500 titles through a 200 MiB vault: it never exceeds the limit, pinned titles stay complete, no byte is
+        wrong"""
         vault, urls = self.vault, list(self.films)
         pinned = self.dice.sample(urls, PINNED)
         vault.result("fetch", *pinned, "--max-size", "200MiB")
@@ -90,13 +92,13 @@ class Limits(VaultCase):
         self.figure("room: most bytes of segment files, of 200 MiB", most / MEBIBYTE, "≤ 200", " MiB")
         self.assertGreater(watch.looks, 20)
         self.assertLessEqual(most, LIMIT)
-        self.assertGreater(vault.segment_bytes(), LIMIT * 0.9, "the room there is, is used")
+        self.assertGreater(vault.segment_bytes(), LIMIT * 0.9, "the vault does not use the space that it may use")
         if can_pin:
             for url in pinned:
-                self.assertEqual(vault.info(url)["held"], [[0, self.films[url][0]]], "a pinned film is not whole")
+                self.assertEqual(vault.info(url)["held"], [[0, self.films[url][0]]], "a pinned title is not complete")
 
     def test_title_larger_than_the_limit(self):
-        """A title larger than the limit plays whole; fetch of it exits 1 and says how much is missing"""
+        """A title larger than the limit plays to its end; fetching it exits 1 and reports how much is missing"""
         vault = self.new_vault()
         url = self.origin.add("long.mp4", size=6 * MEBIBYTE, seed=9)
         done = vault.run("fetch", url, "--max-size", "2MiB")
@@ -133,7 +135,7 @@ class FullDisk(VaultCase):
                          (200, len(self.content), hashlib.sha256(self.content).hexdigest()), where)
 
     def test_playback_goes_on(self):
-        """On a full disk playback goes on, the service warns once, and the vault recovers when space returns"""
+        """On a full disk playback continues, the service warns once, and it stores bytes again when space returns"""
         self.disk.fill(leaving=3 * MEBIBYTE)
         service = self.vault.serve()
         self.play("while the disk is full")
@@ -151,7 +153,7 @@ class FullDisk(VaultCase):
         self.assertEqual(self.vault.info(self.url)["held"], [[0, len(self.content)]])
 
     def test_space_returns_while_it_plays(self):
-        """Space that returns in the middle of a film is used for the rest of it, without a restart"""
+        """If space returns while a title plays, the service stores the rest of the title without a restart"""
         self.disk.grow(64)
         self.disk.fill(leaving=2 * MEBIBYTE)
         film = self.origin.film("film.mp4")
@@ -163,7 +165,7 @@ class FullDisk(VaultCase):
         player.start()
         self.assertTrue(eventually(lambda: "disk-full" in service.log(), within=15), service.log())
         self.disk.empty()
-        time.sleep(5)  # the service looks every few seconds
+        time.sleep(5)  # the service checks every few seconds
         film.release.set()
         player.join(60)
         self.assertEqual(result, [(200, len(self.content), hashlib.sha256(self.content).hexdigest())])
@@ -171,7 +173,7 @@ class FullDisk(VaultCase):
         self.assertGreater(self.vault.info(self.url)["bytes"], 11 * MEBIBYTE)
 
     def test_fetch_says_what_is_missing(self):
-        """fetch on a full disk exits 1, says how much is missing, and goes on from there when there is room"""
+        """fetch on a full disk exits 1, reports how much is missing, and resumes from there when space is free"""
         self.disk.fill(leaving=4 * MEBIBYTE)
         done = self.vault.run("fetch", self.url)
         self.assertEqual(done.returncode, 1, done.stderr)

@@ -1,4 +1,4 @@
-"""The scripts that change keys: the scheduled rotation, and the answer to a leak."""
+"""The scripts that change keys: the scheduled rotation, and the response to a leak."""
 
 import json
 import os
@@ -39,23 +39,23 @@ class RotationScripts(VaultCase):
         self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr[-2000:])
 
     def fetch(self):
-        """Another title, held whole."""
+        """Fetches another title completely."""
         target = f"{self.id().rpartition('.')[2]}-{len(self.titles)}"
         url = self.origin.add(target, size=SIZE, seed=len(self.titles))
         self.vault.result("fetch", url)
         self.titles.append((url, self.origin.film(target).content))
 
     def states(self):
-        """The state of each generation, by its number."""
+        """Returns the state of each generation, by its number."""
         found = json.loads(self.vault.result("keys", "list", "--json"))
         return {item["number"]: item["state"] for item in found["generations"]}
 
     def assert_all_play(self):
         for url, content in self.titles:
-            self.assertTrue(client.get(self.vault.address(url)).body == content, f"{url} does not play as it was sent")
+            self.assertTrue(client.get(self.vault.address(url)).body == content, f"the bytes of {url} differ")
 
     def test_rotation(self):
-        """Each rotation makes a generation, and all but the last two are destroyed, while the service plays everything"""
+        """Each rotation creates a generation and destroys all but the last two, while the service plays every title"""
         self.vault.serve()
         for expected in [{1: "active", 2: "current"}, {1: "retired", 2: "active", 3: "current"},
                          {1: "retired", 2: "retired", 3: "active", 4: "current"}]:
@@ -67,7 +67,7 @@ class RotationScripts(VaultCase):
         self.assertEqual([item["resources"] for item in kept], [0, 0, 0, len(self.titles)])
 
     def test_repetition(self):
-        """Run again the same day nothing is rotated, and the log says so"""
+        """A second run on the same day rotates nothing, and logs that"""
         self.fetch()
         log = os.path.join(self.vault.base, "rotation.log")
         self.assert_done(self.script("rotate-keys", "--min-age", "0", "--log", log))
@@ -81,7 +81,7 @@ class RotationScripts(VaultCase):
         self.assertEqual(os.stat(log).st_mode & 0o777, 0o600)
 
     def test_damage(self):
-        """Where what is held does not open nothing is destroyed, and the exit code is 4"""
+        """If held data does not open, rotate-keys destroys nothing and exits 4"""
         self.fetch()
         self.assert_done(self.script("rotate-keys", "--min-age", "0"))
         path = next(os.path.join(parent, names[0]) for parent, _, names in os.walk(
@@ -93,7 +93,7 @@ class RotationScripts(VaultCase):
         self.assertEqual((done.returncode, self.states()[1]), (4, "active"), done.stderr[-1000:])
 
     def test_wrong_key(self):
-        """A key that does not open the vault is exit code 3, and an option that is none is 2"""
+        """The scripts exit 3 if the key does not open the vault, and 2 if an option is unknown"""
         other = self.wrong_key()
         for options in (("rotate-keys",), ("respond-to-leak", "--yes"), ("respond-to-leak", "--yes", "--resume")):
             self.assertEqual(self.script(*options, MEDIAVAULT_KEY_FILE=other).returncode, 3, options)
@@ -106,7 +106,7 @@ class RotationScripts(VaultCase):
         self.assertEqual(self.states(), {1: "current"})
 
     def test_leak(self):
-        """After respond-to-leak one generation is left, older addresses are void, and everything plays by new ones"""
+        """After respond-to-leak only one generation is left, old links are void, and every title plays by new links"""
         self.fetch()
         self.fetch()
         self.vault.serve()
@@ -121,12 +121,13 @@ class RotationScripts(VaultCase):
         for step in ("1. rotate", "2. rewrap", "3. reseal", "4. retire", "5. report", "generation 1: retired",
                      "keys rotate --locator"):
             self.assertIn(step, said)
-        # A response that was broken off at its end goes on, and makes no further generation.
+        # A response that was interrupted at its end resumes, and creates no further generation.
         self.assert_done(self.script("respond-to-leak", "--yes", "--resume", "--no-reseal"))
         self.assertEqual(self.states(), {1: "retired", 2: "current"})
 
     def test_nothing_to_resume(self):
-        """On a vault that was never rotated --resume does nothing and says why: exit code 2, whatever other receipts there are"""
+        """On a vault that was never rotated --resume does nothing, reports why and exits 2, whatever other receipts
+        there are"""
         self.fetch()
         for _ in range(2):
             done = self.script("respond-to-leak", "--yes", "--resume", "--no-reseal")
@@ -136,12 +137,13 @@ class RotationScripts(VaultCase):
             self.vault.result("keys", "revoke-links")
 
     def test_nobody_to_ask(self):
-        """Where nobody can be asked, respond-to-leak does nothing without --yes"""
+        """Without a terminal to ask at, respond-to-leak does nothing unless --yes is given"""
         self.assertEqual(self.script("respond-to-leak").returncode, 2)
         self.assertEqual(self.states(), {1: "current"})
 
     def test_wrong_key_for_service(self):
-        """A running service makes no new root key for a key that opens no slot, and nothing else is done: exit code 3"""
+        """A running service creates no new root key if the given key opens no slot; the script does nothing else and
+        exits 3"""
         self.fetch()
         self.vault.serve()
         done = self.script("respond-to-leak", "--yes", MEDIAVAULT_KEY_FILE=self.wrong_key())
@@ -149,7 +151,8 @@ class RotationScripts(VaultCase):
         self.assert_all_play()
 
     def test_title_that_does_not_open(self):
-        """A title whose key does not open holds its own generation alone: exit code 4 until it is removed, then 0"""
+        """A title whose key does not open prevents only its own generation from being retired: exit code 4 until the
+        title is removed, then 0"""
         self.fetch()
         with sqlite3.connect(os.path.join(self.vault.folder, "index.sqlite")) as connection:
             connection.execute("UPDATE resourceKey SET wrapped = randomblob(60)")
@@ -159,7 +162,7 @@ class RotationScripts(VaultCase):
         self.fetch()
         done = self.script("rotate-keys", "--min-age", "0", "--sample", "0", "--keep", "1")
         self.assertEqual(done.returncode, 4, done.stderr[-1000:])
-        self.assertEqual(self.states(), {1: "active", 2: "active", 3: "current"}, "something was destroyed")
+        self.assertEqual(self.states(), {1: "active", 2: "active", 3: "current"}, "a generation was destroyed")
         done = self.script("respond-to-leak", "--yes")
         self.assertEqual(done.returncode, 4, done.stderr[-1000:])
         self.assertIn("--resume --yes", done.stderr)
@@ -172,7 +175,8 @@ class RotationScripts(VaultCase):
         self.assert_all_play()
 
     def test_killed_service(self):
-        """A service that is killed during a response ends it with exit code 1, and what it says goes on with it"""
+        """If the service is killed during a response, the script exits 1, and the command that it names resumes the
+        response"""
         self.fetch()
         self.fetch()
         service = self.vault.serve()
@@ -195,7 +199,7 @@ class RotationScripts(VaultCase):
         self.assert_all_play()
 
     def test_unknown_state(self):
-        """Where it cannot be told how the keys stand, no script says that it is done"""
+        """If the state of the keys cannot be read, neither script reports success"""
         self.fetch()
         wrapper, mark = (os.path.join(self.vault.base, name) for name in ("wrapper", "mark"))
         with open(os.open(wrapper, os.O_WRONLY | os.O_CREAT, 0o700), "w", encoding="utf-8") as file:
@@ -211,7 +215,8 @@ exec {self.vault.binary} "$@"
             os.remove(mark)
 
     def test_log(self):
-        """A log that cannot be made is told before anything is done; one that cannot grow stops nothing"""
+        """If the log cannot be created, the script fails before it changes anything; if it cannot be written later, the
+        script goes on"""
         self.fetch()
         done = self.script("rotate-keys", "--min-age", "0", "--log", os.path.join(self.vault.base, "none", "log"))
         self.assertEqual((done.returncode, self.states()), (1, {1: "current"}), done.stderr)
@@ -221,7 +226,7 @@ exec {self.vault.binary} "$@"
         self.assertEqual(self.states(), {1: "active", 2: "current"})
 
     def test_stopped(self):
-        """A person who stops before the first step is not told to go on after it"""
+        """If the user stops before the first step, the script does not advise resuming after it"""
         terminal, end = pty.openpty()
         os.write(terminal, b"n\n")
         done = self.script("respond-to-leak", stdin=end)
@@ -231,7 +236,7 @@ exec {self.vault.binary} "$@"
         self.assertIn("stopped before this step; run respond-to-leak to", done.stderr)
 
     def test_busy(self):
-        """While another act works on the keys both scripts say which, change nothing, and end with exit code 1"""
+        """While another key operation runs, both scripts name it, change nothing and exit 1"""
         self.fetch()
         self.vault.serve()
         act = subprocess.Popen(

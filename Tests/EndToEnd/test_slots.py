@@ -1,4 +1,4 @@
-"""Ways to unlock, with the real command and service: every method, two readers of the format, and sudden death."""
+"""Unlock methods with the real command and service: every method, both readers of the format, and sudden kills."""
 
 import json
 import os
@@ -40,7 +40,8 @@ class SlotCase(VaultCase):
         return path
 
     def opens(self, **way):
-        """Whether a way, named by the environment, opens the vault; its bytes are right then."""
+        """Whether an unlock method, given in the environment, opens the vault; if so, also checks the bytes that it
+        yields."""
         done = self.vault.run("cat", self.url, "--offline", **{"MEDIAVAULT_KEY_FILE": None, **way})
         if done.returncode == 0:
             self.assertTrue(done.stdout == self.media.bytes(NAME, 0, self.media.size(NAME)), "the bytes differ")
@@ -49,7 +50,7 @@ class SlotCase(VaultCase):
         return False
 
     def read_independently(self, keyring, *way):
-        """What the reader that was written from the format document says."""
+        """Returns the report of the reader that was written from the format document alone."""
         done = subprocess.run([sys.executable, READER, self.vault.folder, keyring, *way], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, 0, done.stdout[-500:] + done.stderr[-500:])
@@ -63,7 +64,8 @@ class SlotCase(VaultCase):
 
 class OlderVersions(SlotCase):
     def test_past_the_bound(self):
-        """A keyring of a version that kept an entry for every retired generation opens past 1 MiB, and shrinks"""
+        """A keyring of an older version, with one entry per retired generation and larger than 1 MiB, opens and then
+        shrinks"""
         with open(self.vault.key, "rb") as file:
             key = file.read()
         with open(self.vault.keyring, "rb") as file:
@@ -85,7 +87,8 @@ class Methods(SlotCase):
         self.vault.result("keys", "slot", "add", *options, **environment)
 
     def test_every_method(self):
-        """A key file, a passphrase, a key command and a credential each open the vault, for both readers of the format"""
+        """A key file, a passphrase, a key command and a credential each open the vault, for both readers of the
+        format"""
         key = self.file("more-key")
         self.add("--new-key-file", key)
         self.assertTrue(self.opens(MEDIAVAULT_KEY_FILE=key))
@@ -106,7 +109,7 @@ class Methods(SlotCase):
                          ["key-file", "key-file", "passphrase", "command", "credential"])
 
     def test_sensitive(self):
-        """A passphrase of the sensitive profile opens the vault, for both readers of the format"""
+        """A passphrase with the sensitive profile opens the vault, for both readers of the format"""
         phrase = self.file("sensitive", b"at any cost\n")
         self.add("--new-passphrase-file", phrase, "--sensitive")
         with open(self.vault.keyring, "rb") as file:
@@ -117,7 +120,7 @@ class Methods(SlotCase):
         self.vault.result("keys", "slot", "remove", str(slot["number"]))
 
     def test_backup(self):
-        """A backup opens the vault by its own passphrase and by nothing else, for both readers of the format"""
+        """A backup opens the vault with its own passphrase and with nothing else, for both readers of the format"""
         phrase, backup = self.file("drawer", b"in the drawer\n"), os.path.join(self.scratch, "backup.json")
         self.vault.result("keys", "backup", backup, "--backup-passphrase-file", phrase)
         self.assertEqual(os.stat(backup).st_mode & 0o777, 0o600)
@@ -131,7 +134,8 @@ class Methods(SlotCase):
 
 class Revocation(SlotCase):
     def test_what_has_to_stay(self):
-        """--revoke destroys each older generation that nothing needs, and names the one that something does, with exit code 1"""
+        """--revoke destroys each older generation that nothing needs; if one is still needed, it names that one and
+        exits 1"""
         other = self.file("other-key")
         self.vault.result("keys", "slot", "add", "--new-key-file", other)
         with sqlite3.connect(os.path.join(self.vault.folder, "index.sqlite")) as connection:
@@ -149,7 +153,7 @@ class Revocation(SlotCase):
 
 
 class BrokenRevocation(SlotCase):
-    # Where a folder stands in the place of a copy that is to be removed, the step ends there.
+    # A folder in place of a copy that a step must remove makes that step fail.
     STEPS = ("rewrap", "retire")
 
     def setUp(self):
@@ -163,7 +167,7 @@ class BrokenRevocation(SlotCase):
 
     @each(*STEPS)
     def test_broken_off(self, step):
-        """--revoke that breaks off in {} ends with exit code 1, says what is done, and the commands that it names go on"""
+        """--revoke that fails in {} exits 1 and reports what is done, and the commands that it names finish the rest"""
         self.vault.result("keys", "slot", "add", "--new-key-file", self.file(f"other-{step}"))
         os.mkdir(self.obstacle(step))
         done = self.vault.run("keys", "slot", "remove", "2", "--revoke")
@@ -185,7 +189,7 @@ class BrokenRevocation(SlotCase):
 
 class Secrets(SlotCase):
     def test_nothing_is_sent(self):
-        """No secret, old or new, crosses the control socket or stands among a process's arguments or environment"""
+        """No secret, old or new, crosses the control socket or appears in the arguments or environment of a process"""
         self.vault.serve()
         new = self.file("sent-key")
         trace = os.path.join(self.scratch, "trace")
@@ -196,7 +200,7 @@ class Secrets(SlotCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         with open(trace, encoding="ascii") as file:
             told = file.read()
-        self.assertIn("".join(f"\\x{byte:02x}" for byte in b"/api/v1/keyring"), told, "the trace shows no order")
+        self.assertIn("".join(f"\\x{byte:02x}" for byte in b"/api/v1/keyring"), told, "the trace misses the request")
         for path in (self.vault.key, new):
             with open(path, "rb") as file:
                 secret = file.read()
@@ -205,7 +209,8 @@ class Secrets(SlotCase):
 
 class Typed(SlotCase):
     def typed(self, *answers, ending):
-        """Runs change-passphrase at a terminal that gives these answers, each after its question, and shows none of them."""
+        """Runs change-passphrase at a terminal, types each answer after its question, and checks that no answer is
+        shown."""
         environment = {name: value for name, value in self.vault.environment.items() if name != "MEDIAVAULT_KEY_FILE"}
         terminal, shown = Terminal([self.vault.binary, "keys", "change-passphrase"], environment), b""
         for question, answer in answers:
@@ -218,7 +223,8 @@ class Typed(SlotCase):
             self.assertNotIn(answer.strip(), shown + terminal.shown)
 
     def test_typed_twice(self):
-        """A new passphrase is typed twice and never shown; two that differ, or the wrong old one, change nothing"""
+        """A new passphrase is typed twice and never shown; if the two differ, or the old one is wrong, nothing
+        changes"""
         words = [self.file(f"typed-{word}", f"{word}\n".encode()) for word in ("före", "nach")]
         old, new = "före\n".encode(), b"nach\n"
         self.vault.result("keys", "change-passphrase", "--new-passphrase-file", words[0])
@@ -232,7 +238,7 @@ class Typed(SlotCase):
 
 
 class Killed(SlotCase):
-    """Each check kills a process with SIGKILL at random moments; the seed is printed with what fails."""
+    """Each check kills a process with SIGKILL at random moments; a failure prints the seed."""
 
     def command(self, *arguments, **environment):
         changed = {**self.vault.environment, **environment}
@@ -250,7 +256,8 @@ class Killed(SlotCase):
         return time.monotonic() - started
 
     def test_change_passphrase(self):
-        """Killed at any moment of a change, command or service: one of old and new opens, and a player gets right bytes"""
+        """A kill of the command or the service at any moment of a change leaves exactly one key that opens the vault,
+        old or new, and a player gets right bytes"""
         dice = random.Random(SEED)
         keys = [self.file("slot-a"), self.file("slot-b")]
         self.vault.result("keys", "slot", "add", "--new-key-file", keys[0])
@@ -269,7 +276,8 @@ class Killed(SlotCase):
             process.wait()
             if moment % 2:
                 service = self.vault.serve()
-            # A service that has the order carries it out though the command is gone, and that between the two looks, too.
+            # A service that has received the request completes it even if the command is killed, possibly
+            # between the two calls of `opens`.
             found = eventually(
                 lambda: [self.opens(MEDIAVAULT_KEY_FILE=key) for key in keys], lambda found: sum(found) == 1)
             self.assertEqual(sum(found), 1, f"moment {moment} of seed {SEED}: old and new open {found}")
@@ -287,8 +295,8 @@ class Killed(SlotCase):
         self.vault.stop()
 
     def test_restore(self):
-        """Killed at any moment of a restore: one of the old keyring and the new opens, who plays what is held gets right
-        bytes all the while, and a restore can be done again"""
+        """A kill at any moment of a restore leaves exactly one key that opens the vault, old or new; a player of held
+        bytes always gets right bytes, and the restore can be repeated"""
         dice = random.Random(SEED + 1)
         phrase, backup = self.file("drawer", b"in the drawer\n"), os.path.join(self.scratch, "kill-backup.json")
         self.vault.result("keys", "backup", backup, "--backup-passphrase-file", phrase)
@@ -299,7 +307,7 @@ class Killed(SlotCase):
                                 "--new-key-file", new)
         viewer = OfflineViewer(self.vault, self.url, self.media.bytes(NAME, 0, self.media.size(NAME)), old, new)
         self.addCleanup(viewer.end)
-        # Most of the time goes into the passphrase; what matters comes at the end.
+        # Most of the time is spent on the passphrase; the critical part is the end.
         edge = Edge(dice, self.duration(restore))
         outcomes = [0, 0]
         for moment in range(KILLS):

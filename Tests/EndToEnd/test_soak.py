@@ -1,7 +1,8 @@
-"""A soak with an exact oracle: readers of every kind, acts, limits, origin faults, new versions, kills and a disk that
-fills, all at once. Every byte of every answer is one that the origin had, and no answer mixes two versions.
+"""A soak test with an exact oracle: readers of every kind, commands, limits, origin faults, new versions, kills and a
+disk that fills up, all at once. Every byte of every answer is one that the origin had, and no answer mixes two
+versions.
 
-MEDIAVAULT_SOAK is the number of seconds it takes; MEDIAVAULT_SEED draws another run.
+MEDIAVAULT_SOAK is its duration in seconds; MEDIAVAULT_SEED draws another run.
 """
 
 import collections
@@ -22,16 +23,16 @@ from test_keys import read_vault
 
 SECONDS = int(os.environ.get("MEDIAVAULT_SOAK", "120"))
 SIZES = (0, 1, 4096, 32 << 10, 300_001, 1 << 20, 3_000_000, 6 << 20)
-DISK = 40  # MiB: more than all titles once, less than all twice
+DISK = 40  # MiB: more than all titles once, less than all of them twice
 LIMIT = "24MiB"
-SILENT = 90  # seconds after which a client holds an answer for lost
+SILENT = 90  # seconds after which a client gives up waiting for an answer
 FAULTS = (faulty_origin.Fault, faulty_origin.Fault, faulty_origin.Breaks, faulty_origin.ResetSeeks, faulty_origin.Busy,
           faulty_origin.EmptyHead, faulty_origin.RefusedHead, faulty_origin.WithoutRanges, faulty_origin.Stalls)
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)$")
 
 
 class Oracle:
-    """All that the origin has ever had at a target."""
+    """Every version that the origin has ever had at a target."""
 
     def __init__(self, origin, target, size, seed):
         self._origin, self._target, self._size, self._seed = origin, target, size, seed
@@ -39,7 +40,7 @@ class Oracle:
         self.renew()
 
     def renew(self):
-        """The origin has another version from now on: other bytes, another tag, another date, now and then a new length."""
+        """Adds a version at the origin: other bytes, another tag, another date, and sometimes another length."""
         number = len(self.versions)
         size = self._size + (number % 3 if self._size > 1 else 0)
         film = faulty_origin.Film(size=size, seed=self._seed * 1000 + number, headers={"Cache-Control": "max-age=1"})
@@ -53,7 +54,7 @@ class Oracle:
         return self.versions[-1]
 
     def is_true(self, first, body, total):
-        """Whether some version of this length has just these bytes here."""
+        """Whether some version of this length has exactly these bytes at this position."""
         return any(content[first:first + len(body)] == body and total in (None, len(content))
                    for content in list(self.versions))
 
@@ -76,7 +77,7 @@ class Soak(VaultCase):
     # Readers
 
     def check(self, kind, title, answer, asked):
-        """Holds an answer against all versions; a cut one is right as far as it goes."""
+        """Compares an answer with all versions; a truncated answer must be right as far as it goes."""
         if answer.status == 206:
             found = _CONTENT_RANGE.match(answer.headers.get("content-range", ""))
             if not found:
@@ -136,7 +137,7 @@ class Soak(VaultCase):
                 self.right["broken"] += 1
                 self.over.wait(0.05)
 
-    # Acts
+    # Commands
 
     def act(self):
         dice = random.Random(SEED + 1)
@@ -165,10 +166,10 @@ class Soak(VaultCase):
             return None
         return next((item["number"] for item in json.loads(told.stdout)["generations"] if item["state"] == "active"), None)
 
-    # What goes wrong
+    # Faults
 
     def break_things(self):
-        """Changes the weather at the origin, the titles, the room on the disk, and kills the service."""
+        """Changes the faults of the origin, its titles and the free disk space, and kills the service."""
         dice, kills, fills = self.dice, 0, 0
         deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline and not self.wrong:
@@ -180,7 +181,7 @@ class Soak(VaultCase):
                     self.kill()
                     kills += 1
                 case 3:
-                    with contextlib.suppress(OSError):  # the service takes the room at the same time
+                    with contextlib.suppress(OSError):  # the service uses up the space at the same time
                         self.disk.fill(leaving=dice.choice((0, 0, 4096, MEBIBYTE)))
                     fills += 1
                     time.sleep(dice.uniform(0.5, 3))
@@ -189,7 +190,7 @@ class Soak(VaultCase):
         return kills, fills
 
     def kill(self):
-        """Kills the service and starts it again; the command that runs meanwhile may own the vault first."""
+        """Kills the service and starts it again; a command that is running meanwhile may own the vault first."""
         self.serving.clear()
         self.vault.service.process.kill()
         self.vault.service.process.wait()
@@ -204,7 +205,7 @@ class Soak(VaultCase):
         self.serving.set()
 
     def test_soak(self):
-        """Nothing wrong is ever given, nothing hangs, and once all is well again everything is whole"""
+        """The service never serves a wrong byte, nothing hangs, and once all faults end every title is complete"""
         self.vault.serve()
         self.serving.set()
         self.addresses = {title: self.vault.address(title.url, "--expires", "24h") for title in self.titles}
@@ -230,14 +231,14 @@ class Soak(VaultCase):
         self.figure("kills and times the disk filled", (kills, fills), "0 bytes wrong")
 
     def heal(self):
-        """All is well again: after a restart everything is there as the origin has it, and nothing is damaged."""
+        """Ends all faults: after a restart every title is as the origin has it, and nothing is damaged."""
         self.vault.stop()
         self.vault.result("config", "set", "max-size", "36MiB")
         self.vault.serve()
         repaired = self.vault.run("verify", "--repair", timeout=300)
         self.assertEqual(repaired.returncode, 0, repaired.stderr.decode()[-400:] + repaired.stdout.decode()[-400:])
         for title in self.titles:
-            self.vault.run("unpin", title.url)  # what is pinned plays without asking its origin
+            self.vault.run("unpin", title.url)  # a pinned title plays without revalidation at its origin
             address = self.vault.address(title.url)
             answer = eventually(lambda: client.get(address), lambda answer: answer.body == title.newest, within=30)
             versions = [number for number, content in enumerate(title.versions) if content == answer.body]

@@ -1,4 +1,4 @@
-"""A client that stops reading costs little, and its fetch is let go and taken up again."""
+"""A client that stops reading costs little memory, and its fetch is released and later resumed."""
 
 import random
 import time
@@ -8,15 +8,15 @@ from harness.case import VaultCase
 from harness.media import HUGE, HUGE_BYTES, LARGE
 from harness.waiting import settled
 
-CLIENTS, EACH = 30, 0.4e6  # bytes of memory for each that stops reading
-LET_GO_AFTER, LET_GO_WITHIN = 25.0, 45.0  # seconds: 30 by the service's clock, and what stands in sockets first
+CLIENTS, EACH = 30, 0.4e6  # bytes of memory for each client that stops reading
+LET_GO_AFTER, LET_GO_WITHIN = 25.0, 45.0  # seconds: 30 by the service's clock; sockets buffer data first
 READING, STALLED = 25, 25
-READ_EACH = 192 << 20  # what each client reads of the huge film; one reads it all
+READ_EACH = 192 << 20  # bytes that each client reads of the huge title; one client reads it to the end
 PEAK = 100 << 20
 
 
 def first_bytes(address, count, **options):
-    """A stream that has read its first bytes and then reads no more."""
+    """Returns a stream that has read its first bytes and then stops reading."""
     stream = client.Stream(address, receive_buffer=65_536, **options)
     stream.read(count)
     return stream
@@ -24,7 +24,7 @@ def first_bytes(address, count, **options):
 
 class StalledClients(VaultCase):
     def test_memory_of_stalled(self):
-        """Clients that stop reading a held film, or a part of it that is given at once, cost at most 0.4 MB each"""
+        """Clients that stop reading a held title, or a range of it that is served at once, cost at most 0.4 MB each"""
         self.media.path(LARGE)
         origin, vault = self.new_origin(), self.served_vault()
         address = vault.address(origin.url(LARGE))
@@ -44,7 +44,8 @@ class StalledClients(VaultCase):
             self.assertLessEqual(growth, EACH)
 
     def test_transfer_is_let_go(self):
-        """A reader that stops for 30 s has its transfer let go; when it reads on all bytes come, and right"""
+        """The service releases the transfer of a reader that stops for 30 s; when the reader continues, it gets all
+        bytes"""
         origin, vault = self.new_scripted_origin(), self.served_vault()
         size = 64 << 20
         url = origin.add("paused.mp4", size=size, seed=5)
@@ -53,8 +54,8 @@ class StalledClients(VaultCase):
         stopped = time.monotonic()
         self.addCleanup(stream.close)
         exchange = origin.gets("paused.mp4")[0]
-        self.assertTrue(exchange.ended.wait(LET_GO_WITHIN), "the connection is held for a reader that has stopped")
-        self.assertIsNotNone(exchange.left_at, "the whole film was fetched for a reader that has stopped")
+        self.assertTrue(exchange.ended.wait(LET_GO_WITHIN), "the origin connection stays open for a stalled reader")
+        self.assertIsNotNone(exchange.left_at, "the whole title was fetched for a stalled reader")
         took = exchange.left_at - stopped
         self.figure("a stalled reader's transfer is let go after", took, f"{LET_GO_AFTER} … {LET_GO_WITHIN}", " s")
         self.assertGreaterEqual(took, LET_GO_AFTER)
@@ -65,7 +66,8 @@ class StalledClients(VaultCase):
 
 class Peak(VaultCase):
     def test_peak(self):
-        """50 clients stream a film of 1 GB, half of them stop reading: the service never takes more than 100 MB"""
+        """50 clients stream a title of 1 GB and half of them stop reading: the service never uses more than 100 MB of
+        memory"""
         self.media.path(HUGE)
         origin, vault = self.new_origin(), self.new_vault()
         service = vault.serve()

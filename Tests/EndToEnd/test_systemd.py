@@ -1,4 +1,4 @@
-"""The units for systemd, and a key that only this machine's TPM gives out."""
+"""The systemd units, and a key that only this machine's TPM releases."""
 
 import os
 import re
@@ -31,7 +31,7 @@ class Units(VaultCase):
         for name in NAMES:
             with open(os.path.join(UNITS, name), encoding="utf-8") as file:
                 unit = file.read()
-            # What is installed elsewhere need not be here.
+            # The programs that the units start need not be installed here.
             with open(os.path.join(cls.folder, name), "w", encoding="utf-8") as file:
                 file.write(re.sub(r"/usr/local/(bin|libexec)\S*", "/bin/true", unit))
 
@@ -39,13 +39,13 @@ class Units(VaultCase):
         return subprocess.run(["systemd-analyze", *arguments], capture_output=True, text=True, timeout=60)
 
     def test_verify(self):
-        """systemd finds nothing wrong with the units"""
+        """systemd-analyze verifies the units without a finding"""
         for name in NAMES:
             done = self.analyze("verify", "--man=no", os.path.join(self.folder, name))
             self.assertEqual((done.returncode, name in done.stderr), (0, False), done.stderr)
 
     def test_exposure(self):
-        """systemd's own measure finds the services little exposed"""
+        """systemd-analyze rates the exposure of the services as low"""
         for name in NAMES[:2]:
             said = self.analyze("security", "--offline=true", "--no-pager", os.path.join(self.folder, name)).stdout
             exposure = float(re.search(r"exposure level for \S+: ([0-9.]+)", said)[1])
@@ -53,14 +53,15 @@ class Units(VaultCase):
             self.assertLessEqual(exposure, MOST_EXPOSURE)
 
     def test_memory(self):
-        """Both services keep keys and media off the disk: no swap, no core file, a lock limit that lets keys be locked"""
+        """Both services keep keys and media off the disk: no swap, no core file, and a lock limit that is enough to
+        lock the keys"""
         for name in NAMES[:2]:
             lines = lines_of(name)
             for wanted in ("MemorySwapMax=0", "LimitMEMLOCK=8M", "LimitCORE=0"):
                 self.assertIn(wanted, lines)
 
     def test_as_service(self):
-        """The command beside the service has its user, folders, credential and limits"""
+        """The as-service command has the service's user, folders, credential and limits"""
         words = re.sub(r"\s+", " ", " ".join(lines_of("as-service")).replace("\\", " ").replace('"', ""))
         settings = [line for line in lines_of("mediavault.service")
                     if re.match(r"(User|Group|UMask|StateDirectory|LoadCredential|MemorySwap|Limit|Environment=MEDIA)", line)]
@@ -69,7 +70,7 @@ class Units(VaultCase):
             self.assertIn(setting.removeprefix("Environment="), words)
 
     def test_failed_rotation(self):
-        """A rotation that keeps failing becomes a failed unit, before its tries are forgotten"""
+        """A rotation that keeps failing puts its unit into the failed state before systemd forgets the attempts"""
         settings = dict(line.split("=", 1) for line in lines_of("mediavault-rotate.service") if re.match(r"\w+=", line))
         tries, pause = int(settings["StartLimitBurst"]), int(settings["RestartSec"].removesuffix("min"))
         self.assertLess(tries * pause, 60 * int(settings["StartLimitIntervalSec"].removesuffix("h")))
@@ -83,7 +84,8 @@ class SealedToMachine(VaultCase):
         return tpm
 
     def credential(self, folder):
-        """Where systemd puts what it decrypted for a unit, and what tells the command of it."""
+        """Returns the path at which systemd puts a decrypted credential, and the environment that names it to the
+        command."""
         path = os.path.join(self.scratch, folder)
         os.makedirs(path)
         os.chmod(path, 0o700)
@@ -91,7 +93,7 @@ class SealedToMachine(VaultCase):
             "CREDENTIALS_DIRECTORY": path, "MEDIAVAULT_CREDENTIAL": NAME, "MEDIAVAULT_KEY_FILE": None}
 
     def test_power_cut(self):
-        """A key sealed to the machine's TPM opens the vault after a power cut, and on another machine nothing"""
+        """A key sealed to the machine's TPM opens the vault after a power cut, and opens nothing on another machine"""
         vault, origin, here = self.new_vault(), self.new_scripted_origin(), self.machine("here")
         url = origin.add("film", size=SIZE)
         vault.result("fetch", url)
@@ -109,7 +111,7 @@ class SealedToMachine(VaultCase):
         vault.serve("--offline")
         self.assertEqual(len(client.get(vault.address(url)).body), SIZE)
         vault.stop()
-        # The disk, pulled and put into another machine, which has a TPM that works.
+        # The disk, moved to another machine that has a working TPM.
         there = self.machine("there")
         self.assertTrue(there.encrypt(NAME, sealed, os.path.join(self.scratch, "its-own")))
         path, environment = self.credential("elsewhere")

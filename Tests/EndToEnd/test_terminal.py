@@ -1,4 +1,4 @@
-"""The service at a terminal: it asks for its passphrase, and ends as it should."""
+"""The service at a terminal: it asks for its passphrase, and exits correctly."""
 
 import os
 import pty
@@ -33,7 +33,7 @@ class Terminal:
         os.write(self._terminal, text)
 
     def end(self, within=15):
-        """The exit code; negative for the signal that killed it; None when it had to be killed."""
+        """Returns the exit code: negative for the signal that killed the command; None if it had to be killed."""
         ended, status = eventually(lambda: os.waitpid(self.pid, os.WNOHANG), lambda result: result[0], within)
         if ended:
             return os.waitstatus_to_exitcode(status)
@@ -61,7 +61,7 @@ class AtTerminal(VaultCase):
         return terminal
 
     def test_ends_after_prompt(self):
-        """A service that asked for its passphrase serves, never shows what is typed, and ends with 0 on SIGTERM"""
+        """A service that asked for its passphrase serves, never shows what is typed, and exits 0 on SIGTERM"""
         terminal = self.asked()
         terminal.type(PASSPHRASE)
         terminal.wait_for(b"serving")
@@ -70,7 +70,7 @@ class AtTerminal(VaultCase):
         self.assertNotIn(PASSPHRASE.strip(), terminal.shown)
 
     def test_wrong_passphrase(self):
-        """A wrong passphrase typed at the terminal is refused, exit 3"""
+        """The service refuses a wrong passphrase typed at the terminal and exits 3"""
         terminal = self.asked()
         terminal.type(b"something else\n")
         terminal.wait_for(b"mediavault: ")

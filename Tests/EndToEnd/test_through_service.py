@@ -1,4 +1,4 @@
-"""Commands act through the service that owns the vault: without a key, and beside everything that plays."""
+"""Commands work through the service that owns the vault: without a key, and while titles play."""
 
 import json
 import os
@@ -23,7 +23,7 @@ NOBODY = 65534
 
 
 def start(vault, *arguments):
-    """Begins a run of the command that has no key."""
+    """Starts the command without a key."""
     return subprocess.Popen(
         [vault.binary, *arguments], env={**vault.environment, **KEYLESS}, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -39,7 +39,7 @@ class ThroughService(VaultCase):
         cls.origin, cls.scripted, cls.vault = cls.new_origin(), cls.new_scripted_origin(), cls.served_vault()
 
     def held_back(self, target):
-        """A film whose origin stops at `HOLD`, its URL, and the exchange that waits, once somebody asks."""
+        """Returns a title whose origin pauses at `HOLD`, its URL, and a function that waits for the paused exchange."""
         url = self.scripted.add(target, size=SIZE, seed=len(self.scripted.films) + 1, hold_at=HOLD)
         film = self.scripted.film(target)
         self.addCleanup(film.release.set)
@@ -55,7 +55,7 @@ class ThroughService(VaultCase):
         self.assertEqual(status["service"]["pid"], self.vault.service.process.pid)
 
     def test_one_transfer(self):
-        """Two fetches and a player of one film, at once, ask the origin for each byte once"""
+        """Two fetches and a player of one title at the same time request each byte from the origin only once"""
         vault, url = self.served_vault(), self.origin.url(LARGE)
         address, before = vault.address(url), self.origin.body_bytes(LARGE)
         codes = []
@@ -67,7 +67,8 @@ class ThroughService(VaultCase):
         self.assert_eventually(lambda: self.origin.body_bytes(LARGE) - before, self.media.size(LARGE))
 
     def test_interrupted(self):
-        """Ctrl-C of fetch ends its transfer within a second, keeps what came, and leaves the service in peace"""
+        """Ctrl-C of fetch ends its transfer within a second, keeps the received bytes, and leaves the service
+        running"""
         _, url, waiting = self.held_back("interrupted.mp4")
         vault = self.served_vault()
         run = start(vault, "fetch", url)
@@ -86,16 +87,17 @@ class ThroughService(VaultCase):
         self.assert_eventually(lambda: vault.info(url)["held"], [[0, HOLD]])
 
     def test_detach(self):
-        """fetch --detach ends at once, and the service fetches on"""
+        """fetch --detach exits at once, and the service continues the fetch"""
         film, url, waiting = self.held_back("detached.mp4")
         self.vault.result("fetch", "--detach", url, **KEYLESS)
-        self.assertIsNotNone(waiting(), "nobody fetches")
+        self.assertIsNotNone(waiting(), "the service does not fetch")
         film.release.set()
         self.assert_eventually(lambda: self.vault.info(url)["bytes"], SIZE)
 
     @each("SIGTERM", "SIGKILL")
     def test_service_ends(self, name):
-        """{} of the service ends the fetch that goes through it with a sentence and exit code 1; both begin anew"""
+        """{} of the service ends a fetch through it with one sentence and exit code 1; after a restart, the fetch
+        completes"""
         film, url, waiting = self.held_back(f"{name}.mp4")
         vault = self.served_vault()
         run = start(vault, "fetch", url)
@@ -105,7 +107,7 @@ class ThroughService(VaultCase):
         self.assertEqual(run.returncode, 1, told)
         self.assertIn("received data is kept", sentence(told))
         self.assertEqual(vault.service.process.wait(30), 0 if name == "SIGTERM" else -signal.SIGKILL)
-        # What a killed service leaves of its socket is replaced.
+        # A new service replaces the socket that a killed one leaves behind.
         self.assertEqual(os.path.exists(control.path(vault)), name == "SIGKILL")
         film.release.set()
         vault.serve()
@@ -113,7 +115,7 @@ class ThroughService(VaultCase):
         self.assertTrue(vault.result("cat", url, **KEYLESS) == film.content, "the bytes differ")
 
     def test_keeping(self):
-        """pin, unpin, remove, prune and config act through the service"""
+        """pin, unpin, remove, prune and config work through the service"""
         vault, url = self.served_vault(), self.origin.url(NAME)
         vault.result("fetch", url, **KEYLESS)
         for verb, expected in (("pin", "pinned"), ("unpin", "download")):
@@ -129,7 +131,7 @@ class ThroughService(VaultCase):
         self.assertEqual(vault.run("remove", url, **KEYLESS).returncode, 6)
 
     def test_repair(self):
-        """verify --repair through the service fetches the damaged block alone, while a film plays"""
+        """verify --repair through the service fetches only the damaged block, while a title plays"""
         vault, url, film = self.served_vault(), self.origin.url(NAME), self.origin.url(FILM)
         vault.result("fetch", url, **KEYLESS)
         vault.stop()
@@ -159,26 +161,26 @@ class Socket(VaultCase):
         cls.origin, cls.vault = cls.new_origin(), cls.served_vault()
 
     def test_mode(self):
-        """The control socket is its owner's alone"""
+        """Only the owner can access the control socket"""
         mode = os.stat(control.path(self.vault)).st_mode
         self.assertTrue(stat.S_ISSOCK(mode))
         self.assertEqual(stat.S_IMODE(mode), 0o600)
 
     @unittest.skipUnless(os.geteuid() == 0, "another user cannot be tried but by root")
     def test_other_user(self):
-        """Another user is refused, whatever the modes of folder and socket"""
+        """The control socket refuses another user, whatever the modes of folder and socket"""
         vault = self.served_vault()
         opened = [control.path(vault), vault.folder, vault.base, self.scratch]
         for path in opened:
             os.chmod(path, 0o777)
         status = control.status_for(vault, NOBODY)
-        if status == 0:  # a folder above keeps that user out: nothing was tried
+        if status == 0:  # that user cannot access a parent folder: nothing was tested
             self.skipTest("another user cannot reach the scratch folder")
         self.assertEqual(status, 403)
         self.assertEqual(control.status_for(vault, 0), 200)
 
     def test_no_secrets(self):
-        """No answer of the control socket repeats what was asked, nor names a key or a token"""
+        """No answer of the control socket repeats the request, or contains a key or a token"""
         token = self.vault.result("token").decode().strip()
         with open(self.vault.key, "rb") as file:
             key = file.read()
@@ -194,7 +196,7 @@ class Socket(VaultCase):
         self.assertNotIn("hunter2", self.vault.service.log())
 
     def test_long_path(self):
-        """A vault whose path is longer than a socket's address has a control socket all the same"""
+        """A vault whose path is longer than a socket address still has a control socket"""
         folder = os.path.join(self.scratch, "long-" * 40)
         vault = Vault(Settings.binary, folder).init()
         self.addClassCleanup(vault.stop)
@@ -203,7 +205,8 @@ class Socket(VaultCase):
         self.assertEqual(vault.info(self.origin.url(NAME))["bytes"], self.media.size(NAME))
 
     def test_no_socket(self):
-        """Where no socket can be made the service serves without, says so once, and commands name its process"""
+        """If the control socket cannot be created, the service runs without it and logs that once, and commands name
+        its process"""
         vault = self.new_vault()
         os.mkdir(control.path(vault))
         vault.serve()
@@ -216,7 +219,8 @@ class Socket(VaultCase):
 
 class Waiting(VaultCase):
     def test_wait(self):
-        """An owner without a socket is named, or waited for with --wait; then each byte was fetched once"""
+        """A command names an owner without a socket, or waits for it with --wait; then each byte was fetched only
+        once"""
         origin, vault = self.new_scripted_origin(), self.new_vault()
         url = origin.add("film.mp4", size=SIZE, hold_at=HOLD)
         owner = subprocess.Popen([vault.binary, "fetch", url], env=vault.environment, stderr=subprocess.DEVNULL)
@@ -234,7 +238,7 @@ class Waiting(VaultCase):
         self.assertEqual(sum(item.sent for item in origin.gets("film.mp4")), SIZE)
 
     def test_service_comes(self):
-        """A command that waits goes through the service that takes the vault over"""
+        """A command that waits goes through the service that takes over the vault"""
         origin, vault = self.new_scripted_origin(), self.new_vault()
         url = origin.add("film.mp4", size=SIZE, hold_at=HOLD)
         owner = subprocess.Popen([vault.binary, "fetch", url], env=vault.environment, stderr=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""What names a title: the key policy, content ids and credentials, by command and for players."""
+"""How a title is named: the key policy, content ids and credentials, for commands and players."""
 
 import json
 import os
@@ -18,7 +18,7 @@ class Titles(VaultCase):
         cls.origin = cls.new_scripted_origin()
 
     def film(self, *targets, **script):
-        """One film under several targets, and their URLs."""
+        """Serves the same bytes under several targets; returns the bytes and the URLs."""
         for target in targets:
             self.origin.add(target, size=SIZE, seed=7, **script)
         return self.origin.film(targets[0]).content, [self.origin.url(target) for target in targets]
@@ -32,7 +32,7 @@ class Titles(VaultCase):
         self.assertTrue(answer.body == content, "the bytes differ")
 
     def test_ignored_query(self):
-        """A signed URL with a new token finds the same bytes, once ignore-query says so, through the service too"""
+        """With ignore-query set, a signed URL with a new token finds the same bytes, also through the service"""
         vault, names = self.served_vault(), ("signed.mp4?token=1", "signed.mp4?token=2")
         content, (first, second) = self.film(*names)
         vault.result("config", "set", "ignore-query", "token,expires", **KEYLESS)
@@ -46,7 +46,7 @@ class Titles(VaultCase):
         self.assertEqual(vault.run("cat", second, "--offline").returncode, 6)
 
     def test_list_with_damage(self):
-        """A title whose rows do not open keeps no other off the list: all others stand there, and the exit code is 4"""
+        """If the rows of one title do not open, list shows all other titles and exits 4"""
         vault = self.new_vault()
         _, urls = self.film("whole.mp4", "broken.mp4")
         for url in urls:
@@ -63,7 +63,7 @@ class Titles(VaultCase):
         self.assertEqual(len(json.loads(done.stdout)), 1)
 
     def test_renewed_link(self):
-        """A download whose link has expired goes on with the next one, from where it was"""
+        """A download whose link has expired resumes with the next link from where it stopped"""
         vault, names = self.new_vault(), ("renewed.mp4?sig=1", "renewed.mp4?sig=2")
         content, (first, second) = self.film(*names)
         vault.result("config", "set", "ignore-query", "sig", "--host", HOST)
@@ -75,7 +75,7 @@ class Titles(VaultCase):
         self.assertEqual([item.range for item in self.origin.gets(names[1])], ["bytes=100000-"])
 
     def test_mapped_host(self):
-        """What lies at a mirror is named as what lies at the other host, until that is taken back"""
+        """map-host gives a mirror's title the name that it has at the other host, until the rule is removed"""
         vault = self.new_vault()
         content, (url,) = self.film("mirrored.mp4")
         here, there = f"{HOST}:{self.origin.port}", f"localhost:{self.origin.port}"
@@ -87,7 +87,7 @@ class Titles(VaultCase):
         self.assertEqual(vault.run("cat", mirror, "--offline").returncode, 6)
 
     def test_allowed_hosts(self):
-        """Hosts are allowed and taken back one by one; what is no host is refused with exit code 2"""
+        """config allows hosts and removes them one by one; a value that is not a host is refused with exit code 2"""
         vault = self.new_vault()
         vault.result("config", "set", "allow-host", "nas.example", "10.0.0.7")
         self.assertEqual(vault.result("config", "get", "allow-host").split(), [b"10.0.0.7", b"nas.example"])
@@ -96,7 +96,7 @@ class Titles(VaultCase):
         self.assertEqual(vault.run("config", "set", "allow-host", "http://nas.example/").returncode, 2)
 
     def test_content_id(self):
-        """A player finds a title by its content id under whatever URL it has, and not without"""
+        """A player finds a title by its content id under any URL, and not without the content id"""
         vault, names = self.served_vault(), ("named.mp4?a", "named.mp4?b")
         content, (first, second) = self.film(*names)
         self.assert_plays(vault.address(first, "--content-id", "film 1"), content)
@@ -106,7 +106,8 @@ class Titles(VaultCase):
         self.assertEqual(self.asked(*names), [1, 1])
 
     def test_credentials(self):
-        """A title that wants credentials plays for who has its link; the fields stay in the vault, others get 401"""
+        """A title that requires credentials plays for a client with its link; the fields stay in the vault, and other
+        clients get 401"""
         vault, other = self.served_vault(), self.served_vault()
         content, (url,) = self.film("private.mp4", secret="Bearer s3cret")
         fields = os.path.join(vault.base, "fields")
@@ -117,6 +118,6 @@ class Titles(VaultCase):
         address = vault.address(url, "--header-file", fields)
         self.assertNotIn("s3cret", address)
         os.remove(fields)
-        # What is missing is asked for with the fields that the vault has kept.
+        # The vault requests the missing bytes with the fields that it has stored.
         self.assert_plays(address, content)
         self.assertEqual([item.range for item in self.origin.gets("private.mp4")][-1], "bytes=100000-")

@@ -1,4 +1,4 @@
-"""A vault is checked, mended, exported, and made anew from its backup; the origin's log says what that cost."""
+"""A vault is verified, repaired, exported, and rebuilt from its backup; the origin's log shows what each costs."""
 
 import json
 import os
@@ -21,7 +21,7 @@ class Verifying(VaultCase):
         cls.origin = cls.new_origin()
 
     def filled(self, name=FILM):
-        """A vault that holds a film, filled by a player, its service ended."""
+        """Returns a vault that holds a title, filled by a player; its service has ended."""
         self.media.path(name)
         vault = self.served_vault()
         client.digest(vault.address(self.origin.url(name)))
@@ -48,7 +48,7 @@ class Verifying(VaultCase):
 
     @staticmethod
     def plain_bytes(path, block):
-        """The plaintext bytes of a block of a segment file."""
+        """Returns the number of plaintext bytes in a block of a segment file."""
         sealed = os.path.getsize(path) - HEADER - block * (BLOCK + TAG)
         return min(sealed, BLOCK + TAG) - TAG
 
@@ -60,7 +60,8 @@ class Verifying(VaultCase):
         self.assertEqual(os.stat(target).st_mode & 0o777, 0o600)
 
     def test_flipped_bits(self):
-        """Flipped bits are found (exit 4) and mended (exit 0) by fetching their blocks alone; the export is the film"""
+        """verify finds flipped bits (exit 4), and --repair fetches only their blocks (exit 0); the export equals the
+        original"""
         vault = self.filled()
         self.assertEqual(self.verify(vault)[0], 0)
         seed, bad = random.Random(SEED), 0
@@ -82,7 +83,8 @@ class Verifying(VaultCase):
 
     @each("header", "missing", "cut")
     def test_files(self, how):
-        """A file that is damaged as a whole ({}) is found and mended; the export is the film"""
+        """verify finds a file that is damaged as a whole ({}), and --repair restores it; the export equals the
+        original"""
         vault = self.filled()
         path = self.segments(vault)[0]
         if how == "header":
@@ -97,19 +99,19 @@ class Verifying(VaultCase):
         self.assert_exported(vault, FILM)
 
     def test_beside_a_service(self):
-        """verify reads beside a running service, and reports no damage while a film is being fetched"""
+        """verify runs beside a running service, and reports no damage while a title is being fetched"""
         self.media.path(LARGE)
         vault = self.served_vault("--mode", "online")
         stream = client.Stream(vault.address(self.origin.url(LARGE)))
         stream.read(50_000_000)
         code, report = self.verify(vault)
         self.assertEqual((code, report["remaining"], report["orphans"]["strange"]), (0, 0, 0))
-        self.assertEqual(vault.run("verify", "--repair").returncode, 0, "the service repairs")
+        self.assertEqual(vault.run("verify", "--repair").returncode, 0, "the repair through the service fails")
         stream.connection.close()
         vault.stop()
 
     def test_rebuild(self):
-        """After index.sqlite is gone index rebuild makes it anew, and the film plays offline, frame by frame the same"""
+        """index rebuild replaces a lost index.sqlite, and the title then plays offline with the same frames"""
         vault = self.filled()
         for name in os.listdir(vault.folder):
             if name.startswith("index.sqlite"):
@@ -128,7 +130,7 @@ class Verifying(VaultCase):
 
     @each(signal.SIGINT, signal.SIGTERM)
     def test_interrupted_export(self, number):
-        """An export that is interrupted ({}) leaves no file and no part of one"""
+        """An interrupted export ({}) leaves no file and no part of one"""
         vault = self.filled(LARGE)
         folder = os.path.join(vault.base, "out")
         os.makedirs(folder)
@@ -143,7 +145,7 @@ class Verifying(VaultCase):
         self.assertIn(b"no file was created", said)
 
     def test_full_disk(self):
-        """An export that finds no room exits 1 and leaves nothing"""
+        """An export that runs out of disk space exits 1 and leaves no file"""
         vault = self.filled(LARGE)
         folder = os.path.join(vault.base, "out")
         os.makedirs(folder)

@@ -1,4 +1,4 @@
-"""What pages in a real Chromium can do to the service: those of other sites nothing, those that were allowed play."""
+"""Pages in a real Chromium: those of other sites can do nothing to the service, those of allowed origins can play."""
 
 import json
 
@@ -9,7 +9,7 @@ from harness.pages import Browser, PageServer
 NAME = "moov-first.mp4"
 EVIL, KIOSK = "evil.test", "kiosk.test"
 
-# Every way in which a page can have a browser ask for something; what each of them came to.
+# Every way in which a page can make a browser send a request, with the result of each.
 _ATTACK = """
 async ({media, pins, title, token}) => {
     const text = url => fetch(url).then(r => r.text()).then(t => 'read ' + t.length, () => 'refused');
@@ -119,7 +119,7 @@ class WebPages(VaultCase):
         self.assertIn(done["opaque"], ("refused", "opaque 0"))
 
     def test_foreign_page(self):
-        """A page of another site, with a good address and the admin token, reads, triggers and changes nothing"""
+        """A page of another site, even with a valid link and the admin token, reads, triggers and changes nothing"""
         title = f"{NAME}?never-asked-for"
         before, asked = self.state(), len(self.origin.requests())
         _, done = self.attack(self.pages.origin(EVIL) + "/", title)
@@ -128,10 +128,10 @@ class WebPages(VaultCase):
         self.assertEqual(self.origin.requests()[asked:], [], "a page made the vault ask the origin")
 
     def test_foreign_page_of_held(self):
-        """What is held, pinned or not, is as closed to a page of another site as what is not"""
+        """Held titles, pinned or not, are as closed to a page of another site as titles that are not held"""
         title = f"{NAME}?held"
         client.digest(self.vault.address(self.origin.url(title)))
-        # What was read last is sealed a moment later.
+        # The bytes that were read last are sealed a moment later.
         url = self.origin.url(title)
         self.assert_eventually(lambda: [item["complete"] for item in self.state()[0] if item["url"] == url], [True])
         before = self.state()
@@ -140,34 +140,34 @@ class WebPages(VaultCase):
         self.assertEqual(self.state(), before, "the vault has changed")
 
     def test_page_in_place_of_media(self):
-        """A page that an origin sent in place of media runs nothing in the name of the service"""
+        """A page that an origin sends in place of media runs no script in the name of the service"""
         script = "fetch(location.pathname.replace('page.html', 'secret.mp4'))"
         origin = PageServer(f"<!doctype html><title>page</title><body><script>{script}</script></body>")
         self.addCleanup(origin.stop)
         self.browser.visit(origin.origin("127.0.0.1") + "/page.html", "() => fetch('/after').then(() => 1)")
-        self.assertIn("/secret.mp4", origin.asked, "the page does nothing by itself")
+        self.assertIn("/secret.mp4", origin.asked, "the page does nothing when opened directly")
         del origin.asked[:]
         address = self.vault.address(origin.origin("127.0.0.1") + "/page.html")
         status, _ = self.browser.visit(address, "() => document.title")
         self.assertEqual((status, origin.asked), (200, ["/page.html"]))
 
     def test_page_of_two_types(self):
-        """A page that an origin sends as sound and as a page at once is neither, and runs nothing"""
+        """A page that an origin sends with two types, audio and HTML, is shown as neither, and runs no script"""
         script = "fetch(location.pathname.replace('page.html', 'secret.mp4'))"
         origin = PageServer(
             f"<!doctype html><title>page</title><body><script>{script}</script></body>", "audio/mpeg, text/html")
         self.addCleanup(origin.stop)
         self.browser.visit(origin.origin("127.0.0.1") + "/page.html", "() => fetch('/after').then(() => 1)")
-        self.assertIn("/secret.mp4", origin.asked, "Chromium takes it for no page by itself")
+        self.assertIn("/secret.mp4", origin.asked, "Chromium runs nothing when it is opened directly")
         del origin.asked[:]
         address = self.vault.address(origin.origin("127.0.0.1") + "/page.html")
-        # What is no page is offered to be saved.
+        # The browser offers to download what is not a page.
         with self.assertRaisesRegex(AssertionError, "[Dd]ownload"):
             self.browser.visit(address, "() => document.title")
         self.assertEqual(origin.asked, ["/page.html"])
 
     def test_rebinding(self):
-        """A page whose own name leads to this machine is misdirected before anything is looked up"""
+        """A page whose own host name resolves to this machine gets 421 before the service looks anything up"""
         address = self.vault.address(self.origin.url(f"{NAME}?rebound"))
         target = client.split(address)[2]
         for path in ("/healthz", target, "/api/v1/status"):
@@ -178,19 +178,19 @@ class WebPages(VaultCase):
         _, done = self.browser.visit(
             f"http://{EVIL}:{self.service.port}/healthz",
             "async ({target}) => fetch(target).then(r => r.status)", target=target)
-        self.assertEqual(done, 421, "the request of the page's own origin was answered")
+        self.assertEqual(done, 421, "the service answered a same-origin request")
 
     def test_allowed_page(self):
         """A page of an allowed origin plays and seeks, with and without crossorigin, and reads ranges"""
         size = self.media.size(NAME)
         address = self.vault.address(self.origin.url(NAME + "?kiosk"))
         _, seen = self.browser.visit(self.pages.origin(KIOSK) + "/", _PLAY, media=address)
-        self.assertEqual(seen["plain"], [20, False], "pixels need crossorigin")
+        self.assertEqual(seen["plain"], [20, False], "pixels were readable without crossorigin")
         self.assertEqual(seen["anonymous"], [20, True])
         self.assertEqual(seen["ranges"], [200, 206, f"bytes 100-199/{size}", 100])
 
     def test_allowed_page_cannot_administer(self):
-        """A page of an allowed origin cannot administer, even with the admin token"""
+        """A page of an allowed origin cannot administer the service, even with the admin token"""
         before = json.loads(self.vault.result("list", "--json"))
         title = self.origin.url(NAME + "?admin")
         _, done = self.attack(self.pages.origin(KIOSK) + "/", NAME + "?admin")

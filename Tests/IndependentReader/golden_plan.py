@@ -1,4 +1,4 @@
-"""What the golden vault holds: plain values. `make_golden_vault.py` seals them."""
+"""The contents of the golden vault as plain values. `make_golden_vault.py` seals them."""
 
 from dataclasses import dataclass, field
 
@@ -11,7 +11,7 @@ PASSPHRASE_AS_TYPED = "correct horse battery staple \u212bngstro\u0308m"
 
 @dataclass(frozen=True)
 class Piece:
-    """A segment to be: its place, its block size, the resource key number that seals it, its bad blocks."""
+    """A planned segment: its place, its block size, the number of the resource key that seals it, its bad blocks."""
 
     start: int
     length: int
@@ -22,7 +22,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Version:
-    """A representation to be."""
+    """A planned representation."""
 
     sequence: int
     state: str
@@ -36,7 +36,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Title:
-    """A resource to be. `generations` are those that wrap its keys 1, 2 …; the last key is the one in use."""
+    """A planned resource. `generations` are those that wrap its keys 1, 2 …; the last key is the one in use."""
 
     name: str
     url: str
@@ -64,10 +64,10 @@ TITLES = (
         Version(1, "serving", 0, "application/octet-stream", '"empty"', None, ranges=False),)),
     Title("private", "http://media.example/private/song.mp3", "cache", (2,), identity="Bearer token-of-alice",
           versions=(Version(1, "serving", 1000, None, '"alice"', None, (Piece(0, 1000),)),)),
-    # The same URL for nobody in particular: another resource.
+    # The same URL without a principal: another resource.
     Title("public", "http://media.example/private/song.mp3", "cache", (2,), versions=(
         Version(1, "serving", None, "audio/mpeg", 'W/"public"', None, (Piece(0, 1),)),)),
-    # In the middle of a reseal: its metadata lie under key 2, its second segment still under key 1.
+    # In the middle of a reseal: its metadata is under key 2, its second segment still under key 1.
     Title("resealing", "http://media.example/resealing.webm", "pinned", (1, 2), versions=(
         Version(1, "serving", 12_288, "video/webm", '"resealing"', None, (
             Piece(0, 8192, key=2), Piece(8192, 4096, key=1))),)),

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes a complete small vault, keyring, key file and a description of what they hold.
+"""Creates a complete small vault, keyring, key file and a description of their contents.
 
     make_golden_vault.py OUTDIR
 
 Every key, id and nonce comes from a fixed seed, so each run writes the same keyring, segment files and rows; a real
 vault draws them at random. It writes OUTDIR/vault, keyring.json, key (slot 1), passphrase (slot 2) and expected.json.
-Git keeps neither empty folders nor modes: whoever uses a checkout of it makes the missing segment folders and sets
-0700 and 0600.
+Git keeps neither empty folders nor modes: users of a checkout must create the missing segment folders and set 0700 and
+0600.
 """
 
 import base64
@@ -29,7 +29,7 @@ PLAINTEXT_FORMULA = ("byte o of NAME = byte (o mod 64) of the 64-byte unkeyed BL
 
 
 def fixed(label, size):
-    """In place of randomness: the same bytes for the same label, always."""
+    """Replaces randomness: always returns the same bytes for the same label."""
     return hashlib.blake2b(b"MediaVault golden vault\0" + label.encode("utf-8"), digest_size=size).digest()
 
 
@@ -51,7 +51,8 @@ KEY_FILE = fixed("key file", 32)
 
 
 def make_keyring():
-    """Slots 1 (key file) and 2 (passphrase); generations 1 and 2 active, 3 made and retired unused, current 2."""
+    """Returns a keyring with slots 1 (key file) and 2 (passphrase); generations 1 and 2 active, 3 retired unused,
+    current 2."""
     def sealed_key(key, role, number, secret):
         return keyring.seal_key(key, role, VAULT_ID, number, secret, nonce(f"{role} {number}"))
 
@@ -173,7 +174,7 @@ class VaultMaker:
 
 
 def held_ranges(pieces):
-    """The ranges that `pieces` hold, bad blocks left out, neighbours joined."""
+    """Returns the ranges that `pieces` hold, without bad blocks and with neighbours joined."""
     held = []
     for piece in pieces:
         for offset in range(0, piece.length, piece.block_size):

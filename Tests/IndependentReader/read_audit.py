@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks the audit log of a vault from the format document alone, without any key.
+"""Verifies the audit log of a vault from the format document alone, without any key.
 
     read_audit.py VAULT [--keyring FILE]
 
 Prints one JSON object: `receipts` and `faults`. With --keyring, which is not unlocked, the log must be as long as the
-keyring says. Exit codes: 0 sound, 1 cannot be read, 2 usage, 4 something is wrong with it.
+keyring states. Exit codes: 0 sound, 1 cannot be read, 2 usage, 4 the log has a fault.
 """
 
 import argparse

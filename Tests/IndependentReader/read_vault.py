@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Opens a real vault from the format document alone and says what it holds.
+"""Opens a real vault from the format document alone and reports what it holds.
 
     read_vault.py VAULT KEYRING (--key-file F | --passphrase-file F | --key-command C | --credential F)
                   [--list] [--extract NAME OUT]
 
 Prints one JSON object: `vault`, `resources` (with the held ranges and the SHA-256 of each one's plaintext), `damage`
-(each way in which the vault is not as the format says, one sentence each) and `notices` (missing segment folders,
-files without a row, modes). With --extract, NAME (a URL, or `content-id:` and an id) is written to OUT, its gaps left
-as holes. Every block is opened in either case. Nothing in the vault is changed; a service may be running.
+(each deviation of the vault from the format, one sentence each) and `notices` (missing segment folders, files without a
+row, modes). With --extract, NAME (a URL, or `content-id:` and an id) is written to OUT, with its gaps as holes. Every
+block is opened in either case. Nothing in the vault is changed; a service may be running.
 
-Exit codes: 0 sound, 1 cannot be read, 2 usage, 3 wrong key, 4 damage, 6 the resource is not there or not whole.
+Exit codes: 0 sound, 1 cannot be read, 2 usage, 3 wrong key, 4 damage, 6 the resource is missing or incomplete.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def unlock_key(options):
 
 
 def open_vault(options):
-    """The contents of the index, and the faults of the catalog backup."""
+    """Returns the contents of the index and the faults of the catalog backup."""
     with open(options.keyring, "rb") as file:
         members = keyring.read(file.read())
     keys = keyring.unlock_keys(members, unlock_key(options))
@@ -57,13 +57,13 @@ def catalog_faults(vault, keys):
 
 
 def row_changed(vault, before):
-    """Whether the row of a segment is no longer what the snapshot said."""
+    """Whether the row of a segment differs from the snapshot by now."""
     now = database.segment_row(os.path.join(vault, "index.sqlite"), before.segment.id)
     return now is None or (now["length"], now["state"] == "closed") != (before.segment.length, before.closed)
 
 
 def summary(resource, contents, options, damage, write=None):
-    """What is printed of one resource; every block of all its representations is opened."""
+    """Returns the report on one resource; opens every block of all its representations."""
     serving, all_held = None, []
     for item in resource.representations:
         chosen = item.id.hex() == resource.metadata.get("serving")
@@ -90,8 +90,8 @@ def is_complete(entry):
 
 
 def named(contents, name):
-    """The resource of that content id or URL: by its hashed cache key, else by the one principal it was stored for, else
-    by the URL in its metadata."""
+    """Returns the resource with that content id or URL. Tries its hashed cache key first, then the only principal it
+    was stored for, then the URL in its metadata."""
     settings = contents.settings or {}
     key = name.encode("utf-8") if name.startswith("content-id:") else cache_key.of_url(name, settings)
     by_id = {resource.id: resource for resource in contents.resources}
@@ -106,7 +106,7 @@ def named(contents, name):
 
 
 def extract(resource, contents, options, damage):
-    """Writes the held bytes of `resource` to the file named; whether it is whole."""
+    """Writes the held bytes of `resource` to the named file; returns the report on it."""
     with open(options.extract[1], "wb") as out:
         def write(offset, data):
             out.seek(offset)

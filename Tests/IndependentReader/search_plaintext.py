@@ -4,16 +4,16 @@
     search_plaintext.py VAULT [--media FILE...] [--strings FILE] [--secrets FILE...]
     search_plaintext.py --self-test
 
-Finds, in the bytes of every file under VAULT at whatever alignment,
+Finds, in the bytes of every file under VAULT at any alignment,
 - any 16 consecutive bytes of a media file that have at least 8 different values;
-- any line of the strings file, as it stands, in lower or upper case, in UTF-16, hex, base64 (every alignment), or
+- any line of the strings file, unchanged, in lower or upper case, in UTF-16, hex, base64 (every alignment), or
   percent-encoded; names of files and folders are searched too;
 - the bytes of any secrets file (a key), raw, in hex or base64.
 Exit codes: 0 nothing found, 1 something found (one line each), 2 usage or an unreadable file.
 
-Method for media: 16 bytes at any offset contain one whole 8-byte word that lies at a multiple of 8 in the media file.
-So the words of the media at stride 8 are the needles and each 8 bytes of the vault, at stride 1, is looked up in them;
-where one is met, the nine 16-byte windows around it are compared. Nothing is sampled, so nothing is missed.
+Method for media: 16 bytes at any offset contain one whole 8-byte word at a multiple of 8 in the media file. So the
+words of the media at stride 8 are the needles, and each 8 bytes of the vault, at stride 1, are looked up among them;
+for each match, the nine 16-byte windows around it are compared. Nothing is sampled, so nothing is missed.
 Needs numpy (Debian: python3-numpy). Memory: about four times the media, plus the largest file.
 """
 
@@ -39,10 +39,10 @@ _WINDOW_BYTES = numpy.dtype((numpy.void, WINDOW))
 
 
 class Words:
-    """A set of 8-byte words: a table of hashes says no quickly, the sorted words settle the rest."""
+    """A set of 8-byte words: a table of hashes rejects most words quickly, the sorted words decide the rest."""
 
     def __init__(self, words):
-        self.sorted = numpy.sort(words)  # repeats do no harm; numpy.unique takes minutes for a film
+        self.sorted = numpy.sort(words)  # duplicates do no harm; numpy.unique takes minutes for a large file
         bits = min(30, max(10, (8 * len(self.sorted)).bit_length()))
         self._shift = numpy.uint64(64 - bits)
         self._table = numpy.zeros(1 << bits, dtype=bool)
@@ -53,18 +53,18 @@ class Words:
         return ((words * _MIX) >> self._shift).astype(numpy.int64)
 
     def places(self, words):
-        """Indices of the members of the set among `words`."""
+        """Returns the indices of the members of the set among `words`."""
         if not len(self.sorted):
             return numpy.zeros(0, dtype=numpy.int64)
         likely = numpy.nonzero(self._table[self._slots(words)])[0]
-        likely = likely[numpy.argsort(words[likely])]  # in order the binary searches stay in the processor's cache
+        likely = likely[numpy.argsort(words[likely])]  # in order, so the binary searches stay in the processor's cache
         nearest = numpy.searchsorted(self.sorted, words[likely])
         nearest[nearest == len(self.sorted)] = 0
         return numpy.sort(likely[self.sorted[nearest] == words[likely]])
 
 
 def read(path):
-    """The bytes of a file; none when a living writer has unlinked it since the folder was listed."""
+    """Returns the bytes of a file; none if a running writer has removed it since the folder was listed."""
     try:
         return numpy.fromfile(path, dtype=numpy.uint8)
     except FileNotFoundError:
@@ -72,7 +72,7 @@ def read(path):
 
 
 def words_at(data, shifts):
-    """Chunks of the words of `data` that lie `shifts` bytes off multiples of 8: (offset of the first, words)."""
+    """Yields chunks of the words of `data` that are `shifts` bytes off multiples of 8: (offset of the first, words)."""
     for shift in shifts:
         count = max(0, len(data) - shift) // WORD
         for first in range(0, count, CHUNK):
@@ -81,7 +81,8 @@ def words_at(data, shifts):
 
 
 def windows_around(data, positions):
-    """The 16-byte windows that contain the word at each position and have 8 or more values: (offsets, windows)."""
+    """Returns the 16-byte windows that contain the word at each position and have 8 or more values: (offsets,
+    windows)."""
     offsets = (positions[:, None] + numpy.arange(WORD - WINDOW, 1)[None, :]).ravel()
     offsets = offsets[(offsets >= 0) & (offsets <= len(data) - WINDOW)]
     rows = data[offsets[:, None] + numpy.arange(WINDOW)[None, :]]
@@ -91,7 +92,7 @@ def windows_around(data, positions):
 
 
 def candidates(data, needles, shifts):
-    """Batches of (offsets, windows) of `data` that contain a needle; small batches bound the memory."""
+    """Yields batches of (offsets, windows) of `data` that contain a needle; small batches bound the memory."""
     for at, words in words_at(data, shifts):
         hits = needles.places(words)
         for first in range(0, len(hits), BATCH):
@@ -101,7 +102,7 @@ def candidates(data, needles, shifts):
 
 
 def suspects(vault_files, needles):
-    """Batches of {window: (file, offset)}: the vault's windows that contain a media word."""
+    """Yields batches of {window: (file, offset)}: the vault's windows that contain a media word."""
     batch = {}
     for path in vault_files:
         for offsets, windows in candidates(read(path), needles, EVERY_OFFSET):
@@ -114,7 +115,7 @@ def suspects(vault_files, needles):
 
 
 def inner_words(windows):
-    """Every 8-byte word, at any alignment, of the windows."""
+    """Returns every 8-byte word of the windows, at any alignment."""
     rows = numpy.frombuffer(b"".join(windows), dtype=numpy.uint8).reshape(-1, WINDOW)
     return numpy.concatenate([
         numpy.ascontiguousarray(rows[:, shift:shift + WORD]).view("<u8").ravel().astype(numpy.uint64)
@@ -122,7 +123,7 @@ def inner_words(windows):
 
 
 def search_media(vault_files, media_files):
-    """Sentences for windows of the media that occur in the vault."""
+    """Returns one sentence for each window of the media that occurs in the vault."""
     if not media_files:
         return []
     needles = Words(numpy.concatenate([words for path in media_files for _, words in words_at(read(path), ALIGNED)]))
@@ -142,7 +143,7 @@ def search_media(vault_files, media_files):
 
 
 def base64_forms(data):
-    """What is the same in every base64 text that contains `data`, at each of its three alignments."""
+    """Yields what is the same in every base64 text that contains `data`, at each of its three alignments."""
     for before, cut in ((0, 0), (1, 2), (2, 3)):
         text = base64.b64encode(bytes(before) + data)
         whole = (before + len(data)) * 8 // 6
@@ -166,7 +167,7 @@ def string_forms(text):
 
 
 class Patterns:
-    """Byte strings to look for, found by their first 8 bytes; shorter ones by plain search."""
+    """Byte strings to search for, found by their first 8 bytes; shorter ones by plain search."""
 
     def __init__(self):
         self.names = {}
@@ -199,7 +200,7 @@ def files_under(folder):
 
 
 def search(vault, media, strings, secrets):
-    """Every finding, one sentence each. Strings and secrets are named by their number, not shown."""
+    """Returns one sentence for each finding. Strings and secrets are identified by number, not shown."""
     patterns = Patterns()
     for number, text in strings:
         patterns.add(string_forms(text), f"string {number}")
@@ -221,7 +222,7 @@ def search(vault, media, strings, secrets):
 
 
 def read_strings(path):
-    """(line number, string) of each line; blank lines are left out."""
+    """Returns (line number, string) of each line, without blank lines."""
     with open(path, encoding="utf-8") as file:
         strings = [(number, line.strip("\r\n")) for number, line in enumerate(file, 1) if line.strip()]
     for number, text in strings:
@@ -231,15 +232,15 @@ def read_strings(path):
 
 
 def self_test():
-    """Plants windows and strings where they are hard to find and finds each; finds nothing in what is clean."""
+    """Plants windows and strings in difficult places and finds each one; finds nothing in clean data."""
     random = numpy.random.default_rng(7)
     with tempfile.TemporaryDirectory() as folder:
         vault, media_path = os.path.join(folder, "vault"), os.path.join(folder, "media")
         os.mkdir(vault)
         media = random.integers(0, 256, 300_000, dtype=numpy.uint8)
-        media[1000:5000] = 0  # poor in values, and common in any database
+        media[1000:5000] = 0  # few different values, and common in any database
         media[5004:5008], media[5016:5020] = [1, 2, 3, 4], [5, 6, 7, 8]
-        media[5008:5016] = 0  # the only whole word is zeros, yet the window around it is rich
+        media[5008:5016] = 0  # the only whole word is zeros, but the window around it has many values
         media.tofile(media_path)
 
         def trial(name, content, expected, strings=()):

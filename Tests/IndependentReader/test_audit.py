@@ -1,4 +1,4 @@
-"""The audit log: whole, changed at every byte, cut, and put in another order."""
+"""The audit log: complete, changed at every byte, truncated, and reordered."""
 
 import base64
 import unittest

@@ -1,4 +1,4 @@
-"""The format's own vectors, and that what must be refused is refused."""
+"""The test vectors of the format, and inputs that the reader must refuse."""
 
 import base64
 import json
@@ -16,7 +16,7 @@ KEY = bytes(range(32))
 
 
 def plaintext_of(key, segment, data):
-    """Opens a whole segment file the way a reader must."""
+    """Opens a whole segment file as a reader must."""
     opened = segment_key(key, segment, data[:BLOCKS_AT])
     if len(data) != segment.file_size:
         raise FormatError("The file has another size.")
@@ -25,7 +25,7 @@ def plaintext_of(key, segment, data):
 
 
 class Vectors(unittest.TestCase):
-    """The last section of the format document, and RFC 8439."""
+    """Tests the vectors in the last section of the format document, and those of RFC 8439."""
 
     def test_derivation(self):
         self.assertEqual(derivation.metadata_key(KEY).hex(),

@@ -1,4 +1,4 @@
-"""The reader against the golden vault: whole, damaged one file at a time, and written to while it is read."""
+"""The reader against the golden vault: intact, damaged one file at a time, and written to while it is read."""
 
 import contextlib
 import filecmp
@@ -34,7 +34,7 @@ class GoldenVault(unittest.TestCase):
         return os.path.join(self.folder, *names)
 
     def read(self, *options, way=("--key-file", "key")):
-        """Exit code and what was printed."""
+        """Returns the exit code and the printed report."""
         out, secret = io.StringIO(), way[1] if way[0] == "--key-command" else self.path(way[1])
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
             code = read_vault.main([self.vault, self.path("keyring.json"), way[0], secret, *options])

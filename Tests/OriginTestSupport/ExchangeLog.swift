@@ -1,6 +1,6 @@
 import Synchronization
 
-/// All exchanges of an origin, its script, and the tests that wait for one to get somewhere.
+/// All exchanges of an origin, its script, and the tests that wait for the progress of an exchange.
 final class ExchangeLog: Sendable {
     typealias Script = @Sendable (ScriptedRequest) -> ScriptedAnswer
     typealias Condition = @Sendable ([Exchange]) -> Bool
@@ -27,7 +27,7 @@ final class ExchangeLog: Sendable {
 
     func setScript(_ script: @escaping Script) { state.withLock { $0.script = script } }
 
-    /// Records a request and looks up its answer; nil where it is no request.
+    /// Records a request and looks up its answer; nil if the head is invalid.
     func record(head: String, connection: Int) -> (number: Int, answer: ScriptedAnswer)? {
         let entry: (request: ScriptedRequest, script: Script)? = state.withLock { state in
             guard let request = ScriptedRequest(head, number: state.exchanges.count) else { return nil }
@@ -46,7 +46,7 @@ final class ExchangeLog: Sendable {
         return result
     }
 
-    /// A connection has ended.
+    /// Records that a connection has ended.
     func close(connection: Int) {
         state.withLock { state in
             for number in state.exchanges.indices where state.exchanges[number].connection == connection {

@@ -1,11 +1,11 @@
 import Foundation
 import Synchronization
 
-/// Accepts clients on a thread of its own until it is stopped.
+/// Accepts clients on its own thread until it is stopped.
 final class Listener: Sendable {
     private let gate = Gate()
     private let stopped = DispatchSemaphore(value: 0)
-    /// The thread's; it gives the socket up, and so closes it, before it says that it has stopped.
+    /// Owned by the thread, which releases and so closes the socket before it reports that it has stopped.
     private let socket: Mutex<Socket?>
 
     init(_ socket: Socket, welcome: @escaping @Sendable (Socket) -> Void) {
@@ -17,7 +17,7 @@ final class Listener: Sendable {
         }
     }
 
-    /// Returns when nobody can connect any more.
+    /// Returns when no client can connect any more.
     func stop() {
         gate.open()
         stopped.wait()

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The connections that an origin has open, numbered in the order they were accepted.
+/// The open connections of an origin, numbered in the order of acceptance.
 final class OpenConnections: Sendable {
     private struct State {
         var sockets: [Int: Socket] = [:]
@@ -19,7 +19,7 @@ final class OpenConnections: Sendable {
 
     func remove(_ number: Int) { state.withLock { $0.sockets[number] = nil } }
 
-    /// Breaks all off; whoever serves them notices.
+    /// Breaks off all connections; their threads notice.
     func disconnectAll() {
         state.withLock { state in
             for socket in state.sockets.values { socket.disconnect() }

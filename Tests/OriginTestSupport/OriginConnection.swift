@@ -1,7 +1,7 @@
 import Foundation
 import VaultModel
 
-/// One client's connection: reads requests and carries out their answers, on a thread of its own.
+/// One client's connection: reads requests and sends their answers, on its own thread.
 struct OriginConnection {
     /// How an answer ended.
     private enum Ending { case complete, closed, gone }
@@ -10,7 +10,7 @@ struct OriginConnection {
     let number: Int
     let log: ExchangeLog
 
-    /// The bytes handed to the socket at once.
+    /// The number of bytes given to the socket at once.
     private static let pieceSize: Int64 = 16 * 1024
 
     func serve() {
@@ -82,11 +82,11 @@ struct OriginConnection {
                 && send(bytes, exchange, limit, countsAsBody: true) && send(Array("\r\n".utf8), exchange, limit)
     }
 
-    /// - Returns: false where the client is gone.
+    /// - Returns: false if the client has gone.
     private func send(_ bytes: [UInt8], _ exchange: Int, _ limit: Duration?, countsAsBody: Bool = false) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {
-            // Sent and counted under one lock: who has the bytes finds them counted.
+            // Sends and counts under one lock, so that a client that has the bytes finds them counted.
             let sent = log.update(exchange) { [rest] exchange in
                 guard let sent = socket.sendSome(rest) else { return Int?.none }
                 if countsAsBody { exchange.bodyBytesSent += Int64(sent) }

@@ -1,6 +1,6 @@
 package import VaultModel
 
-/// Media of any length whose byte at any offset can be computed, so that any range can be checked without holding it.
+/// Media of any length whose byte at any offset can be computed, so that a test checks any range without storing it.
 package struct PseudoRandomMedia: Hashable, Sendable {
     package let seed: UInt64
     package let length: Int64
@@ -15,7 +15,7 @@ package struct PseudoRandomMedia: Hashable, Sendable {
         UInt8(truncatingIfNeeded: word(offset / 8) >> UInt64(offset % 8 * 8))
     }
 
-    /// The bytes of `range`, which lies within the length.
+    /// The bytes of `range`, which must be within the length.
     package func bytes(_ range: ByteRange) -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: Int(range.length)) { buffer, count in
             var offset = range.lowerBound
@@ -30,7 +30,7 @@ package struct PseudoRandomMedia: Hashable, Sendable {
         }
     }
 
-    /// Whether `bytes` are those from `offset` on.
+    /// Whether `bytes` are the media's bytes from `offset` on.
     package func matches(_ bytes: [UInt8], at offset: Int64) -> Bool {
         offset >= 0 && offset + Int64(bytes.count) <= length
             && bytes == self.bytes(offset..<offset + Int64(bytes.count))

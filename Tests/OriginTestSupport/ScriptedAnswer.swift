@@ -1,22 +1,22 @@
 import VaultModel
 
-/// What an origin answers: a head, and the steps of its body. Tests take the proper answer of a ``ScriptedResource``
-/// and spoil it.
+/// An origin's answer: a head, and the steps of its body. Tests take the correct answer of a ``ScriptedResource`` and
+/// spoil it.
 package struct ScriptedAnswer: Sendable {
     package var status: Int
-    /// The fields, sent as they are. Nothing is added: without `Content-Length` the body wants ``isChunked`` or
+    /// The fields, sent unchanged. Nothing is added: an answer without `Content-Length` needs ``isChunked`` or
     /// ``closes``.
     package var fields: [(name: String, value: String)]
-    /// What is done before the head is sent.
+    /// The steps before the head is sent.
     package var before: [ScriptedStep] = []
     package var body: [ScriptedStep]
-    /// Whether the body is sent in chunks, with the last one at its end.
+    /// Whether the body is sent in chunks, with the last chunk at its end.
     package var isChunked = false
     /// Whether the connection is closed after the answer.
     package var closes = false
-    /// How long a client may take nothing before the connection is closed, as nginx does it; nil is for ever.
+    /// How long a client may read nothing before the connection is closed, as in nginx; nil for no limit.
     package var sendTimeout: Duration?
-    /// Sent in place of status and fields, byte for byte.
+    /// Sent instead of status and fields, byte for byte.
     package var rawHead: String?
 
     package init(_ status: Int, fields: KeyValuePairs<String, String> = [:], body: [ScriptedStep] = []) {
@@ -25,7 +25,7 @@ package struct ScriptedAnswer: Sendable {
         self.body = body
     }
 
-    /// An answer of these bytes alone, head and all, after which the connection is closed.
+    /// An answer of exactly these bytes, including the head, after which the connection is closed.
     package static func raw(_ text: String) -> ScriptedAnswer {
         var answer = ScriptedAnswer(0)
         answer.rawHead = text
@@ -38,7 +38,7 @@ package struct ScriptedAnswer: Sendable {
         ScriptedAnswer(status, fields: ["Location": location, "Content-Length": "0"])
     }
 
-    /// Gives the field another value, or takes it away.
+    /// Sets the value of the field, or removes the field.
     package mutating func set(_ name: String, _ value: String?) {
         fields.removeAll { $0.name.isEqualIgnoringCase(name) }
         if let value { fields.append((name, value)) }
@@ -51,18 +51,18 @@ package struct ScriptedAnswer: Sendable {
         isChunked = true
     }
 
-    /// Sends the body up to the end of the connection, without `Content-Length`.
+    /// Sends the body until the connection ends, without `Content-Length`.
     package mutating func sendUntilClose() {
         set("Content-Length", nil)
         closes = true
     }
 
-    /// Breaks the body off after so many bytes, by `step`: `.close`, `.reset`, or a `.hold` that nobody opens.
+    /// Breaks the body off after this many bytes, by `step`: `.close`, `.reset`, or a `.hold` whose gate stays closed.
     package mutating func cut(at count: Int64, by step: ScriptedStep) {
         body = parts(at: count).first + [step]
     }
 
-    /// Does `step` after so many bytes of the body, and goes on.
+    /// Does `step` after this many bytes of the body, and continues.
     package mutating func insert(_ step: ScriptedStep, at count: Int64) {
         let (first, rest) = parts(at: count)
         body = first + [step] + rest

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 package import VaultModel
 
-/// An HTTP/1.1 origin on a loopback port that answers by script and records what it was asked.
+/// An HTTP/1.1 origin on a loopback port that answers by script and records its requests.
 ///
 ///     let origin = try ScriptedOrigin { request in
 ///         var answer = resource.answer(to: request)
@@ -18,7 +18,7 @@ package final class ScriptedOrigin: Sendable {
     private let connections = OpenConnections()
     private let listener: Mutex<Listener?>
 
-    /// An origin that answers by `script`.
+    /// Starts an origin that answers by `script`.
     package init(_ script: @escaping @Sendable (ScriptedRequest) -> ScriptedAnswer) throws {
         let socket = try Socket.listening(port: 0)
         port = socket.port
@@ -27,12 +27,12 @@ package final class ScriptedOrigin: Sendable {
         serve(socket)
     }
 
-    /// An origin that has this resource at every path.
+    /// Starts an origin that has this resource at every path.
     package convenience init(_ resource: ScriptedResource) throws {
         try self.init { resource.answer(to: $0) }
     }
 
-    /// The same, which holds each body back at a byte until the gate opens.
+    /// Starts such an origin that holds each body back at a byte until the gate opens.
     package convenience init(_ resource: ScriptedResource, holdingAt byte: Int64, _ gate: Gate) throws {
         try self.init { request in
             var answer = resource.answer(to: request)
@@ -48,7 +48,7 @@ package final class ScriptedOrigin: Sendable {
         log.setScript(script)
     }
 
-    /// The URL of a path, and query, at this origin.
+    /// Returns the URL of a path, with its query, at this origin.
     package func url(_ target: String = "/film.mp4") -> MediaURL {
         let parts = target.split(separator: "?", maxSplits: 1)
         return MediaURL(
@@ -56,22 +56,22 @@ package final class ScriptedOrigin: Sendable {
             query: parts.count > 1 ? String(parts[1]) : nil)
     }
 
-    /// All requests so far, in the order they came.
+    /// All requests so far, in the order of arrival.
     package var exchanges: [Exchange] { log.exchanges }
 
-    /// Waits until the condition holds of all requests so far; returns early where the task is cancelled.
+    /// Waits until the condition holds for all requests so far; returns early if the task is cancelled.
     package func wait(until condition: @escaping @Sendable ([Exchange]) -> Bool) async {
         await log.wait(until: condition)
     }
 
-    /// Goes away: refuses connections and breaks off those there are. Gates are not opened.
+    /// Stops: refuses connections and breaks off the open ones. Gates stay closed.
     package func stop() {
         guard let listener = listener.withLock({ $0.take() }) else { return }
         listener.stop()
         connections.disconnectAll()
     }
 
-    /// Comes back at the same port.
+    /// Starts again at the same port.
     package func start() throws {
         serve(try Socket.listening(port: port))
     }

@@ -2,10 +2,10 @@ package import VaultModel
 
 /// A request as the origin received it.
 package struct ScriptedRequest: Sendable {
-    /// Its place among all requests to this origin, from 0.
+    /// The number of the request among all requests to this origin, from 0.
     package let number: Int
     package let method: String
-    /// The path and query as they stood in the request line.
+    /// The path and query as in the request line.
     package let target: String
     package let fields: HeaderFields
 
@@ -14,7 +14,7 @@ package struct ScriptedRequest: Sendable {
     /// The value of `If-Range`.
     package var ifRange: String? { fields["If-Range"] }
 
-    /// Reads a request's head; nil where it is none.
+    /// Reads a request's head; nil if it is invalid.
     init?(_ head: String, number: Int) {
         var lines = head.split(separator: "\r\n", omittingEmptySubsequences: false)[...]
         guard let words = lines.popFirst()?.split(separator: " "), words.count == 3 else { return nil }

@@ -1,10 +1,10 @@
 import VaultModel
 
-/// Media at an origin, and how the origin speaks of it.
+/// Media at an origin, and the header fields that describe it.
 package struct ScriptedResource: Sendable {
     package var media: PseudoRandomMedia
     package var contentType: String?
-    /// The value of `ETag`, quotes and all.
+    /// The value of `ETag`, including the quotes.
     package var entityTag: String?
     package var lastModified: String?
     package var supportsRanges: Bool
@@ -20,7 +20,7 @@ package struct ScriptedResource: Sendable {
         self.supportsRanges = supportsRanges
     }
 
-    /// The answer that RFC 9110 wants: 200, 206, 304 or 416.
+    /// The answer that RFC 9110 requires: 200, 206, 304 or 416.
     package func answer(to request: ScriptedRequest) -> ScriptedAnswer {
         var answer = ScriptedAnswer(isKnown(by: request) ? 304 : 200)
         if let entityTag { answer.set("ETag", entityTag) }
@@ -47,7 +47,7 @@ package struct ScriptedResource: Sendable {
         return answer
     }
 
-    /// Whether the client has what there is. A tag counts before a date, and is compared weakly.
+    /// Whether the client has the current version. A tag takes precedence over a date, and is compared weakly.
     private func isKnown(by request: ScriptedRequest) -> Bool {
         if let tag = request.fields["If-None-Match"] {
             return entityTag?.replacing("W/", with: "") == tag.replacing("W/", with: "")
@@ -55,7 +55,7 @@ package struct ScriptedResource: Sendable {
         return request.fields["If-Modified-Since"].map { $0 == lastModified } ?? false
     }
 
-    /// The one range to be answered; nil where all is.
+    /// The single range to answer; nil for the whole.
     private func requestedRange(_ request: ScriptedRequest) -> RequestedRange? {
         guard supportsRanges, case .ranges(let ranges) = RangeHeader(request.range), ranges.count == 1 else {
             return nil

@@ -1,21 +1,21 @@
 package import VaultModel
 
-/// One thing that an origin does while it answers.
+/// One step of an origin's answer.
 package enum ScriptedStep: Sendable {
     /// Sends these bytes.
     case bytes([UInt8])
     /// Sends this range of the media.
     case media(PseudoRandomMedia, ByteRange)
-    /// Waits until the gate is open; a gate that nobody opens is a stall.
+    /// Waits until the gate is open; a gate that stays closed is a stall.
     case hold(Gate)
-    /// Waits this long: for slow drips.
+    /// Waits this long, for slow drips.
     case pause(Duration)
     /// Closes the connection.
     case close
-    /// Resets the connection (RST); what the client has not read is lost.
+    /// Resets the connection (RST); bytes that the client has not read are lost.
     case reset
 
-    /// The bytes it sends.
+    /// The bytes that the step sends.
     var length: Int64 {
         switch self {
         case .bytes(let bytes): Int64(bytes.count)
@@ -24,7 +24,7 @@ package enum ScriptedStep: Sendable {
         }
     }
 
-    /// What it does for its first `count` bytes, and for the rest.
+    /// Splits the step into its first `count` bytes and the rest.
     func split(at count: Int64) -> (ScriptedStep, ScriptedStep) {
         switch self {
         case .bytes(let bytes): (.bytes(Array(bytes.prefix(Int(count)))), .bytes(Array(bytes.dropFirst(Int(count)))))

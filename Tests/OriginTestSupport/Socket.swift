@@ -1,18 +1,18 @@
 import Foundation
 
-/// A stream socket, closed with its last reference. It blocks the thread that uses it.
+/// A stream socket, closed with its last reference. It blocks its caller's thread.
 final class Socket: Sendable {
     let descriptor: Int32
 
     init(_ descriptor: Int32) {
         self.descriptor = descriptor
-        // A command that another test starts meanwhile must not hold the connection open.
+        // A child process that another test starts meanwhile must not hold the connection open.
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
 
     deinit { close(descriptor) }
 
-    /// A listening socket on the loopback address; port 0 takes a free one.
+    /// A listening socket on the loopback address; port 0 selects a free one.
     static func listening(port: Int) throws -> Socket {
         #if canImport(Darwin)
         let socket = Socket(Darwin.socket(AF_INET, SOCK_STREAM, 0))
@@ -34,7 +34,7 @@ final class Socket: Sendable {
         return socket
     }
 
-    /// The port it listens on.
+    /// The port that the socket listens on.
     var port: Int {
         var address = sockaddr_in()
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -49,13 +49,13 @@ final class Socket: Sendable {
         _ = unsafe setsockopt(descriptor, SOL_SOCKET, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// Waits for a client, or until `stop` opens; nil then.
+    /// Waits for a client, or until `stop` opens; then returns nil.
     func accept(unless stop: Gate) -> Socket? {
         while Self.poll([(descriptor, POLLIN), (stop.descriptor, POLLIN)]) == 0 {
             let accepted = Foundation.accept(descriptor, nil, nil)
             guard accepted >= 0 else { continue }
             let socket = Socket(accepted)
-            // Small, so that what was sent is soon what has arrived.
+            // Small, so that sent bytes arrive soon.
             socket.set(SO_SNDBUF, 64 * 1024)
             #if canImport(Darwin)
             socket.set(SO_NOSIGPIPE, 1)
@@ -65,14 +65,14 @@ final class Socket: Sendable {
         return nil
     }
 
-    /// Receives what is there, waiting for a first byte; empty at the end.
+    /// Receives the available bytes, waiting for the first one; empty at the end.
     func receive() -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: 8192) { buffer, count in
             count = max(0, unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0))
         }
     }
 
-    /// Sends bytes, as many as go without waiting: 0 where none do, nil where the other side is gone.
+    /// Sends as many bytes as possible without waiting: 0 if none, nil if the other side has gone.
     func sendSome(_ bytes: ArraySlice<UInt8>) -> Int? {
         #if canImport(Darwin)
         let flags = MSG_DONTWAIT
@@ -84,9 +84,9 @@ final class Socket: Sendable {
         return errno == EAGAIN || errno == EINTR ? 0 : nil
     }
 
-    /// Waits until there is room to send.
+    /// Waits until the socket can send.
     ///
-    /// - Returns: false where the time was over first.
+    /// - Returns: false if the time limit passed first.
     func waitForRoom(atMost limit: Duration?) -> Bool {
         var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         return unsafe Foundation.poll(&entry, 1, limit.map { Int32($0 / .milliseconds(1)) } ?? -1) != 0
@@ -94,13 +94,13 @@ final class Socket: Sendable {
 
     /// Waits until the gate opens.
     ///
-    /// - Returns: false where the other side went away first.
+    /// - Returns: false if the other side went away first.
     func wait(for gate: Gate) -> Bool { Self.poll([(gate.descriptor, POLLIN), (descriptor, POLLIN)]) == 0 }
 
-    /// Closes both directions, so that whoever waits on the socket wakes.
+    /// Closes both directions, so that every wait on the socket ends.
     func disconnect() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-    /// Makes its closing a reset.
+    /// Makes a close reset the connection.
     func resetOnClose() {
         var linger = linger(l_onoff: 1, l_linger: 0)
         _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))

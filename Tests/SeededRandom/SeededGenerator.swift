@@ -1,4 +1,4 @@
-/// Pseudo-random numbers that come again with the same seed (splitmix64).
+/// Pseudo-random numbers, the same for the same seed (splitmix64).
 package struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
@@ -12,7 +12,7 @@ package struct SeededGenerator: RandomNumberGenerator {
         return word ^ word >> 31
     }
 
-    /// So many bytes, all of them different media for different seeds.
+    /// Returns this many bytes, entirely different for different seeds.
     package static func bytes(_ count: Int, seed: UInt64) -> [UInt8] {
         var generator = SeededGenerator(seed: seed)
         var bytes: [UInt8] = []

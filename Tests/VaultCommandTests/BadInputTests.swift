@@ -3,7 +3,7 @@ import MediaVault
 import OriginTestSupport
 import Testing
 
-/// Whatever is wrong, the command says one clear sentence, exits with the documented code, and loses nothing held.
+/// For every bad input, the command prints one clear sentence, exits with the documented code, and loses no held bytes.
 @Suite struct BadInputTests {
     private static let length: Int64 = 200_000
     private let lab: CommandLab
@@ -18,7 +18,7 @@ import Testing
         try #require(try await lab.run("cat", film, "--range", "0-99999").status == 0)
     }
 
-    /// Checks one bad run, and that afterwards everything held is still there.
+    /// Checks one bad run, and that all held bytes are still there afterwards.
     private func expect(
         _ status: Int32, of arguments: String..., setting variables: [String: String] = [:],
         saying words: String..., sourceLocation: SourceLocation = #_sourceLocation
@@ -37,7 +37,7 @@ import Testing
 
     // MARK: 1
 
-    @Test("A vault that is none, and a keyring that is not there, are exit code 1") func noVault() async throws {
+    @Test("A folder that is not a vault and a missing keyring give exit code 1") func noVault() async throws {
         let nowhere = lab.folder.path + "/nowhere"
         for command in [["list"], ["status"], ["info", film], ["fetch", film], ["cat", film], ["serve"]] {
             let result = try await lab.start(command, setting: ["MEDIAVAULT_DIR": nowhere]).result
@@ -48,7 +48,8 @@ import Testing
         try await expectNothingLost()
     }
 
-    @Test("A vault that another owns is exit code 1, and the owner is named") func owned() async throws {
+    @Test("A vault with another owner gives exit code 1, and the message names the owner")
+    func owned() async throws {
         let (gate, film) = (Gate(), resource)
         origin.answer { request in
             var answer = film.answer(to: request)
@@ -65,7 +66,7 @@ import Testing
 
     // MARK: 2
 
-    @Test("A malformed URL, and a range outside the title, are exit code 2") func usage() async throws {
+    @Test("A malformed URL and a range outside the title give exit code 2") func usage() async throws {
         try await expect(2, of: "fetch", "film.mp4", saying: "URL")
         try await expect(2, of: "cat", "https:///film.mp4", saying: "URL")
         try await expect(2, of: "cat", film, "--range", "200000-", saying: "200000")
@@ -75,7 +76,8 @@ import Testing
 
     // MARK: 3
 
-    @Test("A wrong, missing, loose or ill-sized key file is exit code 3") func keyFile() async throws {
+    @Test("A wrong, missing, world-readable or wrong-sized key file gives exit code 3")
+    func keyFile() async throws {
         func named(_ name: String) -> [String: String] { ["MEDIAVAULT_KEY_FILE": lab.folder.path + "/" + name] }
         try lab.folder.write([UInt8](repeating: 7, count: 32), to: "wrong")
         try lab.folder.write([UInt8](repeating: 7, count: 31), to: "short")
@@ -92,13 +94,13 @@ import Testing
         try await expectNothingLost()
     }
 
-    @Test("A passphrase that opens nothing is exit code 3") func passphrase() async throws {
+    @Test("A wrong passphrase gives exit code 3") func passphrase() async throws {
         try lab.folder.write("words\n", to: "words")
         try await expect(3, of: "list", "--passphrase-file", lab.folder.path + "/words")
         try await expectNothingLost()
     }
 
-    @Test("A foreign or damaged keyring is exit code 3") func keyring() async throws {
+    @Test("A foreign or damaged keyring gives exit code 3") func keyring() async throws {
         let other = try CommandLab()
         try FileManager.default.copyItem(atPath: lab.folder.path + "/key", toPath: other.folder.path + "/key")
         try #require(try await other.run("init").status == 0)
@@ -113,7 +115,7 @@ import Testing
 
     // MARK: 4
 
-    @Test("A stored byte that was changed is exit code 4, and none of its block is written") func integrity()
+    @Test("A changed stored byte gives exit code 4, and no byte of its block is written") func integrity()
         async throws
     {
         for name in lab.folder.files() where name.contains("vault/segments/") {
@@ -129,7 +131,7 @@ import Testing
 
     // MARK: 5
 
-    @Test("An origin that cannot be reached is exit code 5") func unreachable() async throws {
+    @Test("An unreachable origin gives exit code 5") func unreachable() async throws {
         origin.stop()
         try await expect(5, of: "fetch", film, saying: "127.0.0.1:\(origin.port)")
         try await expect(5, of: "fetch", origin.url("/never-seen.mp4").absoluteString)
@@ -138,7 +140,8 @@ import Testing
         try await expectNothingLost()
     }
 
-    @Test("An origin that refuses is exit code 5", arguments: [401, 403, 404, 410, 500]) func refuses(_ status: Int)
+    @Test("An origin that refuses gives exit code 5", arguments: [401, 403, 404, 410, 500])
+    func refuses(_ status: Int)
         async throws
     {
         origin.answer { _ in ScriptedAnswer(status, fields: ["Content-Length": "0"]) }
@@ -146,7 +149,7 @@ import Testing
         try await expectNothingLost()
     }
 
-    @Test("An origin that lies is exit code 5") func lies() async throws {
+    @Test("An origin with an invalid response gives exit code 5") func lies() async throws {
         let film = resource
         origin.answer { request in
             var answer = film.answer(to: request)
@@ -162,7 +165,7 @@ import Testing
 
     // MARK: 6
 
-    @Test("Offline, what is not held is exit code 6, after what is held") func notHeld() async throws {
+    @Test("Offline, cat writes the held bytes, then ends with exit code 6 at the gap") func notHeld() async throws {
         try await expect(6, of: "cat", origin.url("/never-seen.mp4").absoluteString, "--offline")
         try await expect(6, of: "cat", film, "--range", "100000-", "--offline")
         let part = try await lab.run("cat", film, "--offline")

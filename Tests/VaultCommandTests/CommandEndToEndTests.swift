@@ -22,7 +22,7 @@ import Testing
 
     // MARK: init and status
 
-    @Test("init makes vault, keyring and key file for their owner alone, and touches nothing that exists")
+    @Test("init creates vault, keyring and key file for their owner only, and changes no existing file")
     func initialize() async throws {
         let files = lab.folder.files()
         #expect(files.contains("key") && files.contains("keyring.json") && files.contains("vault/index.sqlite"))
@@ -36,7 +36,7 @@ import Testing
                 == before)
     }
 
-    @Test("A key on the vault's own disk is said plainly") func restsWithVault() async throws {
+    @Test("init warns of a key file on the vault's own disk") func restsWithVault() async throws {
         let status = try await lab.status()
         #expect(status.unlock == .init(method: "key-file", restsWithVault: true))
         #expect(status.service == nil && status.resources == 0 && status.bytesFetched == 0 && status.vault.count == 32)
@@ -55,7 +55,7 @@ import Testing
 
     // MARK: fetch, list, info
 
-    @Test("fetch holds a title, tells how it comes, and asks nothing twice") func fetch() async throws {
+    @Test("fetch stores a title, shows its progress, and requests nothing twice") func fetch() async throws {
         let result = try await lab.run("fetch", film, "--json")
         #expect(result.status == 0)
         #expect(result.errors.last == "mediavault: film.mp4: 100 %, 1.0 MB of 1.0 MB")
@@ -78,7 +78,7 @@ import Testing
         #expect(try await lab.status().bytesFetched == Self.length)
     }
 
-    @Test("fetch tries all URLs, and the first failure's code counts") func severalURLs() async throws {
+    @Test("fetch tries every URL, and the first failure sets the exit code") func severalURLs() async throws {
         let film = resource
         origin.answer {
             $0.target == "/gone" ? ScriptedAnswer(404, fields: ["Content-Length": "0"]) : film.answer(to: $0)
@@ -94,7 +94,8 @@ import Testing
         #expect(try await lab.run("fetch", "no-url", gone).status == 2)
     }
 
-    @Test("fetch resumes: what came before is kept and not asked for again") func resumes() async throws {
+    @Test("fetch resumes: it keeps the bytes of an earlier run and does not request them again")
+    func resumes() async throws {
         let film = resource
         origin.answer { request in
             guard request.method == "GET", request.range == nil || request.range?.hasPrefix("bytes=0-") == true else {
@@ -112,7 +113,7 @@ import Testing
         try await expectTheRestIsFetched(held: 400_000)
     }
 
-    @Test("SIGINT stops fetch cleanly, and what came is kept") func interrupted() async throws {
+    @Test("SIGINT stops fetch cleanly, and the received bytes are kept") func interrupted() async throws {
         let (film, gate) = (resource, Gate())
         origin.answer { request in
             var answer = film.answer(to: request)
@@ -125,7 +126,7 @@ import Testing
         let result = await run.result
         #expect(result.status == 130)
         #expect(result.errors.last == "mediavault: interrupted; received data is kept")
-        // How much of what the origin sent had come is the network's affair.
+        // How many of the origin's bytes had arrived depends on the network.
         let held = try await lab.info(self.film).bytes
         #expect(held <= 400_000)
         try await expectTheRestIsFetched(held: held)
@@ -141,7 +142,7 @@ import Testing
     }
 
     @Test(
-        "Of a playlist, fetch says that only the list itself came",
+        "fetch of a playlist reports that it stored only the playlist itself",
         arguments: [
             ("application/vnd.apple.mpegurl", "an HLS playlist"), ("application/dash+xml", "a DASH manifest"),
         ])
@@ -156,7 +157,7 @@ import Testing
         #expect(result.errors.allSatisfy { !$0.contains("hunter2") })
     }
 
-    @Test("list tells what is held, as a table and as JSON") func list() async throws {
+    @Test("list prints held titles as a table and as JSON") func list() async throws {
         #expect(try await lab.run("list", "--json").text == "[]\n")
         try await lab.run("cat", film, "--range", "0-99999")
         let json = try await lab.run("list", "--json")
@@ -171,7 +172,7 @@ import Testing
         #expect(table.status == 0 && table.text.split(separator: "\n").last?.hasSuffix(film) == true)
     }
 
-    @Test("info of what was never seen is exit code 6, and asks nobody") func unknown() async throws {
+    @Test("info of an unknown title ends with exit code 6, and asks no origin") func unknown() async throws {
         let result = try await lab.run("info", film, "--json")
         #expect(result.status == 6 && result.output.isEmpty && result.error != nil)
         #expect(origin.exchanges.isEmpty)
@@ -180,7 +181,7 @@ import Testing
     // MARK: cat
 
     @Test(
-        "cat writes the whole, and the range asked for, byte for byte",
+        "cat writes the whole title and a requested range, byte for byte",
         arguments: [
             (nil, 0..<length), ("0-0", 0..<1), ("100-65999", 100..<66_000), ("999999-", 999_999..<length),
             ("-1000", 999_000..<length),
@@ -196,7 +197,8 @@ import Testing
         #expect(held.status == 0 && held.output == media(bytes))
     }
 
-    @Test("Of an origin that knows no ranges, cat still writes the range alone") func catWithoutRanges() async throws {
+    @Test("cat writes only the requested range if the origin does not support ranges")
+    func catWithoutRanges() async throws {
         var plain = resource
         plain.supportsRanges = false
         let answered = plain
@@ -205,12 +207,13 @@ import Testing
         #expect(result.status == 0 && result.output == media(1000..<2000))
     }
 
-    @Test("A reader that goes away ends cat quietly") func catToNobody() async throws {
+    @Test("cat ends quietly if its reader goes away") func catToNobody() async throws {
         let run = try lab.startShell("{ \"$mediavault\" cat \(film); echo \"exit $?\" >&2; } | head -c 10 >/dev/null")
         #expect(await run.result.errors == ["exit 1"])
     }
 
-    @Test("SIGINT ends a cat whose reader takes nothing, and what came is kept") func catInterrupted() async throws {
+    @Test("SIGINT ends a cat whose reader takes no bytes, and the received bytes are kept")
+    func catInterrupted() async throws {
         let run = try lab.startShell(
             """
             mkfifo "$HOME/pipe"
@@ -229,7 +232,7 @@ import Testing
 
     // MARK: serve and url
 
-    @Test("serve tells where it is; url, status and players find it; SIGTERM ends it with exit code 0") func serve()
+    @Test("serve prints its address; url, status and players find it; SIGTERM ends it with exit code 0") func serve()
         async throws
     {
         let run = try lab.start(["serve", "--listen", "127.0.0.1:0"])
@@ -240,11 +243,11 @@ import Testing
         #expect(service.pid == run.processIdentifier)
         let address = try await lab.run("url", film).text.trimmingCharacters(in: .newlines)
         #expect(address.hasPrefix(service.address + "/media/") && address.hasSuffix("/dir/film.mp4"))
-        // Another vault is the player.
+        // Another vault acts as the player.
         let player = try CommandLab()
         try await player.run("init")
         #expect(try await player.run("cat", address).output == media())
-        // A second owner is told who the first one is.
+        // A second owner learns who the first one is.
         let owned = try await lab.run("serve", "--listen", "127.0.0.1:0")
         #expect(owned.status == 1 && owned.output.isEmpty)
         #expect(owned.error?.contains("\(run.processIdentifier)") == true)
@@ -255,7 +258,7 @@ import Testing
         #expect(try await lab.status().service == nil)
     }
 
-    @Test("A service that was killed is not taken for a running one") func killed() async throws {
+    @Test("A killed service is not mistaken for a running one") func killed() async throws {
         let run = try lab.start(["serve", "--listen", "127.0.0.1:0"])
         _ = try #require(await run.line { $0.contains("serving") })
         run.signal(SIGKILL)
@@ -265,7 +268,7 @@ import Testing
         #expect(try await lab.run("url", film).text.hasPrefix("http://127.0.0.1:8300/media/"))
     }
 
-    @Test("url needs the keyring only, and goes where it is told") func url() async throws {
+    @Test("url needs only the keyring, and uses the given service address") func url() async throws {
         try FileManager.default.removeItem(atPath: lab.vault)
         #expect(try await lab.run("url", film).text.hasPrefix("http://127.0.0.1:8300/media/"))
         #expect(try await lab.run("url", film, "--listen", "[::1]:9").text.hasPrefix("http://[::1]:9/media/"))
@@ -274,14 +277,14 @@ import Testing
         #expect(origin.exchanges.isEmpty)
     }
 
-    @Test("Beyond this machine serve listens only where it is told that nothing is encrypted") func insecure()
+    @Test("serve listens beyond this machine only if an option accepts unencrypted traffic") func insecure()
         async throws
     {
         let result = try await lab.run("serve", "--listen", "0.0.0.0:0")
         #expect(result.status == 2 && result.error?.contains("--insecure") == true)
     }
 
-    @Test("A port that is taken is a failure that names it") func takenPort() async throws {
+    @Test("serve names the address if its port is in use") func takenPort() async throws {
         let result = try await lab.run("serve", "--listen", "127.0.0.1:\(origin.port)")
         #expect(result.status == 1)
         #expect(result.errors.contains { $0.hasPrefix("mediavault: ") && $0.contains("127.0.0.1:\(origin.port)") })

@@ -1,13 +1,13 @@
 import MediaVault
 import Testing
 
-/// The built executable, as far as it comes without a vault.
+/// The built executable, as far as it works without a vault.
 @Suite struct CommandLineTests {
     private let lab: CommandLab
 
     init() throws { lab = try CommandLab(hasKeyFile: false) }
 
-    @Test("--version and --help answer on standard output") func answers() async throws {
+    @Test("--version and --help print to standard output") func answers() async throws {
         let version = try await lab.run("--version")
         #expect(version.status == 0 && version.text == "mediavault \(Vault.version)\n" && version.errors.isEmpty)
         let help = try await lab.run("--help")
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(
-        "A command line that cannot be used is one sentence and exit code 2",
+        "An invalid command line gives one sentence and exit code 2",
         arguments: [
             ["frob"], ["fetch"], ["list", "--frob"], ["info", "no-url"], ["info", "ftp://a.example/b"],
             ["cat", "http://"],
@@ -43,7 +43,8 @@ import Testing
     }
 
     @Test(
-        "With no unlock named and nobody to ask, the options are named", arguments: ["list", "status", "init", "serve"])
+        "Without an unlock method and a terminal, the message names the options",
+        arguments: ["list", "status", "init", "serve"])
     func noUnlock(_ command: String) async throws {
         let result = try await lab.run(command)
         #expect(result.status == 2 && result.output.isEmpty)
@@ -51,18 +52,19 @@ import Testing
         #expect(error.contains("--key-file") && error.contains("--passphrase-file"))
     }
 
-    @Test("Messages do not repeat what a URL carries in secret") func secrets() async throws {
+    @Test("Messages do not repeat the secrets of a URL") func secrets() async throws {
         let result = try await lab.run("info", "http://a.example/b", "http://user:hunter2@a.example/b?token=hunter2")
         #expect(result.status == 2)
         #expect(result.errors.allSatisfy { !$0.contains("hunter2") })
     }
 
-    @Test("A closed standard output is a failed write, and a reader that has gone no noise") func closedOutput()
+    @Test("A closed standard output is a failed write, and a reader that has gone causes no message")
+    func closedOutput()
         async throws
     {
         let closed = try await lab.startShell("\"$mediavault\" --help >&-").result
         #expect(closed.status == 1)
-        // The reader is gone before the command begins.
+        // The reader has gone before the command starts.
         let gone = try await lab.startShell("{ read _ ; \"$mediavault\" --help; echo $? >&2; } <<E | exec true\n\nE")
             .result
         #expect(gone.errors == ["0"] || gone.errors == ["1"])

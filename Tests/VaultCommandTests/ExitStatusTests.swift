@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ExitStatusTests {
     @Test(
-        "Each code of the library has its documented exit code",
+        "Each error code of the library has its documented exit code",
         arguments: [
             (.invalidURL, 2), (.invalidArgument, 2), (.unsatisfiableRange, 2),
             (.noVault, 1), (.owned, 1), (.storage, 1), (.diskFull, 1), (.closed, 1), (.busy, 1), (.inUse, 1),
@@ -19,7 +19,7 @@ import Testing
         #expect(ExitStatus(code).rawValue == status)
     }
 
-    @Test("A signal is 128 and its number") func signal() {
+    @Test("The exit code after a signal is 128 plus its number") func signal() {
         #expect(ExitStatus.signal(2).rawValue == 130)
     }
 }

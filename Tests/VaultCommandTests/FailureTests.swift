@@ -5,7 +5,7 @@ import Testing
 @testable import VaultCommand
 
 @Suite struct FailureTests {
-    @Test("What is thrown becomes one sentence and one exit code") func failures() {
+    @Test("Each error becomes one sentence and one exit code") func failures() {
         #expect(Failure(VaultError(.owned, "another owns it")) == .message("another owns it", .failed))
         #expect(Failure(UsageError("--range is one range")) == .message("--range is one range", .usage))
         #expect(Failure(OutputClosed()) == .silent(.failed))
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(
-        "A command line that cannot be read is a usage error that names where help is",
+        "An invalid command line is a usage error that points to the help",
         arguments: [
             (["fetch"], "missing expected argument '<url> ...'; see mediavault fetch --help"),
             (["list", "--frob"], "unknown option '--frob'; did you mean '--json'? see mediavault list --help"),
@@ -61,7 +61,7 @@ import Testing
         #expect(Self.failure(of: arguments) == .message(message, .usage))
     }
 
-    @Test("The version is an answer, no failure") func answers() {
+    @Test("The version is an answer, not a failure") func answers() {
         #expect(Self.failure(of: ["--version"]) == .answer("mediavault \(Vault.version)"))
     }
 

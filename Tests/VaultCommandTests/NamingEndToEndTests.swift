@@ -3,7 +3,7 @@ import MediaVault
 import OriginTestSupport
 import Testing
 
-/// Content ids, header files and own addresses, by the built command.
+/// Content ids, header files and playback links, by the built command.
 @Suite(.timeLimit(.minutes(2))) struct NamingEndToEndTests {
     private let lab: CommandLab
     private let resource = ScriptedResource(length: 300_000)
@@ -27,7 +27,7 @@ import Testing
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: fields)
     }
 
-    @Test("A header file opens a title that is not for everybody; what is said names no field")
+    @Test("A header file opens a title with restricted access, and no output names a field")
     func headerFile() async throws {
         #expect(try await lab.run("fetch", film).status == 5)
         let fetched = try await lab.run("fetch", film, "--header-file", fields)
@@ -41,21 +41,21 @@ import Testing
         }
         let address = try await lab.run("url", film, "--header-file", fields)
         #expect(address.status == 0 && !address.text.contains("secret"))
-        // Our own address, given in place of a URL, is what it plays.
+        // A playback link in place of a URL stands for the title that it plays.
         let own = address.text.trimmingCharacters(in: .newlines)
         #expect(try await lab.run("cat", own, "--offline", "--range", "0-9").output == resource.media.bytes(0..<10))
         #expect(try await lab.run("info", own).status == 0)
         #expect(try await lab.status().resources == 1)
     }
 
-    @Test("Fields come from standard input, too")
+    @Test("Header fields may come from standard input")
     func standardInput() async throws {
         let command = try lab.startShell(
             "printf 'Authorization: Bearer secret\\n' | \"$mediavault\" cat '\(film)' --header-file - --range 0-99")
         #expect(await command.result.output == resource.media.bytes(0..<100))
     }
 
-    @Test("A header file that others can read is refused, unless that is allowed")
+    @Test("A header file that others can read is refused, unless an option allows it")
     func looseFile() async throws {
         try setMode(0o644)
         let refused = try await lab.run("fetch", film, "--header-file", fields)
@@ -72,7 +72,7 @@ import Testing
         #expect(origin.exchanges.isEmpty)
     }
 
-    @Test("A content id finds a title whatever its URL has become")
+    @Test("A content id finds a title under a new URL")
     func contentID() async throws {
         origin.answer { [resource] in resource.answer(to: $0) }
         #expect(try await lab.run("fetch", film + "?token=1", "--content-id", "film").status == 0)
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(
-        "The environment's proxies are not asked",
+        "The command ignores the proxies of the environment",
         arguments: ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "https_proxy"])
     func proxy(variable: String) async throws {
         let proxy = try ScriptedOrigin { _ in ScriptedAnswer(502, fields: ["Content-Length": "0"]) }

@@ -3,14 +3,14 @@ import MediaVault
 import OriginTestSupport
 import Testing
 
-/// Commands beside an owner without a socket, and one that needs no owner.
+/// Commands next to an owner without a socket, and one command that needs no owner.
 @Suite(.timeLimit(.minutes(2)))
 struct OwnerWithoutSocketTests {
     private let served: ServedLab
 
     init() async throws { served = try await ServedLab() }
 
-    @Test("An owner without a socket is named, or waited for with --wait")
+    @Test("The message names an owner without a socket; --wait waits for it")
     func wait() async throws {
         let gate = Gate()
         served.hold(at: 400_000, gate)
@@ -29,7 +29,7 @@ struct OwnerWithoutSocketTests {
                 == ServedLab.length)
     }
 
-    @Test("SIGINT ends a command that waits")
+    @Test("SIGINT ends a waiting command")
     func waitInterrupted() async throws {
         let gate = Gate()
         served.hold(at: 400_000, gate)
@@ -43,7 +43,7 @@ struct OwnerWithoutSocketTests {
         #expect(await owner.result.status == 0)
     }
 
-    @Test("token prints what the API asks for, and needs the keyring only")
+    @Test("token prints the API's bearer token, and needs only the keyring")
     func token() async throws {
         let token = try await served.lab.run("token").text
         #expect(token.hasSuffix("\n") && token.utf8.count == 44)

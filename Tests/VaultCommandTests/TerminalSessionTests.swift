@@ -4,7 +4,7 @@ import MediaVault
 import OriginTestSupport
 import Testing
 
-/// The built executable at a terminal, which `script` (of util-linux) stands in for.
+/// The built executable at a terminal, which `script` (of util-linux) emulates.
 @Suite struct TerminalSessionTests {
     private let lab: CommandLab
 
@@ -14,7 +14,7 @@ import Testing
         try lab.startShell("TERM=xterm exec script -qec \"'$mediavault' \(command)\" /dev/null")
     }
 
-    /// Answers questions as they are asked; gives what stood on the terminal, and the exit code.
+    /// Answers prompts as they appear; returns the terminal's content and the exit code.
     private func answering(_ command: String, _ answers: [(question: String, answer: String)]) async throws
         -> CommandResult
     {
@@ -26,7 +26,7 @@ import Testing
         return await run.result
     }
 
-    @Test("A new passphrase is asked for twice, unseen, and opens the vault when it is asked for again")
+    @Test("A new passphrase is asked for twice without echo, and opens the vault later")
     func passphrase() async throws {
         let differ = try await answering("init", [("New passphrase: ", "one\n"), ("Repeat passphrase: ", "two\n")])
         #expect(differ.status == 2 && differ.text.contains("the two passphrases differ"))
@@ -36,18 +36,18 @@ import Testing
         #expect(made.status == 0 && !made.text.contains("örtchen"))
         #expect(try await answering("status --json", [("Passphrase: ", "örtchen\n")]).status == 0)
         #expect(try await answering("status --json", [("Passphrase: ", "ortchen\n")]).status == 3)
-        // init of what is there only opens it.
+        // init only opens an existing vault.
         #expect(try await answering("init", [("Passphrase: ", "örtchen\n")]).status == 0)
     }
 
     @Test(
-        "Nothing typed is a usage error, and an interrupt the end",
+        "An empty passphrase is a usage error, and an interrupt ends the command",
         arguments: [("\n", 2), ("\u{04}", 2), ("\u{03}", 130)])
     func nothingTyped(_ answer: String, _ status: Int32) async throws {
         #expect(try await answering("status", [("Passphrase: ", answer)]).status == status)
     }
 
-    @Test("The terminal shows what is typed again, whatever ended the question", arguments: ["\n", "\u{03}"])
+    @Test("The terminal echoes again, however the prompt ended", arguments: ["\n", "\u{03}"])
     func echoComesBack(_ answer: String) async throws {
         let run = try lab.startShell(
             "TERM=xterm exec script -qec \"trap : INT; '$mediavault' status; stty -a\" /dev/null")
@@ -57,7 +57,7 @@ import Testing
         #expect(settings.contains("echo"))
     }
 
-    @Test("fetch redraws one line, which stays when it is done; a dumb terminal gets plain lines") func bar()
+    @Test("fetch redraws one line and leaves it at the end; a dumb terminal gets plain lines") func bar()
         async throws
     {
         let keyed = try CommandLab()

@@ -3,14 +3,14 @@ import MediaVault
 import OriginTestSupport
 import Testing
 
-/// Commands that act through the service that owns the vault. None of them has a key.
+/// Commands that work through the service that owns the vault. None of them has a key.
 @Suite(.timeLimit(.minutes(2)))
 struct ThroughServiceTests {
     private let served: ServedLab
 
     init() async throws { served = try await ServedLab() }
 
-    @Test("fetch, cat and status need no key, and say what they say without a service")
+    @Test("fetch, cat and status need no key, and print the same as without a service")
     func keys() async throws {
         let service = try await served.serve()
         let fetched = try await served.keyless("fetch", served.url, "--json")
@@ -29,7 +29,7 @@ struct ThroughServiceTests {
         #expect(status.status == 0 && status.text.contains("\"pid\":\(service.processIdentifier)"))
         service.signal(SIGTERM)
         #expect(await service.result.status == 0)
-        // The same without a service, which takes the key.
+        // The same without a service, which needs the key.
         let same = try await served.lab.run("fetch", served.url, "--json")
         #expect(same.text == fetched.text)
     }
@@ -55,7 +55,7 @@ struct ThroughServiceTests {
         _ = service
     }
 
-    @Test("Of a service that is offline what is missing is not held: exit code 6")
+    @Test("An offline service reports missing bytes as not held: exit code 6")
     func offline() async throws {
         let service = try served.lab.start(["serve", "--listen", "127.0.0.1:0", "--offline"])
         _ = try #require(await service.line { $0.contains("serving") })
@@ -66,7 +66,7 @@ struct ThroughServiceTests {
         #expect(served.origin.exchanges.isEmpty)
     }
 
-    @Test("SIGINT of fetch ends its download, keeps what came, and leaves the service in peace")
+    @Test("SIGINT of fetch ends its download, keeps the received bytes, and leaves the service running")
     func interrupted() async throws {
         let service = try await served.serve()
         let gate = Gate()
@@ -84,7 +84,7 @@ struct ThroughServiceTests {
         #expect(try await served.keyless("cat", served.url).output == served.media)
     }
 
-    @Test("Two fetches of one film make one transfer")
+    @Test("Two fetches of one title share one transfer")
     func shared() async throws {
         let service = try await served.serve()
         let gate = Gate()
@@ -103,7 +103,7 @@ struct ThroughServiceTests {
     }
 
     @Test(
-        "A service that ends, properly or not, ends the fetch with a sentence and exit code 1",
+        "If the service stops or is killed, fetch ends with a sentence and exit code 1",
         arguments: [SIGTERM, SIGKILL])
     func serviceEnds(by signal: Int32) async throws {
         let service = try await served.serve()
@@ -116,13 +116,13 @@ struct ThroughServiceTests {
         #expect(result.status == 1)
         #expect(result.errors.last?.contains("received data is kept") == true)
         #expect(await service.result.status == (signal == SIGTERM ? 0 : 137))
-        // What is left of the socket misleads nobody.
+        // The leftover socket misleads no command.
         served.origin.answer { [film = served.film] in film.answer(to: $0) }
         #expect(try await served.lab.run("fetch", served.url).status == 0)
         #expect(try await served.lab.run("cat", served.url, "--offline").output == served.media)
     }
 
-    @Test("--detach leaves a download to the service, and needs one")
+    @Test("--detach leaves a download to the service, and needs a running service")
     func detached() async throws {
         let refused = try await served.lab.run("fetch", served.url, "--detach")
         #expect(refused.status == 2 && refused.error?.contains("serve") == true)

@@ -3,14 +3,14 @@ import MediaVault
 import OriginTestSupport
 import Testing
 
-/// What stays, what goes, what is asked for and what is mended, through the service that owns the vault or without it.
+/// Removal, pins, offline mode and repair, through the service that owns the vault or without it.
 @Suite(.timeLimit(.minutes(2)))
 struct TitlesThroughServiceTests {
     private let served: ServedLab
 
     init() async throws { served = try await ServedLab() }
 
-    @Test("remove, pin and unpin act through the service or without it, and say the same", arguments: [true, false])
+    @Test("remove, pin and unpin work through the service or without it, and print the same", arguments: [true, false])
     func titles(isServed: Bool) async throws {
         let other = served.origin.url("/never.mp4?token=hunter2").absoluteString
         try await served.lab.run("fetch", served.url)
@@ -36,7 +36,7 @@ struct TitlesThroughServiceTests {
         _ = service
     }
 
-    @Test("mode says what is asked for a title, through the service or without it", arguments: [true, false])
+    @Test("mode sets the offline mode of a title, through the service or without it", arguments: [true, false])
     func modes(isServed: Bool) async throws {
         let service = isServed ? try await served.serve() : nil
         let set = try await served.act(isServed, "mode", "offline", served.url)
@@ -58,7 +58,7 @@ struct TitlesThroughServiceTests {
         _ = service
     }
 
-    @Test("prune keeps to the limits it is given, and leaves what is pinned")
+    @Test("prune keeps to the given limits, and leaves pinned titles")
     func prune() async throws {
         let kept = served.origin.url("/kept.mp4").absoluteString
         try await served.lab.run("fetch", kept)
@@ -70,7 +70,7 @@ struct TitlesThroughServiceTests {
         #expect(try await served.lab.run("info", served.url).status == 0)
         let unreachable = try await served.keyless("prune", "--max-size", "5B")
         #expect(unreachable.status == 2 && unreachable.errors.last?.contains("5 bytes") == true)
-        // A loader that was used a moment ago is in use no more.
+        // A loader that was in use a moment ago is no longer in use.
         let pruned = try await served.keyless("prune", "--max-size", "1MiB", "--json")
         #expect(pruned.status == 0)
         #expect(pruned.text.contains(#""resources":1"#))
@@ -81,7 +81,7 @@ struct TitlesThroughServiceTests {
         _ = service
     }
 
-    @Test("What goes to make room for a fetch is said once; without need nothing goes, and nothing is said")
+    @Test("fetch reports once what it evicts, and evicts and reports nothing without need")
     func evicted() async throws {
         try await served.lab.run("cat", served.url)
         let other = served.origin.url("/other.mp4").absoluteString
@@ -96,7 +96,7 @@ struct TitlesThroughServiceTests {
         #expect(try await served.lab.info(other).bytes == ServedLab.length)
     }
 
-    @Test("Settings are set and read through the service or without it, and last", arguments: [true, false])
+    @Test("Settings are set and read through the service or without it, and persist", arguments: [true, false])
     func settings(isServed: Bool) async throws {
         let service = isServed ? try await served.serve() : nil
         #expect(try await served.act(isServed, "config", "set", "max-size", "300MiB").status == 0)
@@ -123,7 +123,7 @@ struct TitlesThroughServiceTests {
         }
     }
 
-    @Test("verify --repair through the service fetches what is damaged anew, and nothing else")
+    @Test("verify --repair through the service fetches only the damaged block again")
     func repair() async throws {
         try await served.lab.run("fetch", served.url)
         try damageOneSegment()

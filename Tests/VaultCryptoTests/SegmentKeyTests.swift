@@ -9,7 +9,7 @@ import VaultModel
 struct SegmentKeyTests {
     private static let content = (0..<(2 * 4096 + 10)).map { UInt8(truncatingIfNeeded: $0 * 7 + $0 >> 8) }
 
-    @Test("Header, commitment and block of the format's vector come out")
+    @Test("The segment key reproduces header, commitment and block of the format's vector")
     func vector() throws {
         let resourceKey = try SecretKey(Array(0..<32))
         let segment = try SealedSegment(
@@ -26,7 +26,7 @@ struct SegmentKeyTests {
         #expect(Hex.encode(derived) == "5769a7b367e54d534c96c61ed0c84a13e5a5b613478b4b680608c7fdc440037b")
     }
 
-    @Test("swift-crypto opens a block under the derived key and the counter nonce")
+    @Test("swift-crypto opens a block with the derived key and the counter nonce")
     func interchange() throws {
         let resourceKey = try SecretKey(repeating: 9)
         let segment = try SealedSegment(resourceKey: resourceKey, plaintext: Self.content)
@@ -40,7 +40,9 @@ struct SegmentKeyTests {
         }
     }
 
-    @Test("A segment is read back whole, at every edge of a block", arguments: [1, 4095, 4096, 4097, 8191, 8192, 8193])
+    @Test(
+        "A segment of any length around a block boundary is read back completely",
+        arguments: [1, 4095, 4096, 4097, 8191, 8192, 8193])
     func roundTrip(count: Int) throws {
         let resourceKey = try SecretKey(repeating: 9)
         let content = Array(Self.content.prefix(count))
@@ -49,7 +51,7 @@ struct SegmentKeyTests {
         #expect(read == content)
     }
 
-    @Test("Every single bit of a small segment flipped is refused")
+    @Test("A flip of any single bit of a small segment is detected")
     func everyBit() throws {
         let resourceKey = try SecretKey(repeating: 9)
         let segment = try SealedSegment(resourceKey: resourceKey, plaintext: Array(Self.content.prefix(4096 + 10)))
@@ -71,7 +73,7 @@ struct SegmentKeyTests {
     }
 
     @Test(
-        "A header that is cut or too long is no genuine one, and says nothing about the key",
+        "A header that is too short or too long is foreign, never a sign of a wrong key",
         arguments: Array(0..<88) + [89, 176])
     func headerSizes(count: Int) throws {
         let resourceKey = try SecretKey(repeating: 9)
@@ -81,7 +83,7 @@ struct SegmentKeyTests {
     }
 
     @Test(
-        "Two segments of one title exchanged, or copied over one another, are refused before a byte",
+        "Two exchanged segments of one title are refused before any byte is opened",
         arguments: [
             (0x33, 0x11, 4096, 0), (0x22, 0x44, 4096, 0), (0x22, 0x11, 8192, 0), (0x22, 0x11, 4096, 4096),
             (0x22, 0x11, 4096, 1),
@@ -96,14 +98,14 @@ struct SegmentKeyTests {
         let otherKey = try SegmentKey(resourceKey: resourceKey, segment: other.row)
         #expect(key.judge(Array(other.file.prefix(88))) == .foreign)
         #expect(otherKey.judge(Array(one.file.prefix(88))) == .foreign)
-        // Behind a header that was put right, too, no block of the other opens.
+        // No block of the other segment opens, even after a corrected header.
         for block in 0..<min(one.row.blockCount, other.row.blockCount) {
             #expect(key.open(other.block(block), block: block) == nil)
             #expect(otherKey.open(one.block(block), block: block) == nil)
         }
     }
 
-    @Test("The same place under another resource key is told as a wrong key")
+    @Test("A segment with the same description under another resource key is reported as a wrong key")
     func wrongKey() throws {
         let resourceKey = try SecretKey(repeating: 9)
         let segment = try SealedSegment(resourceKey: resourceKey, plaintext: Self.content)
@@ -115,7 +117,7 @@ struct SegmentKeyTests {
         }
     }
 
-    @Test("Blocks exchanged, repeated, zeroed or cut are refused, their neighbours stay readable")
+    @Test("Exchanged, repeated, zeroed and truncated blocks are refused, and their neighbours stay readable")
     func blocks() throws {
         let resourceKey = try SecretKey(repeating: 9)
         let segment = try SealedSegment(resourceKey: resourceKey, plaintext: Self.content)
@@ -133,8 +135,8 @@ struct SegmentKeyTests {
 
     @Test("A sealer seals each index once, in order")
     func counter() throws {
-        // That it cannot be copied or wound back is the compiler's to prove: SegmentSealer is ~Copyable and `nextBlock`
-        // is set by nobody else.
+        // The compiler ensures that a sealer is never copied or reset: `SegmentSealer` is `~Copyable`, and only it sets
+        // `nextBlock`.
         let segment = try SealedSegment(resourceKey: try SecretKey(repeating: 9), plaintext: [])
         let key = try SegmentKey(resourceKey: try SecretKey(repeating: 9), segment: segment.row)
         var sealer = SegmentSealer(key: key)

@@ -5,7 +5,7 @@ import VaultModel
 
 @testable import VaultFetch
 
-@Suite("Which addresses are asked", .soon)
+@Suite("The address filter", .soon)
 struct AddressFilterTests {
     private let resource = ScriptedResource(length: 100)
 
@@ -26,7 +26,7 @@ struct AddressFilterTests {
     }
 
     @Test(
-        "Whatever the spelling, an address of this machine is not asked for a URL that somebody else named",
+        "In any spelling, an address of this machine is not contacted for a URL from outside",
         arguments: ["127.0.0.1", "2130706433", "0x7f.1", "0177.0.0.1", "127.1", "0", "localhost", "[::ffff:7f00:1]"])
     func spellings(host: String) async throws {
         let server = try ScriptedOrigin(resource)
@@ -34,10 +34,10 @@ struct AddressFilterTests {
         let refusal = await failure(client(), OriginRequest(url: url, reach: .publicOnly))
         #expect(refusal == AddressPolicy.privateAddress)
         #expect(server.exchanges.isEmpty)
-        #expect(await failure(client(), OriginRequest(url: url)) == nil, "the operator may name it")
+        #expect(await failure(client(), OriginRequest(url: url)) == nil, "the operator may use this address")
     }
 
-    @Test("A host that the operator allowed is asked for a URL that somebody else named")
+    @Test("A host that the operator allowed is contacted for a URL from outside")
     func allowed() async throws {
         let server = try ScriptedOrigin(resource)
         let request = OriginRequest(url: server.url(), reach: .publicOnly)
@@ -45,22 +45,22 @@ struct AddressFilterTests {
         #expect(await failure(client(allowing: ["127.0.0.2", "localhost"]), request) == AddressPolicy.privateAddress)
     }
 
-    @Test("A connection that was kept for the operator's request carries nobody else's")
+    @Test("A connection kept from the operator's request serves no request from outside")
     func keptConnection() async throws {
         let server = try ScriptedOrigin(resource)
         let client = client()
         for _ in 0..<2 { _ = try await client.send(OriginRequest(url: server.url())).allBytes() }
-        #expect(server.exchanges.map(\.connection) == [0, 0], "it is kept from request to request")
+        #expect(server.exchanges.map(\.connection) == [0, 0], "both requests use one connection")
         #expect(
             await failure(client, OriginRequest(url: server.url(), reach: .publicOnly)) == AddressPolicy.privateAddress)
         #expect(server.exchanges.count == 2)
-        // It was taken for the request that was refused, and closed with it: no other was opened for that one.
+        // The refused request took the kept connection, which was closed with it; no other was opened for that request.
         _ = try await client.send(OriginRequest(url: server.url())).allBytes()
         #expect(server.exchanges.map(\.connection) == [0, 0, 1])
     }
 
     @Test(
-        "A redirect within the host and port that were named may be private; to every other one it may not",
+        "A redirect within the named host and port may be private; a redirect elsewhere may not",
         arguments: [("127.0.0.1", true), ("localhost", false), ("127.0.0.2", false), ("2130706433", false)])
     func redirect(host: String, isFollowed: Bool) async throws {
         let server = try ScriptedOrigin(resource)
@@ -73,7 +73,7 @@ struct AddressFilterTests {
         #expect(server.exchanges.count == (isFollowed ? 2 : 1))
     }
 
-    @Test("A redirect to another port of this machine reaches nobody, unless its host is allowed")
+    @Test("A redirect to another port of this machine is refused, unless its host is allowed")
     func otherPort() async throws {
         let inside = try ScriptedOrigin(resource)
         let target = inside.url("/admin").absoluteString
@@ -85,7 +85,7 @@ struct AddressFilterTests {
     }
 
     @Test(
-        "The service itself is never asked, whoever named it and however it is spelled",
+        "The service never contacts itself, whatever the source and spelling of the URL",
         arguments: ["127.0.0.1", "localhost", "127.9.8.7", "0", "[::ffff:7f00:1]"])
     func ownPort(host: String) async throws {
         let own = OwnListeners()
@@ -100,7 +100,7 @@ struct AddressFilterTests {
         #expect(server.exchanges.isEmpty)
     }
 
-    @Test("A redirect keeps its reach on the host and port that were named, and from http to https; no other way")
+    @Test("A redirect keeps its reach only at the same host and port, or from http to https")
     func reach() throws {
         let named = try MediaURL("http://nas.test/a")
         for (target, expected) in [

@@ -6,7 +6,7 @@ import VaultModel
 
 @Suite("Back-pressure", .soon)
 struct BackPressureTests {
-    @Test("While nobody reads, the origin can send no more than the buffers hold")
+    @Test("Without a reader, the origin can send no more than the buffers hold")
     func bounded() async throws {
         let huge = ScriptedResource(length: 1 << 40)
         let server = try ScriptedOrigin(huge)
@@ -14,7 +14,7 @@ struct BackPressureTests {
         let response = try #require(try await origin.send(OriginRequest(url: server.url())) as? CurlResponse)
         await server.wait { $0[0].phase == .blocked && $0[0].bodyBytesSent >= Int64(Transfer.bufferLimit) }
 
-        // Another transfer of as many bytes as would give an unpaused one away goes through the same thread.
+        // Another transfer on the same thread is long enough to show that the first one is paused.
         let other = try ScriptedOrigin(ScriptedResource(length: 32_000_000))
         var count = 0
         let whole = try await origin.send(OriginRequest(url: other.url()))
@@ -26,7 +26,7 @@ struct BackPressureTests {
         #expect(server.exchanges[0].bodyBytesSent < 8_000_000)
     }
 
-    @Test("Read on, a paused transfer brings every byte, at most 64 KiB at a time")
+    @Test("A paused transfer that is read again delivers every byte, at most 64 KiB at a time")
     func resumes() async throws {
         let resource = ScriptedResource(length: 10_000_001)
         let server = try ScriptedOrigin(resource)
@@ -34,7 +34,7 @@ struct BackPressureTests {
             try await CurlOrigin.make().send(OriginRequest(url: server.url())) as? CurlResponse)
         var offset: Int64 = 0
         while true {
-            // Let it fill up every megabyte or so.
+            // Lets the buffer fill up every megabyte or so.
             if offset % 1_000_000 < 16_384, offset < 9_000_000 {
                 while !response.transfer.backlog.isPaused { await Task.yield() }
             }
@@ -46,14 +46,14 @@ struct BackPressureTests {
         #expect(offset == 10_000_001)
     }
 
-    @Test("A paused transfer is not called silent, and one that goes on is timed anew")
+    @Test("A paused transfer does not time out, and its time limit starts again on resumption")
     func pausedIsNotSilent() async throws {
         let resource = ScriptedResource(length: 5_000_000)
         let server = try ScriptedOrigin(resource)
         let origin = CurlOrigin.make(stall: .seconds(1))
         let response = try await origin.send(OriginRequest(url: server.url()))
         await server.wait { $0[0].phase == .blocked }
-        // Another transfer does stall for that long, on the same thread.
+        // On the same thread, another transfer does stall for that long.
         let gate = Gate()
         let silent = try ScriptedOrigin { request in
             var answer = resource.answer(to: request)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import VaultFetch
 
-@Suite("The buffer of a body")
+@Suite("The body buffer")
 struct BodyBufferTests {
     @Test(
         "Bytes come out in order, at most a block at a time",
@@ -26,7 +26,7 @@ struct BodyBufferTests {
         #expect(buffer.count == 0)
     }
 
-    @Test("Emptied, it holds nothing")
+    @Test("An emptied buffer holds nothing")
     func emptied() {
         var buffer = BodyBuffer()
         buffer.append([1, 2].span)

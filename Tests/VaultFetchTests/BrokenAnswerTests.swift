@@ -4,7 +4,7 @@ import VaultModel
 
 @testable import VaultFetch
 
-@Suite("Origins that break off, lie, or are not there", .soon)
+@Suite("Origins that break off, send invalid responses, or are not there", .soon)
 struct BrokenAnswerTests {
     private static func failure(_ script: @escaping @Sendable (ScriptedRequest) -> ScriptedAnswer) async throws
         -> OriginFailure
@@ -15,7 +15,7 @@ struct BrokenAnswerTests {
         }
     }
 
-    @Test("A body cut short is interrupted after its bytes", arguments: [true, false])
+    @Test("A truncated body is interrupted after its bytes", arguments: [true, false])
     func truncated(isChunked: Bool) async throws {
         let resource = ScriptedResource(length: 100_000)
         let server = try ScriptedOrigin { request in
@@ -30,7 +30,7 @@ struct BrokenAnswerTests {
         #expect(failure.kind == .interrupted)
     }
 
-    @Test("A reset connection is interrupted after right bytes")
+    @Test("A reset connection is interrupted after correct bytes")
     func reset() async throws {
         let resource = ScriptedResource(length: 100_000)
         let gate = Gate()
@@ -48,7 +48,7 @@ struct BrokenAnswerTests {
         #expect(failure.kind == .interrupted)
     }
 
-    @Test("An origin that closes without an answer has interrupted")
+    @Test("A connection closed without an answer is interrupted")
     func nothing() async throws {
         let closing = try await Self.failure { _ in
             var answer = ScriptedAnswer(200)
@@ -72,7 +72,7 @@ struct BrokenAnswerTests {
         #expect(failure == OriginFailure(.unreachable, "no response in time"))
     }
 
-    @Test("A host that has no address is unreachable")
+    @Test("A host without an address is unreachable")
     func noHost() async throws {
         let failure = try await #require(throws: OriginFailure.self) {
             try await CurlOrigin.make().send(
@@ -81,7 +81,7 @@ struct BrokenAnswerTests {
         #expect(failure == OriginFailure(.unreachable, "host name not found"))
     }
 
-    @Test("Who speaks no TLS at an https address is unreachable")
+    @Test("An https address that does not speak TLS is unreachable")
     func noTLS() async throws {
         let server = try ScriptedOrigin(ScriptedResource(length: 1))
         let failure = try await #require(throws: OriginFailure.self) {
@@ -92,7 +92,7 @@ struct BrokenAnswerTests {
     }
 
     @Test(
-        "What is not HTTP is a lie",
+        "An answer that is not HTTP is an invalid response",
         arguments: [
             "SSH-2.0-x\r\n\r\n", "<html>hello</html>", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
         ])
@@ -101,7 +101,7 @@ struct BrokenAnswerTests {
     }
 
     @Test(
-        "A head of too many fields or too many bytes is a lie, also where libcurl itself gives up on it",
+        "A head of too many fields or bytes is an invalid response, also if libcurl itself gives up on it",
         arguments: [(1, 201), (995, 70), (300_000, 1)])
     func hugeHead(_ length: Int, _ count: Int) async throws {
         let field = "A: " + String(repeating: "x", count: length) + "\r\n"

@@ -4,8 +4,8 @@ import VaultModel
 
 @testable import VaultFetch
 
-/// Each test ends with the origin seeing its client go, or fails by the time limit.
-@Suite("Cancelling (L10, L11, L20)", .soon)
+/// Each test ends when the origin sees its client go, or fails by the time limit.
+@Suite("Cancellation", .soon)
 struct CancelTests {
     private static func held(_ gate: Gate, at place: Int64?) throws -> ScriptedOrigin {
         let resource = ScriptedResource(length: 1_000_000)
@@ -16,7 +16,7 @@ struct CancelTests {
         }
     }
 
-    @Test("Before the head: the task ends and the connection is closed")
+    @Test("Before the head, the task ends and the connection is closed")
     func beforeHead() async throws {
         let server = try Self.held(Gate(), at: nil)
         let origin = CurlOrigin.make()
@@ -40,7 +40,7 @@ struct CancelTests {
         #expect(server.exchanges.map(\.request.target) == ["/after"])
     }
 
-    @Test("While waiting for bytes, by the task")
+    @Test("Cancelling the task ends a wait for bytes")
     func waitingTask() async throws {
         let server = try Self.held(Gate(), at: 10)
         let response = try await CurlOrigin.make().send(OriginRequest(url: server.url()))
@@ -53,7 +53,7 @@ struct CancelTests {
         await #expect(throws: CancellationError.self) { try await response.nextBytes() }
     }
 
-    @Test("While waiting for bytes, by cancel()")
+    @Test("cancel() ends a wait for bytes")
     func waitingCancel() async throws {
         let server = try Self.held(Gate(), at: 10)
         let response = try await CurlOrigin.make().send(OriginRequest(url: server.url()))
@@ -65,7 +65,7 @@ struct CancelTests {
         await server.wait { $0[0].phase == .abandoned }
     }
 
-    @Test("While paused: what is buffered is dropped", arguments: [true, false])
+    @Test("Cancelling a paused transfer drops its buffered bytes", arguments: [true, false])
     func paused(byLettingGo: Bool) async throws {
         let server = try ScriptedOrigin(ScriptedResource(length: 1 << 40))
         let origin = CurlOrigin.make()
@@ -76,7 +76,7 @@ struct CancelTests {
         if let response { await #expect(throws: CancellationError.self) { try await response.nextBytes() } }
     }
 
-    @Test("While reading, from within the reading loop")
+    @Test("A transfer can be cancelled from within the reading loop")
     func reading() async throws {
         let server = try ScriptedOrigin(ScriptedResource(length: 1 << 40))
         let response = try await CurlOrigin.make().send(OriginRequest(url: server.url()))
@@ -85,7 +85,7 @@ struct CancelTests {
         await server.wait { $0[0].phase == .abandoned }
     }
 
-    @Test("While the host is looked up: other transfers do not wait for it")
+    @Test("Cancelling during a host lookup ends the transfer, and other transfers do not wait for it")
     func lookingUp() async throws {
         let server = try ScriptedOrigin(ScriptedResource(length: 1000))
         let origin = CurlOrigin.make()
@@ -99,7 +99,7 @@ struct CancelTests {
         #expect(try await origin.send(OriginRequest(url: server.url())).allBytes().count == 1000)
     }
 
-    @Test("AVPlayer's pattern of open ranges cut off again and again leaves nothing running")
+    @Test("AVPlayer's pattern of open ranges cut off again and again leaves no transfer running")
     func playerPattern() async throws {
         let resource = ScriptedResource(length: 50_000_000)
         let server = try ScriptedOrigin(resource)
@@ -131,7 +131,7 @@ struct CancelTests {
                     }
                 }
             }
-            // From the first byte on its way to the last one before the gate, which nobody opens.
+            // From the first sent byte to the last one before the gate, which stays closed.
             await server.wait { $0.count > turn && $0[turn].bodyBytesSent >= turn * 3000 }
             task.cancel()
             // A continuation resumed twice traps; one never resumed runs into the time limit.

@@ -4,11 +4,11 @@ import VaultModel
 
 @testable import VaultFetch
 
-@Suite("Connections to origins have a share of the files that the system allows", .soon)
+@Suite("Connections to origins have a share of the system's file limit", .soon)
 struct ConnectionShareTests {
     private let resource = ScriptedResource(length: 10_000)
 
-    @Test("A request beyond the share waits for a connection, and then is answered")
+    @Test("A request beyond the share waits for a connection, and is then answered")
     func bounded() async throws {
         let (gate, other) = (Gate(), Gate())
         let server = try ScriptedOrigin { [resource] request in
@@ -33,7 +33,7 @@ struct ConnectionShareTests {
         await client.shutdown()
     }
 
-    @Test("A request that waits for a connection longer than an origin may be silent is answered all the same")
+    @Test("A request that waits for a connection longer than the origin's time limit is still answered")
     func longWait() async throws {
         let film = ScriptedResource(length: 20_000_000)
         let server = try ScriptedOrigin { [resource] in ($0.target == "/film" ? film : resource).answer(to: $0) }
@@ -41,17 +41,17 @@ struct ConnectionShareTests {
         configuration.maxConnections = { 1 }
         configuration.stallTimeout = .milliseconds(300)
         let client = CurlOrigin(configuration: configuration)
-        // A reader that takes nothing holds the one connection.
+        // A reader that takes no bytes holds the only connection.
         let paused = try await client.send(OriginRequest(url: server.url("/film")))
         let waiting = Task { try await client.send(OriginRequest(url: server.url("/other"))).allBytes() }
         try await Task.sleep(for: .seconds(1))
-        #expect(server.exchanges.count == 1, "the premise: it waits")
+        #expect(server.exchanges.count == 1, "the second request must be waiting")
         paused.cancel()
         #expect(try await waiting.value.count == 10_000)
         await client.shutdown()
     }
 
-    @Test("A request that is given up leaves its connection to one that waits")
+    @Test("A cancelled request leaves its connection to a waiting one")
     func withReserve() async throws {
         let gate = Gate()
         let server = try ScriptedOrigin { [resource] request in
@@ -71,7 +71,7 @@ struct ConnectionShareTests {
         await client.shutdown()
     }
 
-    @Test("Connections that are kept make way for those to other origins")
+    @Test("Idle connections make way for connections to other origins")
     func kept() async throws {
         var configuration = CurlConfiguration(userAgent: "MediaVault/test")
         configuration.maxConnections = { 1 }

@@ -14,7 +14,7 @@ struct ContentInformationTests {
     }
 
     @Test(
-        "The type is the origin's, or guessed from the path where the origin says nothing",
+        "The type is the origin's, or guessed from the path if the origin sends none",
         arguments: [
             ("video/webm", "/film.mp4", "video/webm"),
             (nil, "/film.mp4", "video/mp4"),
@@ -39,7 +39,7 @@ struct ContentInformationTests {
     }
 
     @Test(
-        "HEAD believes Accept-Ranges in any case, GET only a real 206 (H2, H5, X11, X13)",
+        "HEAD accepts Accept-Ranges in any case, GET only a real 206",
         arguments: [
             ("bytes", .head, true), ("Bytes", .head, true), ("none", .head, false), (nil, .head, false),
             ("none, bytes", .head, true), ("bytes", .get, false),
@@ -49,7 +49,7 @@ struct ContentInformationTests {
         #expect(try Self.information(fields, .whole(length: 1), method: method).supportsRanges == supports)
     }
 
-    @Test("A part proves ranges whatever Accept-Ranges says, and tells the length by its total")
+    @Test("A part proves range support whatever Accept-Ranges says, and its total gives the length")
     func partProvesRanges() throws {
         let information = try Self.information(
             ["Accept-Ranges": "none", "ETag": "\"v1\"", "Content-Length": "2"], .partial(0..<2, total: 1000))
@@ -60,7 +60,7 @@ struct ContentInformationTests {
                     supportsRanges: true))
     }
 
-    @Test("Of a 416 only the length is taken; its type and tag are the error page's")
+    @Test("Of a 416 only the length is used; its type and tag are the error page's")
     func unsatisfiable() throws {
         let information = try Self.information(
             ["Content-Type": "text/html", "ETag": "\"page\""], .unsatisfiable(total: 1000))

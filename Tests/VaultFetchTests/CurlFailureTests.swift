@@ -6,7 +6,7 @@ import VaultModel
 
 @Suite("What libcurl's results mean")
 struct CurlFailureTests {
-    @Test("Each result is told as what the caller can make of it")
+    @Test("Each libcurl result becomes an error that the caller can act on")
     func table() {
         let rows: [(CURLcode, before: OriginFailure.Kind, after: OriginFailure.Kind)] = [
             (CURLE_COULDNT_RESOLVE_HOST, .unreachable, .unreachable),
@@ -31,7 +31,7 @@ struct CurlFailureTests {
         }
     }
 
-    @Test("A refused connection is called so")
+    @Test("A refused connection has its own error")
     func refused() {
         #expect(
             CurlFailure.failure(CURLE_COULDNT_CONNECT, headArrived: false, isRefused: true).reason

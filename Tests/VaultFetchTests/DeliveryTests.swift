@@ -6,7 +6,7 @@ import VaultModel
 
 @Suite("Delivery from a real socket", .soon)
 struct DeliveryTests {
-    @Test("A range is asked for inclusively and comes as it is")
+    @Test("A request asks for an inclusive range and delivers it unchanged")
     func range() async throws {
         let resource = ScriptedResource(length: 300_000)
         let server = try ScriptedOrigin(resource)
@@ -22,7 +22,7 @@ struct DeliveryTests {
         #expect(request.fields["Cookie"] == nil && request.fields["Referer"] == nil)
     }
 
-    @Test("The target goes out byte for byte")
+    @Test("The target is sent byte for byte")
     func target() async throws {
         let server = try ScriptedOrigin(ScriptedResource(length: 1))
         let url = try MediaURL("http://127.0.0.1:\(server.port)/a//b%2Fc/;d/é?x=%20&y=[1]|/../z")
@@ -30,7 +30,7 @@ struct DeliveryTests {
         #expect(server.exchanges.first?.request.target == "/a//b%2Fc/;d/%C3%A9?x=%20&y=[1]|/../z")
     }
 
-    @Test("HEAD brings a head and no body")
+    @Test("HEAD returns a head and no body")
     func head() async throws {
         let server = try ScriptedOrigin(ScriptedResource(length: 300_000))
         let response = try await CurlOrigin.make().send(OriginRequest(url: server.url(), method: .head))
@@ -50,7 +50,7 @@ struct DeliveryTests {
             return answer
         }
         let response = try await CurlOrigin.make().send(OriginRequest(url: server.url()))
-        // The head is here; the origin holds the body until we open the gate.
+        // The head has arrived; the origin holds the body until the gate opens.
         await server.wait { $0[0].phase == .held }
         #expect(server.exchanges[0].bodyBytesSent == 0)
         gates[0].open()
@@ -79,7 +79,7 @@ struct DeliveryTests {
         #expect(server.exchanges.map(\.connection) == [0, 0])
     }
 
-    @Test("Informational answers are passed over and trailers ignored")
+    @Test("Informational responses are skipped and trailers ignored")
     func informational() async throws {
         let server = try ScriptedOrigin { _ in
             .raw(
@@ -105,7 +105,7 @@ struct DeliveryTests {
         #expect(try await response.nextBytes() == nil)
     }
 
-    @Test("A hundred transfers at once bring each its own bytes")
+    @Test("Each of a hundred simultaneous transfers delivers its own bytes")
     func hundred() async throws {
         let resource = ScriptedResource(length: 20_000_000)
         let server = try ScriptedOrigin(resource)
@@ -137,7 +137,7 @@ struct DeliveryTests {
         #expect(try await origin.send(OriginRequest(url: server.url())).allBytes().count == 1000)
     }
 
-    @Test("An answer outlives the variable that held the client, and no longer")
+    @Test("A client lives as long as its answers, even if no variable holds it")
     func lifetime() async throws {
         let resource = ScriptedResource(length: 1_000_000)
         let gate = Gate()
@@ -158,7 +158,7 @@ struct DeliveryTests {
         #expect(client == nil)
     }
 
-    @Test("Shut down, a client ends what runs and refuses what comes")
+    @Test("A client that is shut down ends its transfers and refuses new ones")
     func shutdown() async throws {
         let gate = Gate()
         let server = try ScriptedOrigin { request in

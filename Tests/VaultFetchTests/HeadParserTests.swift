@@ -3,9 +3,9 @@ import VaultModel
 
 @testable import VaultFetch
 
-@Suite("Reading heads")
+@Suite("The head parser")
 struct HeadParserTests {
-    /// Feeds the text line by line; the heads that come out.
+    /// Feeds the text line by line; returns the parsed heads.
     private static func heads(_ text: String) throws -> [OriginHead] {
         try heads(Array(text.utf8))
     }
@@ -27,12 +27,13 @@ struct HeadParserTests {
     }
 
     @Test(
-        "HTTP/2 has no reason phrase, and bare line feeds are read", arguments: ["HTTP/2 200 \n\n", "HTTP/1.0 200\n\n"])
+        "An HTTP/2 head without a reason phrase and bare line feeds are accepted",
+        arguments: ["HTTP/2 200 \n\n", "HTTP/1.0 200\n\n"])
     func otherSpellings(_ text: String) throws {
         #expect(try Self.heads(text).map(\.status) == [200])
     }
 
-    @Test("Informational answers are passed over and trailers ignored")
+    @Test("Informational responses are skipped and trailers ignored")
     func informational() throws {
         let heads = try Self.heads(
             "HTTP/1.1 100 Continue\r\nX: 1\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nA: 1\r\n\r\n"
@@ -41,14 +42,14 @@ struct HeadParserTests {
         #expect(heads[0].fields == HeaderFields(["A": "1"]))
     }
 
-    @Test("A folded line goes on its field, and lines that are no field say nothing")
+    @Test("A folded line continues its field, and lines that are not fields are ignored")
     func oddLines() throws {
         let heads = try Self.heads(
             "HTTP/1.1 200 OK\r\n X\r\nA: 1\r\n\t2\r\nnothing\r\n: x\r\nB C: x\r\nD: \u{1}\r\nE:\r\n\r\n")
         #expect(heads[0].fields == HeaderFields(["A": "1 2", "E": ""]))
     }
 
-    @Test("A value in UTF-8 is text, any other bytes stay different from each other")
+    @Test("A value in UTF-8 is text; values of other bytes stay distinct")
     func bytes() throws {
         let utf8 = try Self.heads("HTTP/1.1 200 OK\r\nETag: \"é\"\r\n\r\n")
         #expect(utf8[0].fields["ETag"] == "\"é\"")
@@ -59,7 +60,7 @@ struct HeadParserTests {
     }
 
     @Test(
-        "What does not begin with a status is no answer",
+        "Text that does not start with a status line is not an answer",
         arguments: ["ICY 200 OK\r\n", "HTTP/1.1\r\n", "HTTP/1.1 2000 OK\r\n", "HTTP/1.1 +20 OK\r\n", "\r\n"])
     func noStatus(_ text: String) throws {
         let failure = try #require(throws: OriginFailure.self) { try Self.heads(text) }
@@ -75,7 +76,7 @@ struct HeadParserTests {
         }
     }
 
-    @Test("Heads of over 64 KiB are not read, be it one or many informational ones")
+    @Test("Heads of over 64 KiB are refused, as one head or as many informational ones")
     func byteLimit() throws {
         let long = "A: " + String(repeating: "x", count: 65_000) + "\r\n"
         #expect(try Self.heads("HTTP/1.1 200 OK\r\n" + long + "\r\n").count == 1)

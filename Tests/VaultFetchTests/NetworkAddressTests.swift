@@ -2,7 +2,7 @@ import Testing
 
 @testable import VaultFetch
 
-@Suite("Addresses of the Internet and others")
+@Suite("Public and other network addresses")
 struct NetworkAddressTests {
     @Test(
         "Public addresses are public",
@@ -15,7 +15,7 @@ struct NetworkAddressTests {
     func publicOnes(text: String) throws { #expect(try #require(NetworkAddress(text)).isPublic) }
 
     @Test(
-        "Loopback, private, link-local, shared, reserved, multicast and documentation addresses are not, however they are wrapped",
+        "Loopback, private, link-local, shared, reserved, multicast and documentation addresses are never public",
         arguments: [
             "0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.0", "100.127.255.255", "127.0.0.1",
             "127.255.255.255", "169.254.169.254", "172.16.0.0", "172.31.255.255", "192.0.0.170", "192.0.2.1",
@@ -28,7 +28,7 @@ struct NetworkAddressTests {
     func otherOnes(text: String) throws { #expect(try !#require(NetworkAddress(text)).isPublic) }
 
     @Test(
-        "Only the spelling that the system itself writes is read", arguments: ["", "localhost", "0x7f.1", "2130706433"])
+        "Only the system's own spelling is read", arguments: ["", "localhost", "0x7f.1", "2130706433"])
     func oddSpellings(text: String) { #expect(NetworkAddress(text) == nil) }
 
     @Test("Addresses that can be bound to are this machine's, in every form; others are not")

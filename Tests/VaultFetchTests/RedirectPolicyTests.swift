@@ -3,7 +3,7 @@ import VaultModel
 
 @testable import VaultFetch
 
-@Suite("Redirects")
+@Suite("The redirect policy")
 struct RedirectPolicyTests {
     private static func decide(
         _ status: Int, _ location: String?, from url: String = "http://origin.test/a/b", hops: Int = 0
@@ -19,18 +19,20 @@ struct RedirectPolicyTests {
         #expect(try Self.decide(status, nil) == .deliver)
     }
 
-    @Test("Other statuses are answers, Location or not", arguments: [200, 201, 206, 300, 304, 305, 404, 416, 503])
+    @Test(
+        "Other statuses are answers, with or without Location",
+        arguments: [200, 201, 206, 300, 304, 305, 404, 416, 503])
     func delivered(_ status: Int) throws {
         #expect(try Self.decide(status, "http://elsewhere.test/") == .deliver)
     }
 
-    @Test("From http to https it may lead, and to another host")
+    @Test("A redirect from http to https, or to another host, is allowed")
     func upgrade() throws {
         #expect(try Self.decide(301, "https://other.test/x") == .follow(MediaURL("https://other.test/x")))
     }
 
     @Test(
-        "From https to http, to another scheme, or nowhere it may not",
+        "A redirect from https to http, to another scheme, or to no URL is refused",
         arguments: [
             "http://origin.test/x", "ftp://origin.test/x", "file:///etc/passwd", "http://", "https://exa mple/",
         ])

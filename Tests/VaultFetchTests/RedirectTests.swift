@@ -6,7 +6,7 @@ import VaultModel
 
 @Suite("Following redirects", .soon)
 struct RedirectTests {
-    @Test("At the same origin the request goes on with all its fields", arguments: [301, 302, 303, 307, 308])
+    @Test("A redirect within the origin keeps all fields of the request", arguments: [301, 302, 303, 307, 308])
     func sameOrigin(_ status: Int) async throws {
         let resource = ScriptedResource(length: 1000)
         let server = try ScriptedOrigin { request in
@@ -25,7 +25,7 @@ struct RedirectTests {
         #expect(exchanges.map(\.connection) == [0, 0])
     }
 
-    @Test("At another origin the caller's fields and credentials stay behind, and do not come back with the way back")
+    @Test("A redirect to another origin drops the caller's fields and credentials, also on the way back")
     func crossOrigin() async throws {
         let resource = ScriptedResource(length: 1000)
         let home = try ScriptedOrigin(resource)
@@ -51,14 +51,14 @@ struct RedirectTests {
         try #require(home.exchanges.map(\.request.target) == ["/film.mp4", "/back", "/again"])
         let first = home.exchanges[0].request
         #expect(first.fields["X-Token"] == "t" && first.fields["Authorization"] == "Basic dXNlcjpwYXNz")
-        // The other origin has chosen what is asked for: not with the caller's rights.
+        // The other origin chose the target, so the request must not have the caller's rights.
         for last in home.exchanges.dropFirst().map(\.request) {
             #expect(last.range == "bytes=10-19")
             for name in ["X-Token", "Cookie", "Authorization"] { #expect(last.fields[name] == nil, "\(last.target)") }
         }
     }
 
-    @Test("HEAD stays HEAD")
+    @Test("A redirected HEAD stays a HEAD")
     func head() async throws {
         let server = try ScriptedOrigin { request in
             request.target == "/film.mp4" ? .redirect(to: "/real.mp4") : ScriptedResource(length: 7).answer(to: request)

@@ -9,7 +9,7 @@ struct RequestFieldsTests {
         try RequestFields(request).lines(for: url.map { try MediaURL($0) } ?? request.url)
     }
 
-    @Test("Range is inclusive and made of integers; identity is always asked for")
+    @Test("Range is inclusive and made of integers; identity is always requested")
     func ranges() throws {
         let url = try MediaURL("http://origin.test/")
         #expect(try Self.lines(OriginRequest(url: url)) == ["Accept-Encoding: identity"])
@@ -20,7 +20,7 @@ struct RequestFieldsTests {
             try Self.lines(OriginRequest(url: url, first: 5)) == ["Accept-Encoding: identity", "Range: bytes=5-"])
     }
 
-    @Test("A conditional question carries tag and date as they were given, and no line more")
+    @Test("A conditional request carries tag and date as given, and no other line")
     func conditions() throws {
         let url = try MediaURL("http://origin.test/")
         let validators = Validators(entityTag: EntityTag("W/\"v1\""), lastModified: "Sun, 06 Nov 1994 08:49:37 GMT")
@@ -38,7 +38,7 @@ struct RequestFieldsTests {
     }
 
     @Test(
-        "Fields of the caller's and credentials go to the registered origin alone",
+        "The caller's fields and credentials go only to the registered origin",
         arguments: [
             ("http://origin.test/other?x", true), ("http://origin.test:80/", true), ("https://origin.test/", false),
             ("http://origin.test:8080/", false), ("http://cdn.origin.test/", false),
@@ -53,7 +53,7 @@ struct RequestFieldsTests {
         #expect(try Self.lines(request, at: url) == (isOwn ? expected + own : expected))
     }
 
-    @Test("An Authorization of the caller's takes the place of the URL's")
+    @Test("The caller's Authorization replaces the URL's")
     func authorization() throws {
         let request = OriginRequest(
             url: try MediaURL("http://user:pass@origin.test/"), fields: HeaderFields(["authorization": "Bearer secret"])
@@ -68,7 +68,7 @@ struct RequestFieldsTests {
     }
 
     @Test(
-        "A field that would end its line, or is no field, is refused without repeating its value",
+        "A field with a line break, or an invalid field, is refused without repeating its value",
         arguments: [
             ("X-A", "secret\r\nX-B: c"), ("X-A", "secret\nX-B: c"), ("X-A", "secret\rc"), ("X-A", "secret\0"),
             ("X-A", "secret\u{7F}"), ("X-A", "\u{1}secret"), ("X A", "secret"), ("", "secret"), ("X-A:", "secret"),
@@ -83,14 +83,14 @@ struct RequestFieldsTests {
         #expect(!error.message.contains("secret") && !error.message.contains("\n"))
     }
 
-    @Test("A validator that holds a line break is not echoed")
+    @Test("A validator with a line break is not echoed")
     func poisonedValidator() throws {
         let request = OriginRequest(url: try MediaURL("http://origin.test/"), first: 0, ifRange: "\"v\r\nX: y\"")
         #expect(throws: VaultError.self) { try RequestFields(request) }
     }
 
     @Test(
-        "What frames the message is not the caller's to set",
+        "The caller cannot set the fields that frame the message",
         arguments: [
             "host", "Range", "If-Range", "Accept-Encoding", "Content-Length", "Transfer-Encoding", "Connection",
         ])

@@ -2,7 +2,7 @@ import Testing
 import VaultFetch
 import VaultModel
 
-@Suite("Judging an origin's answer")
+@Suite("Checking an origin's response")
 struct ResponseCheckTests {
     private static let known = KnownRepresentation(
         validators: Validators(entityTag: EntityTag(strong: "v1"), lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"),
@@ -30,7 +30,7 @@ struct ResponseCheckTests {
     }
 
     @Test(
-        "A 206 that begins where it was asked to is a part",
+        "A 206 that starts at the requested offset is a part",
         arguments: [
             Accepted(
                 fields: ["Content-Range": "bytes 0-99/1000"], first: 0, end: 100,
@@ -43,7 +43,7 @@ struct ResponseCheckTests {
                 content: .partial(5..<1000, total: 1000)),
             Accepted(
                 fields: ["Content-Range": "bytes 0-99/*"], first: 0, end: 100, content: .partial(0..<100, total: nil)),
-            // Shorter than asked: the caller asks again.
+            // Shorter than requested: the caller requests the rest.
             Accepted(
                 fields: ["Content-Range": "bytes 0-9/1000"], first: 0, end: 100,
                 content: .partial(0..<10, total: 1000)),
@@ -74,7 +74,7 @@ struct ResponseCheckTests {
     }
 
     @Test(
-        "An answer that cannot be right is a lie",
+        "A response that cannot be right is an invalid response",
         arguments: [
             // No label, two labels, another unit, an impossible one.
             Refused(status: 206, fields: [:]),
@@ -84,13 +84,13 @@ struct ResponseCheckTests {
             Refused(status: 206, fields: ["Content-Range": "bytes 0-99/99"]),
             Refused(status: 206, fields: ["Content-Range": "bytes */1000"]),
             Refused(status: 206, fields: ["Content-Range": "bytes 0-18446744073709551616/*"]),
-            // Earlier, later, longer than asked.
+            // Earlier, later, longer than requested.
             Refused(status: 206, fields: ["Content-Range": "bytes 0-99/1000"], first: 50),
             Refused(status: 206, fields: ["Content-Range": "bytes 50-99/1000"]),
             Refused(status: 206, fields: ["Content-Range": "bytes 0-100/1000"]),
-            // A part nobody asked for.
+            // A part that was not requested.
             Refused(status: 206, fields: ["Content-Range": "bytes 0-99/1000"], first: nil, end: nil),
-            // Lengths that contradict the label or each other, or are none.
+            // Lengths that contradict the label or each other, or are invalid.
             Refused(status: 206, fields: ["Content-Range": "bytes 0-99/1000", "Content-Length": "101"]),
             Refused(
                 status: 206,
@@ -110,10 +110,10 @@ struct ResponseCheckTests {
             // A part labelled as the whole.
             Refused(status: 200, fields: ["Content-Range": "bytes 100-199/1000", "Content-Length": "100"]),
             Refused(status: 200, fields: ["Content-Range": "bytes 0-99/1000", "Content-Length": "100"]),
-            // A refusal of a range that exists, or of none.
+            // A refusal of a range that exists, or of no range at all.
             Refused(status: 416, fields: ["Content-Range": "bytes */1000"]),
             Refused(status: 416, fields: ["Content-Range": "bytes */1000"], first: nil, end: nil),
-            // Statuses that are no answer to a request for bytes.
+            // Statuses that do not answer a request for bytes.
             Refused(status: 100, fields: [:]), Refused(status: 201, fields: [:]), Refused(status: 204, fields: [:]),
             Refused(status: 205, fields: [:]), Refused(status: 302, fields: [:]), Refused(status: 304, fields: [:]),
             Refused(status: 600, fields: [:]), Refused(status: 0, fields: [:]),
@@ -125,7 +125,7 @@ struct ResponseCheckTests {
         #expect(failure.kind == .invalidResponse)
     }
 
-    @Test("A 200 is the whole representation, asked for by range or not")
+    @Test("A 200 is the whole representation, whether a range was requested or not")
     func whole() throws {
         #expect(try Self.judge(200, ["Content-Length": "1000"], Self.asked()) == .current(.whole(length: 1000)))
         #expect(try Self.judge(200, ["Content-Length": "1000"], Self.asked(5, 10)) == .current(.whole(length: 1000)))
@@ -138,14 +138,14 @@ struct ResponseCheckTests {
                 == .current(.whole(length: 1000)))
     }
 
-    @Test("HEAD gives the length by Content-Length")
+    @Test("HEAD takes the length from Content-Length")
     func headLength() throws {
         #expect(
             try Self.judge(200, ["Content-Length": "1000"], Self.asked(method: .head)) == .current(.whole(length: 1000))
         )
     }
 
-    @Test("A 416 tells the length")
+    @Test("A 416 gives the length")
     func unsatisfiable() throws {
         #expect(
             try Self.judge(416, ["Content-Range": "bytes */1000"], Self.asked(1000), known: Self.known)
@@ -157,13 +157,13 @@ struct ResponseCheckTests {
     }
 
     @Test(
-        "A tag, a date or a length that differs is another representation",
+        "Another tag, date or length is another representation",
         arguments: [
             (["ETag": "\"v1\"", "Content-Range": "bytes 0-99/1000"], true),
             (["ETag": "\"v2\"", "Content-Range": "bytes 0-99/1000"], false),
             (["ETag": "\"v1\"", "Content-Range": "bytes 0-99/1001"], false),
             (["ETag": "\"v1\"", "Content-Range": "bytes 0-99/*"], true),
-            // A strong tag that turned weak, or vanished, with the same date and with another.
+            // A strong tag that became weak, or vanished, with the same date and with another.
             (
                 [
                     "ETag": "W/\"v1\"", "Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT",
@@ -180,14 +180,14 @@ struct ResponseCheckTests {
         #expect(verdict == (isSame ? .current(verdict.content) : .changed(verdict.content)))
     }
 
-    @Test("A part past the known end is of another representation, also where it gives no total")
+    @Test("A part past the known end is of another representation, also if it gives no total")
     func partPastTheEnd() throws {
         let verdict = try Self.judge(
             206, ["ETag": "\"v1\"", "Content-Range": "bytes 990-1009/*"], Self.asked(990), known: Self.known)
         #expect(verdict == .changed(.partial(990..<1010, total: nil)))
     }
 
-    @Test("A 200 to a conditional range tells an origin without ranges from changed content")
+    @Test("A 200 to a conditional range distinguishes an origin without ranges from changed content")
     func wholeInsteadOfPart() throws {
         let asked = try Self.asked(500, 600, ifRange: "\"v1\"")
         #expect(
@@ -201,7 +201,7 @@ struct ResponseCheckTests {
                 == .changed(.whole(length: 999)))
     }
 
-    @Test("A 206 to a date in If-Range may leave the date out, a tag it may not")
+    @Test("A 206 to a date in If-Range may omit the date; a 206 to a tag must repeat it")
     func dateLeftOut() throws {
         let date = "Sun, 06 Nov 1994 08:49:37 GMT"
         let dated = KnownRepresentation(validators: Validators(lastModified: date), length: 1000)
@@ -216,7 +216,7 @@ struct ResponseCheckTests {
                 == .changed(.partial(0..<100, total: 1000)))
     }
 
-    @Test("Without validators on either side the length alone is compared")
+    @Test("Without validators on either side, only the length is compared")
     func unverifiable() throws {
         let bare = KnownRepresentation(validators: Validators(), length: 1000)
         #expect(
@@ -228,7 +228,7 @@ struct ResponseCheckTests {
     }
 
     @Test(
-        "An error status is passed on with the wait it asks for",
+        "An error status is passed on with its Retry-After",
         arguments: [400, 401, 403, 404, 410, 429, 451, 500, 503, 599])
     func refusals(_ status: Int) throws {
         let failure = try #require(throws: OriginFailure.self) {
@@ -238,7 +238,7 @@ struct ResponseCheckTests {
     }
 
     @Test(
-        "Retry-After is seconds, or a date that counts from the answer's own, and a week at most",
+        "Retry-After is seconds, or a date relative to the response's own, and at most a week",
         arguments: [
             (["Retry-After": "0"], 0), (["Retry-After": "120"], 120), (["Retry-After": "-1"], nil),
             (["Retry-After": "soon"], nil), ([:], nil),

@@ -8,7 +8,7 @@ import VaultModel
 struct ReusedConnectionTests {
     private let resource = ScriptedResource(length: 100_000)
 
-    /// An origin that sends something behind its first answer, once the gate opens, and holds what `/held` asks for.
+    /// An origin that sends extra bytes after its first answer, once the gate opens, and holds the answer to `/held`.
     private func origin(sending unasked: String, _ gate: Gate) throws -> ScriptedOrigin {
         try ScriptedOrigin { [resource] request in
             var answer = resource.answer(to: request)
@@ -19,7 +19,7 @@ struct ReusedConnectionTests {
     }
 
     @Test(
-        "What comes behind an answer, when that is over, is no answer to the next request",
+        "Bytes that follow a finished response do not answer the next request",
         arguments: ["HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlies", "HTTP/1.1 408 Late\r\n\r\n", "x"])
     func unasked(_ text: String) async throws {
         let gate = Gate()
@@ -34,7 +34,7 @@ struct ReusedConnectionTests {
         #expect(server.exchanges.map(\.connection) == [0, 1])
     }
 
-    @Test("The same while other transfers wait for their heads")
+    @Test("Such bytes answer no request while other transfers wait for their heads")
     func unaskedInCompany() async throws {
         let (gate, never) = (Gate(), Gate())
         let server = try origin(sending: "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlies", gate)
@@ -48,12 +48,12 @@ struct ReusedConnectionTests {
         let second = try await client.send(OriginRequest(url: server.url("/second")))
         #expect(try await second.allBytes() == resource.media.bytes(0..<100_000))
         #expect(server.exchanges.map(\.connection) == [0, 1])
-        #expect(other.exchanges[0].phase == .held, "it waited all the time")
+        #expect(other.exchanges[0].phase == .held, "the request keeps waiting")
         waiting.cancel()
         _ = await waiting.result
     }
 
-    @Test("The same where every kept connection has such a thing on it: the request goes out on a fresh one")
+    @Test("If such bytes are on every kept connection, the request uses a fresh one")
     func unaskedOnAll() async throws {
         let (gate, film) = (Gate(), ScriptedResource(length: 1_000_000))
         let server = try ScriptedOrigin { request in
@@ -63,7 +63,7 @@ struct ReusedConnectionTests {
             return answer
         }
         let client = CurlOrigin.make()
-        // The first is not read yet when the other is asked for: they have a connection each.
+        // The first answer is not read yet when the second is requested, so each has its own connection.
         let first = [
             try await client.send(OriginRequest(url: server.url("/first"))),
             try await client.send(OriginRequest(url: server.url("/first"))),
@@ -76,7 +76,7 @@ struct ReusedConnectionTests {
         #expect(server.exchanges.map(\.connection) == [0, 1, 2])
     }
 
-    @Test("A head on a kept connection that is none is tried once more, on a fresh one, and no more than once")
+    @Test("An invalid head on a kept connection is retried once, on a fresh one, and no more than once")
     func malformed() async throws {
         let server = try ScriptedOrigin { [resource] request in
             request.target == "/bad" || request.number == 1 ? .raw("junk\r\n\r\n") : resource.answer(to: request)
@@ -94,7 +94,7 @@ struct ReusedConnectionTests {
         #expect(server.exchanges.map(\.connection) == [0, 0, 1, 1, 2])
     }
 
-    @Test("A head that can be read is believed, or not, at once")
+    @Test("A valid head is accepted or refused at once, without a retry")
     func wellFormed() async throws {
         let server = try ScriptedOrigin { [resource] request in
             request.number == 1 ? .redirect(to: "file:///etc/passwd") : resource.answer(to: request)
@@ -110,7 +110,7 @@ struct ReusedConnectionTests {
 import Glibc
 
 extension ReusedConnectionTests {
-    @Test("No command that this process starts has a connection of an origin's")
+    @Test("No child process inherits a connection to an origin")
     func closedOnExec() async throws {
         let server = try ScriptedOrigin(ScriptedResource(length: 1 << 40))
         let response = try await CurlOrigin.make().send(OriginRequest(url: server.url()))

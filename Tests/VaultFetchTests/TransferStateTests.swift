@@ -4,7 +4,7 @@ import VaultModel
 
 @testable import VaultFetch
 
-/// Waiters are numbers: each must come out exactly once.
+/// Waiters are numbers: each must be resumed exactly once.
 @Suite("A transfer's state")
 struct TransferStateTests {
     private typealias State = TransferState<Int>
@@ -19,7 +19,7 @@ struct TransferStateTests {
         return state
     }
 
-    /// The bytes of a step; nil where it is none of these.
+    /// The bytes of a step; nil for any other step.
     private static func bytes(_ step: State.Step<[UInt8]?>) -> [UInt8]? {
         if case .ready(let bytes?, _) = step { bytes } else { nil }
     }
@@ -38,7 +38,7 @@ struct TransferStateTests {
 
     private static func isCancellation<Value>(_ step: State.Step<Value>) -> Bool { error(step) is CancellationError }
 
-    @Test("The head wakes who waits for it, and is handed out once")
+    @Test("The head wakes its waiter, and is returned once")
     func headWakes() {
         var state = State(limit: 100)
         #expect(state.park(1) == nil)
@@ -57,7 +57,7 @@ struct TransferStateTests {
         }
     }
 
-    @Test("Bytes wake who waits for them, once for all pieces of one turn")
+    @Test("Bytes wake their waiter, once for all pieces of one turn")
     func bytesWake() {
         var state = Self.receiving()
         #expect(state.park(1) == nil)
@@ -66,12 +66,12 @@ struct TransferStateTests {
         #expect(state.takeWaiters() == [1])
         #expect(Self.bytes(state.takeBytes()) == [1, 2, 3])
         guard case .wait = state.takeBytes() else {
-            Issue.record("bytes out of nowhere")
+            Issue.record("unexpected bytes")
             return
         }
     }
 
-    @Test("Who would wait for what is there is not taken in")
+    @Test("A caller does not wait for bytes that are already there")
     func noLostWake() {
         var state = Self.receiving()
         #expect(state.receive([1].span) == .taken)
@@ -79,7 +79,7 @@ struct TransferStateTests {
         #expect(state.takeWaiters().isEmpty)
     }
 
-    @Test("A full buffer pauses; half empty it goes on, told once")
+    @Test("A full buffer pauses the transfer; a half-empty one resumes it, reported once")
     func pausesAndResumes() {
         var state = Self.receiving(limit: 3 * BodyBuffer.blockSize)
         let block = [UInt8](repeating: 7, count: BodyBuffer.blockSize)
@@ -92,7 +92,7 @@ struct TransferStateTests {
         #expect(!Self.resumes(state.takeBytes()))
     }
 
-    @Test("A piece larger than the limit is taken into an empty buffer, so that nothing stands still")
+    @Test("An empty buffer accepts a piece larger than the limit, so that the transfer does not stall")
     func oversized() {
         var state = Self.receiving(limit: 2)
         #expect(state.receive([1, 2, 3].span) == .taken)
@@ -101,7 +101,7 @@ struct TransferStateTests {
         #expect(state.receive([4].span) == .taken)
     }
 
-    @Test("At the end the bytes come first, then the end, as often as asked")
+    @Test("At the end the remaining bytes come first, then the end, on every call")
     func properEnd() {
         var state = Self.receiving()
         #expect(state.receive([1].span) == .taken)
@@ -113,7 +113,7 @@ struct TransferStateTests {
         #expect(state.park(1) == 1)
     }
 
-    @Test("What came before a failure is handed out before it is told")
+    @Test("Bytes from before a failure are returned before the failure")
     func failureKeepsBytes() {
         var state = Self.receiving()
         #expect(state.receive([1].span) == .taken)
@@ -124,7 +124,7 @@ struct TransferStateTests {
         #expect(Self.error(state.takeBytes()) as? OriginFailure == Self.failure)
     }
 
-    @Test("A failure before the head is told to who waits for the head")
+    @Test("A failure before the head is thrown to the waiter for the head")
     func failureBeforeHead() {
         var state = State(limit: 100)
         #expect(state.park(1) == nil)
@@ -133,14 +133,14 @@ struct TransferStateTests {
         #expect(Self.error(state.takeHead()) as? OriginFailure == Self.failure)
     }
 
-    @Test("An end without a head is a lie")
+    @Test("An end without a head is an invalid response")
     func endWithoutHead() {
         var state = State(limit: 100)
         state.finish(nil)
         #expect((Self.error(state.takeHead()) as? OriginFailure)?.kind == .invalidResponse)
     }
 
-    @Test("Cancelling wakes the reader, drops what is buffered, and is told to the loop once (L10)")
+    @Test("Cancellation wakes the reader, drops the buffer, and is passed to the loop once")
     func cancel() {
         var state = Self.receiving()
         #expect(state.park(1) == nil)
@@ -155,7 +155,7 @@ struct TransferStateTests {
         #expect(state.isCancelled && state.bufferedBytes == 0)
     }
 
-    @Test("A transfer that ended needs no loop to cancel it, but gives no more bytes")
+    @Test("A finished transfer needs no loop to cancel it, but returns no more bytes")
     func cancelAfterEnd() {
         var state = Self.receiving()
         #expect(state.receive([1].span) == .taken)
@@ -164,7 +164,8 @@ struct TransferStateTests {
         #expect(Self.isCancellation(state.takeBytes()))
     }
 
-    @Test("In any order of events each waiter comes out once, and bytes in order", arguments: 0..<200 as Range<UInt64>)
+    @Test(
+        "In any order of events each waiter resumes once, with its bytes in order", arguments: 0..<200 as Range<UInt64>)
     func anyOrder(_ seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var state = Self.receiving(limit: 64)

@@ -4,8 +4,8 @@ import VaultModel
 
 @testable import VaultFetch
 
-/// Origins with certificates of an authority that was made for the test.
-@Suite("Whom an origin's certificate makes it", .soon)
+/// Origins with certificates of an authority that the test creates.
+@Suite("Trust in an origin's certificate", .soon)
 struct TrustTests {
     private static func origin(trusting authorities: String?) -> CurlOrigin {
         var configuration = CurlConfiguration(userAgent: "MediaVault/test", connectTimeout: .seconds(20))
@@ -13,7 +13,7 @@ struct TrustTests {
         return CurlOrigin(configuration: configuration)
     }
 
-    @Test("One that a trusted authority has given to this host is accepted")
+    @Test("A certificate for this host from a trusted authority is accepted")
     func accepted() async throws {
         let authority = try TestAuthority()
         let server = try TLSOrigin(authority.certificate("good", for: "IP:127.0.0.1"))
@@ -25,7 +25,7 @@ struct TrustTests {
     enum Fault: CaseIterable { case otherHost, expired, selfSigned, unknownAuthority }
 
     @Test(
-        "One for another host, one that is over, one of its own making, and an unknown authority's are not",
+        "A certificate that is expired, self-signed, for another host or from an unknown authority is refused",
         arguments: Fault.allCases)
     func refused(_ fault: Fault) async throws {
         let authority = try TestAuthority()
@@ -43,7 +43,7 @@ struct TrustTests {
         #expect(failure == OriginFailure(.unreachable, "its TLS certificate is not trusted"))
     }
 
-    @Test("The system's authorities are asked where no others are named")
+    @Test("The system's authorities are used if no others are given")
     func system() async throws {
         let authority = try TestAuthority()
         let server = try TLSOrigin(authority.certificate("good", for: "IP:127.0.0.1"))
@@ -53,19 +53,19 @@ struct TrustTests {
     }
 }
 
-/// An authority whose certificates are made for a test, in a folder that goes with it.
+/// An authority that issues certificates for one test, in a folder that is removed with it.
 private final class TestAuthority {
     /// A certificate and its key.
     struct Files {
         let certificate: String
         let key: String
-        /// Keeps the folder.
+        /// Keeps the folder alive.
         let authority: TestAuthority
     }
 
     private let folder: URL
 
-    /// Its own certificate.
+    /// The authority's own certificate.
     var path: String { file("authority.pem") }
 
     init() throws {
@@ -79,7 +79,7 @@ private final class TestAuthority {
 
     deinit { try? FileManager.default.removeItem(at: folder) }
 
-    /// A certificate of this authority's for names as they stand in `subjectAltName`.
+    /// Issues a certificate for names as they appear in `subjectAltName`.
     func certificate(_ name: String, for names: String, days: Int = 2) throws -> Files {
         let (request, extensions) = (file(name + ".csr"), file(name + ".ext"))
         let files = Files(certificate: file(name + ".pem"), key: file(name + ".key"), authority: self)
@@ -92,7 +92,7 @@ private final class TestAuthority {
         return files
     }
 
-    /// A certificate that nobody but its holder has signed.
+    /// Creates a self-signed certificate.
     func selfSigned(for names: String) throws -> Files {
         let files = Files(certificate: file("self.pem"), key: file("self.key"), authority: self)
         try run(
@@ -118,12 +118,12 @@ private final class TestAuthority {
     }
 }
 
-/// An origin that speaks TLS on a loopback port, and answers everything with a page.
+/// An origin that speaks TLS on a loopback port, and answers every request with a page.
 private final class TLSOrigin {
     let url: MediaURL
     private let process = Process()
     private let authority: TestAuthority
-    /// Its end would end the server.
+    /// Kept open, because the server ends with its standard input.
     private let input = Pipe()
 
     init(_ files: TestAuthority.Files) throws {
@@ -141,7 +141,7 @@ private final class TLSOrigin {
         var port: Int?
         while port == nil {
             let more = output.fileHandleForReading.availableData
-            try #require(!more.isEmpty, "it did not begin: \(told)")
+            try #require(!more.isEmpty, "the server did not start: \(told)")
             told += String(decoding: more, as: UTF8.self)
             let line = told.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
                 .first { $0.hasPrefix("ACCEPT 127.0.0.1:") }
@@ -151,7 +151,7 @@ private final class TLSOrigin {
     }
 
     deinit {
-        // It inherits the signal mask of a thread that may block every signal which can be blocked.
+        // The process inherits the signal mask of a thread that may block every signal that can be blocked.
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
     }

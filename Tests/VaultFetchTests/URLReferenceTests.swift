@@ -2,7 +2,7 @@ import Testing
 import VaultFetch
 import VaultModel
 
-@Suite("References to URLs")
+@Suite("URL references")
 struct URLReferenceTests {
     @Test(
         "A reference is resolved as RFC 3986 §5.4 shows",
@@ -31,7 +31,7 @@ struct URLReferenceTests {
     }
 
     @Test(
-        "What leads to no http or https URL is refused",
+        "A reference that leads to no http or https URL is refused",
         arguments: [
             "g:h", "file:///etc/passwd", "ftp://a/b", "javascript:1", "http:g", "http://", "//", "a\\b", "a\u{7}b",
         ])

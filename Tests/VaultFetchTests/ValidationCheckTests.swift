@@ -2,7 +2,7 @@ import Testing
 import VaultFetch
 import VaultModel
 
-@Suite("Whether a representation is still the one that is known (RFC 9111 §4.3.3)")
+@Suite("Checking whether a known representation is current (RFC 9111 §4.3.3)")
 struct ValidationCheckTests {
     private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
 
@@ -19,23 +19,23 @@ struct ValidationCheckTests {
             known: KnownRepresentation(validators: validators, length: 1000))
     }
 
-    @Test("A 304 says so, unless it names another tag")
+    @Test("A 304 confirms it, unless it names another tag")
     func notModified() throws {
         #expect(try Self.isSame(304, [:]))
         #expect(try Self.isSame(304, ["ETag": "\"v1\""]))
-        #expect(try Self.isSame(304, ["ETag": "W/\"v1\""]), "it is compared weakly")
+        #expect(try Self.isSame(304, ["ETag": "W/\"v1\""]), "the tag is compared weakly")
         #expect(try Self.isSame(304, ["ETag": "W/\"v1\""], tag: "W/\"v1\""))
         #expect(try Self.isSame(304, [:], tag: nil))
         #expect(try !Self.isSame(304, ["ETag": "\"v2\""]))
     }
 
-    @Test("A 304 to a question without a validator is a lie")
+    @Test("A 304 to a request without a validator is an invalid response")
     func baseless() {
         let failure = #expect(throws: OriginFailure.self) { try Self.isSame(304, [:], tag: nil, date: nil) }
         #expect(failure?.kind == .invalidResponse)
     }
 
-    @Test("Any other answer is judged by validators and length")
+    @Test("Any other response is checked by validators and length")
     func others() throws {
         #expect(try Self.isSame(200, ["ETag": "\"v1\"", "Content-Length": "1000"]))
         #expect(try !Self.isSame(200, ["ETag": "\"v1\"", "Content-Length": "999"]))

@@ -5,7 +5,7 @@ import VaultModel
 @Suite("Manifest detection")
 struct ManifestDetectionTests {
     @Test(
-        "A manifest is known by its type, else by its path",
+        "A manifest is recognized by its type, else by its path",
         arguments: [
             ("application/vnd.apple.mpegurl", "/a", ManifestKind.hls),
             ("Application/X-MPEGURL; charset=utf-8", "/a.txt", .hls),

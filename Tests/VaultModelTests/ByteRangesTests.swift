@@ -1,18 +1,18 @@
 import Testing
 import VaultModel
 
-/// Every set of bytes in a universe of eight against every range of it, beside a plain set of offsets.
+/// Every set of bytes in a universe of eight against every range of it, compared with a plain set of offsets.
 @Suite("Byte ranges")
 struct ByteRangesTests {
     private static let universe: Int64 = 8
     private static let ranges: [ByteRange] = (0...universe).flatMap { lower in (lower...universe).map { lower..<$0 } }
 
-    /// The offsets that the bits of `mask` stand for.
+    /// The offsets that the bits of `mask` represent.
     private static func offsets(_ mask: Int) -> Set<Int64> {
         Set((0..<universe).filter { mask >> Int($0) & 1 == 1 })
     }
 
-    /// The maximal runs of a set of offsets, found by walking.
+    /// The maximal runs of a set of offsets, found by iteration.
     private static func runs(_ offsets: Set<Int64>) -> [ByteRange] {
         var runs: [ByteRange] = []
         for offset in offsets.sorted() {
@@ -29,7 +29,7 @@ struct ByteRangesTests {
         ByteRanges(offsets.sorted().map { $0..<($0 + 1) })
     }
 
-    @Test("Runs are sorted, disjoint and joined where they touch, and each byte is counted once")
+    @Test("Runs are sorted, disjoint and merged if they touch, and each byte is counted once")
     func runs() {
         for mask in 0..<(1 << Int(Self.universe)) {
             let offsets = Self.offsets(mask)
@@ -63,7 +63,7 @@ struct ByteRangesTests {
         }
     }
 
-    @Test("Inserting and removing any two ranges leaves what a set of offsets has")
+    @Test("Inserting and removing any two ranges gives the same result as a set of offsets")
     func insertAndRemove() {
         for first in Self.ranges {
             for second in Self.ranges {

@@ -5,7 +5,7 @@ import VaultModel
 @Suite("Cache-Control (RFC 9111 §5.2.2)")
 struct CacheControlTests {
     @Test(
-        "max-age is its seconds; the least of several; and 0 where it is no number",
+        "max-age is in seconds; the least of several counts, and an invalid number counts as 0",
         arguments: [
             (["max-age=60"], 60), (["Max-Age=60"], 60), (["max-age=\"60\""], 60), (["public , max-age = 60 "], 60),
             (["max-age=60, max-age=30"], 30), (["max-age=60", "max-age=90"], 60), (["max-age=0"], 0),
@@ -16,13 +16,13 @@ struct CacheControlTests {
     func maxAge(lines: [String], seconds: Int64) { #expect(CacheControl(lines).maxAge == seconds) }
 
     @Test(
-        "Nothing else is a max-age",
+        "No other directive is a max-age",
         arguments: [[], [""], [",,"], ["s-maxage=60"], ["xmax-age=60"], ["\"max-age=60\""]])
     func none(lines: [String]) {
         #expect(CacheControl(lines) == CacheControl([]))
     }
 
-    @Test("no-cache and no-store want a question each time; no-cache of single fields does not")
+    @Test("no-cache and no-store require revalidation each time; no-cache of single fields does not")
     func noCache() {
         for line in ["no-cache", "NO-CACHE", "max-age=60,no-cache", "no-store", "private, no-store"] {
             #expect(CacheControl([line]).isNoCache, "\(line)")
@@ -30,14 +30,14 @@ struct CacheControlTests {
         #expect(!CacheControl(["no-cache=\"Set-Cookie\", max-age=1"]).isNoCache)
     }
 
-    @Test("must-revalidate and immutable are seen in any spelling; proxy-revalidate is for others")
+    @Test("must-revalidate and immutable are recognized in any spelling; proxy-revalidate is ignored")
     func flags() {
         let both = CacheControl(["Must-Revalidate", "IMMUTABLE"])
         #expect(both.mustRevalidate && both.isImmutable)
         #expect(!CacheControl(["proxy-revalidate"]).mustRevalidate)
     }
 
-    @Test("Nonsense of any kind is read without a trap")
+    @Test("Invalid text of any kind is read without a trap")
     func nonsense() {
         let seed = UInt64.random(in: 0 ... .max)
         print("CacheControlTests: seed \(seed)")

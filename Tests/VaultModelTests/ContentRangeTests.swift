@@ -4,7 +4,7 @@ import VaultModel
 @Suite("Content-Range")
 struct ContentRangeTests {
     @Test(
-        "A valid field is read, its inclusive end made half-open",
+        "A valid field is read, and its inclusive end becomes half-open",
         arguments: [
             ("bytes 0-0/1", .bytes(0..<1, total: 1)), ("bytes 0-100/1000", .bytes(0..<101, total: 1000)),
             ("bytes 42-1233/1234", .bytes(42..<1234, total: 1234)), ("bytes 42-1233/*", .bytes(42..<1234, total: nil)),
@@ -26,7 +26,7 @@ struct ContentRangeTests {
     }
 
     @Test(
-        "What cannot be right is refused (RFC 9110 §14.4)",
+        "An invalid field is refused (RFC 9110 §14.4)",
         arguments: [
             "", "bytes", "bytes ", "bytes 5-4/10", "bytes 0-10/10", "bytes 10-10/10", "bytes 0-9/9", "bytes 0-9",
             "bytes 0-9/",
@@ -45,7 +45,7 @@ struct ContentRangeTests {
     }
 
     @Test(
-        "What is printed is read back",
+        "A printed field is read back",
         arguments: [
             .bytes(0..<1, total: nil), .bytes(0..<101, total: 1000), .bytes(5..<Int64.max, total: .max),
             .unsatisfied(total: 0), .unsatisfied(total: .max),

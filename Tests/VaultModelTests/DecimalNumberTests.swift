@@ -14,7 +14,7 @@ struct DecimalNumberTests {
     }
 
     @Test(
-        "A number too large is none, or the largest",
+        "A number that is too large is nil, or the largest value",
         arguments: [
             "9223372036854775808", "18446744073709551616", String(repeating: "9", count: 1000),
         ])
@@ -24,7 +24,7 @@ struct DecimalNumberTests {
     }
 
     @Test(
-        "Anything but ASCII digits is no number",
+        "Text other than ASCII digits is not a number",
         arguments: [
             "", " ", "+1", "-1", " 1", "1 ", "1.0", "1e3", "0x1", "1_000", "١", "１", "1\u{301}", "1\u{0}", "½",
         ])

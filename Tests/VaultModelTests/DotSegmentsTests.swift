@@ -21,7 +21,7 @@ struct DotSegmentsTests {
     }
 
     @Test(
-        "They are found as whole segments only",
+        "Only whole segments count as dot segments",
         arguments: [
             ("/a/./b", true), ("/..", true), ("/.", true), ("/a/b", false), ("/...", false), ("/.a/..b", false),
             ("/", false), ("", false),
@@ -31,7 +31,7 @@ struct DotSegmentsTests {
     }
 
     @Test(
-        "They are found where an origin that decodes too much would see them",
+        "Dot segments are found if an origin that decodes too much would see them",
         arguments: [
             ("/a/..%2fb", true), ("/a/..%2Fb", true), ("/a/%2e%2E%2fb", true), ("/a/b%2f../c", true),
             ("/a/..%5cb", true), ("/a%2f..%2fb", true), ("/a/..;x/b", true), ("/a/.;/b", true), ("/a/%2e.;x=1/b", true),
@@ -47,7 +47,7 @@ struct DotSegmentsTests {
         #expect(DotSegments.mayBeHidden(in: path) == mayBeHidden)
     }
 
-    @Test("Every path of short segments comes out as by the RFC's own loop, and twice changes nothing")
+    @Test("Every path of short segments gives the result of the RFC's own loop, and resolving twice changes nothing")
     func exhaustive() {
         let pieces = ["", ".", "..", "a", "b."]
         for count in 1...5 {
@@ -64,7 +64,7 @@ struct DotSegmentsTests {
 
     private func power(_ base: Int, _ exponent: Int) -> Int { (0..<exponent).reduce(1) { value, _ in value * base } }
 
-    /// RFC 3986 §5.2.4, steps A to E as they stand there.
+    /// RFC 3986 §5.2.4, steps A to E, literally.
     private static func byTheLetter(_ path: String) -> String {
         var input = Substring(path)
         var output = ""

@@ -4,7 +4,7 @@ import VaultModel
 @Suite("Entity tag")
 struct EntityTagTests {
     @Test(
-        "A tag is read with its strength, and printed as it came",
+        "A tag is read with its strength, and printed unchanged",
         arguments: [
             ("\"abc\"", "abc", false), ("W/\"abc\"", "abc", true), ("\"\"", "", false), ("W/\"\"", "", true),
             ("\"W/abc\"", "W/abc", false), ("\"a,b;c=d\"", "a,b;c=d", false), ("\"!#~é\"", "!#~é", false),
@@ -17,13 +17,13 @@ struct EntityTagTests {
         #expect(tag.description == text)
     }
 
-    @Test("Blanks around a tag are no part of it")
+    @Test("Blanks around a tag are not part of it")
     func blanks() {
         #expect(EntityTag(" \t\"a\" ") == EntityTag(strong: "a"))
     }
 
     @Test(
-        "What is not spelled as a tag is none",
+        "Text that is not spelled as a tag is refused",
         arguments: [
             "", "abc", "\"", "\"abc", "abc\"", "'abc'", "w/\"abc\"", "W/", "W/abc", "W/ \"abc\"", "W\"abc\"",
             "\"a\"b\"", "\"a b\"",
@@ -47,7 +47,7 @@ struct EntityTagTests {
     }
 
     @Test(
-        "Tags match weakly where their texts are equal (RFC 9110 §8.8.3.2)",
+        "Tags match weakly if their texts are equal (RFC 9110 §8.8.3.2)",
         arguments: [
             ("W/\"1\"", "W/\"1\"", true), ("W/\"1\"", "W/\"2\"", false), ("W/\"1\"", "\"1\"", true),
             ("\"1\"", "\"1\"", true), ("\"\u{E9}\"", "\"e\u{301}\"", false),

@@ -9,7 +9,7 @@ struct FreshnessTests {
     private static let hour: Int64 = 3600
     private static let week: Int64 = 604_800
 
-    /// An answer, and for how many seconds it is fresh.
+    /// An answer, and its lifetime in seconds.
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let fields: HeaderFields
@@ -59,7 +59,7 @@ struct FreshnessTests {
         Row("must-revalidate alone says no time", ["Cache-Control": "must-revalidate"], hour),
     ]
 
-    @Test("How long an answer is fresh", arguments: rows)
+    @Test("An answer is fresh for its lifetime", arguments: rows)
     func lifetime(_ row: Row) {
         let freshness = Freshness(row.fields, asked: Self.now)
         #expect(freshness.lifetime == row.lifetime && freshness.checked == Self.now)
@@ -87,10 +87,10 @@ struct FreshnessTests {
         ["1994": "Mon", "2016": "Mon", "2036": "Fri", "2098": "Fri"][year] ?? ""
     }
 
-    @Test("A clock that is set back tells no age: somebody asks, and is answered once")
+    @Test("A clock that is set back gives no age, so one revalidation follows")
     func setBack() {
         let freshness = Freshness(checked: Self.now, lifetime: 60)
-        #expect(freshness.isFresh(now: Self.now - 60), "a step of a minute is no jump")
+        #expect(freshness.isFresh(now: Self.now - 60), "a step of one minute is tolerated")
         #expect(!freshness.isFresh(now: Self.now - 61))
         let tenYears: Int64 = 315_360_000
         #expect(!freshness.isFresh(now: Self.now - tenYears))
@@ -99,7 +99,7 @@ struct FreshnessTests {
         #expect(!freshness.isFresh(now: .min) && !freshness.isFresh(now: .max))
     }
 
-    @Test("Whatever fields and clocks say, a lifetime is neither negative nor endless")
+    @Test("With any fields and clocks, a lifetime is neither negative nor endless")
     func nonsense() {
         let seed = UInt64.random(in: 0 ... .max)
         print("FreshnessTests: seed \(seed)")
@@ -122,7 +122,7 @@ struct FreshnessTests {
         }
     }
 
-    @Test("A 304 says how long from now on, or leaves that as it was (RFC 9111 §4.3.4)")
+    @Test("A 304 sets a new lifetime from now on, or keeps the old one (RFC 9111 §4.3.4)")
     func confirmed() {
         let known = Freshness(HeaderFields(["Cache-Control": "max-age=60, must-revalidate"]), asked: Self.now)
         let later = Self.now + 500
@@ -132,7 +132,7 @@ struct FreshnessTests {
         #expect(other == Freshness(checked: later, lifetime: 5))
     }
 
-    @Test("no-cache and must-revalidate have the origin's refusal count; nothing else does")
+    @Test("Only no-cache and must-revalidate make the origin's refusal count")
     func strict() {
         for line in ["no-cache", "no-store", "max-age=60, must-revalidate"] {
             #expect(Freshness(HeaderFields(["Cache-Control": line]), asked: Self.now).isStrict, "\(line)")
@@ -140,13 +140,13 @@ struct FreshnessTests {
         #expect(!Freshness(HeaderFields(["Cache-Control": "max-age=60, immutable"]), asked: Self.now).isStrict)
     }
 
-    @Test("What says little more than what is written is not written again")
+    @Test("Freshness that is almost equal to the stored one is not stored again")
     func news() {
         let written = Freshness(checked: Self.now, lifetime: 6000)
         #expect(written.isWorthStoring(after: nil))
         #expect(!written.renewed(at: Self.now + 599).isWorthStoring(after: written))
         #expect(written.renewed(at: Self.now + 600).isWorthStoring(after: written))
-        #expect(Freshness(checked: Self.now, lifetime: 10).isWorthStoring(after: written), "less is told at once")
+        #expect(Freshness(checked: Self.now, lifetime: 10).isWorthStoring(after: written), "shorter is stored")
         #expect(Freshness(checked: Self.now, lifetime: 6000, isStrict: true).isWorthStoring(after: written))
         let brief = Freshness(checked: Self.now, lifetime: 0)
         #expect(!brief.renewed(at: Self.now + 59).isWorthStoring(after: brief))

@@ -20,7 +20,7 @@ struct HTTPDateTests {
     }
 
     @Test(
-        "Days and seconds are counted as the calendar has them",
+        "Days and seconds follow the calendar",
         arguments: [
             ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
             ("Thu, 29 Feb 2024 12:00:00 GMT", 1_709_208_000), ("Tue, 19 Jan 2038 03:14:08 GMT", 2_147_483_648),
@@ -31,13 +31,13 @@ struct HTTPDateTests {
         #expect(HTTPDate(seconds: seconds)?.description == text)
     }
 
-    @Test("A leap second is the one before it")
+    @Test("A leap second equals the second before it")
     func leapSecond() {
         #expect(HTTPDate("Sat, 31 Dec 2016 23:59:60 GMT", now: Self.now)?.seconds == 1_483_228_799)
     }
 
     @Test(
-        "A year of two digits is at most fifty years ahead (RFC 9110 §5.6.7)",
+        "A two-digit year is at most fifty years ahead (RFC 9110 §5.6.7)",
         arguments: [
             ("Wednesday, 31-Dec-25 23:59:59 GMT", 2025), ("Friday, 31-Dec-99 23:59:59 GMT", 1999),
             ("Tuesday, 01-Jan-75 00:00:00 GMT", 2075), ("Saturday, 01-Jan-77 00:00:00 GMT", 1977),
@@ -48,7 +48,7 @@ struct HTTPDateTests {
     }
 
     @Test(
-        "Anything else is no date",
+        "Any other text is not a date",
         arguments: [
             "", "0", "-1", "yesterday", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 +0000",
             "Sun, 06 Nov 1994 08:49:37 UTC", "sun, 06 nov 1994 08:49:37 gmt", "Son, 06 Nov 1994 08:49:37 GMT",
@@ -63,7 +63,7 @@ struct HTTPDateTests {
         #expect(HTTPDate(text, now: Self.now) == nil)
     }
 
-    @Test("Years that four digits cannot write are refused", arguments: [.min, .max, -62_167_219_201, 253_402_300_800])
+    @Test("Years that do not fit four digits are refused", arguments: [.min, .max, -62_167_219_201, 253_402_300_800])
     func unwritable(seconds: Int64) {
         #expect(HTTPDate(seconds: seconds) == nil)
     }
@@ -78,7 +78,7 @@ struct HTTPDateTests {
         other.timeZone = TimeZone(secondsFromGMT: 0)
         other.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
         for _ in 0..<2000 {
-            // Since 1600, when the other calendar is Gregorian too.
+            // Since 1600, because the other calendar is Gregorian from then on.
             let seconds = Int64.random(in: -11_676_096_000...253_402_300_799, using: &random)
             let date = try #require(HTTPDate(seconds: seconds))
             #expect(date.description == other.string(from: Date(timeIntervalSince1970: TimeInterval(seconds))))
@@ -86,7 +86,7 @@ struct HTTPDateTests {
         }
     }
 
-    @Test("Nonsense of any kind is refused without a trap")
+    @Test("Invalid text of any kind is refused without a trap")
     func nonsense() {
         let seed = UInt64.random(in: 0 ... .max)
         print("HTTPDateTests: seed \(seed)")
@@ -99,7 +99,7 @@ struct HTTPDateTests {
         }
     }
 
-    @Test("Dates are ordered as time is")
+    @Test("Dates are ordered by time")
     func order() throws {
         let (one, other) = (try #require(HTTPDate(seconds: -5)), try #require(HTTPDate(seconds: 7)))
         #expect(one < other && !(other < one))

@@ -14,14 +14,14 @@ struct HeaderFieldsTests {
         #expect(fields[name] == "video/mp4")
     }
 
-    @Test("The first value is given, and all of them in order")
+    @Test("A lookup returns the first value, or all of them in order")
     func order() {
         #expect(fields["X-SEEN"] == "one")
         #expect(fields.values("x-seen") == ["one", "two"])
         #expect(fields.fields.map(\.name) == ["Content-Type", "X-Seen", "x-sEEN", "Empty"])
     }
 
-    @Test("A field that is not there is nil, one without a value is empty")
+    @Test("A missing field is nil; a field without a value is empty")
     func absent() {
         #expect(fields["Content-Length"] == nil)
         #expect(fields.values("Content-Length").isEmpty)

@@ -22,7 +22,7 @@ struct HexTests {
         #expect(Hex.decode(text) == nil)
     }
 
-    @Test("An identifier takes exactly its bytes", arguments: [0, 1, 15, 16, 17, 31, 32, 33])
+    @Test("An identifier has an exact number of bytes", arguments: [0, 1, 15, 16, 17, 31, 32, 33])
     func identifierSizes(count: Int) {
         let bytes = Array(repeating: UInt8(0xAB), count: count)
         #expect((VaultID(bytes: bytes) != nil) == (count == 16))

@@ -16,7 +16,7 @@ struct KeyPolicyTests {
     }
 
     @Test(
-        "A URL is named as the rules say; its items keep their order and bytes",
+        "The rules name a URL; its items keep their order and bytes",
         arguments: [
             ("http://a.example/x?b=2&token=1&a=%7e", "http://a.example/x?b=2&a=%7e"),
             ("http://a.example/x?token=1", "http://a.example/x"),
@@ -48,13 +48,13 @@ struct KeyPolicyTests {
         #expect(try Self.policy().name(of: MediaURL(text)) == name)
     }
 
-    @Test("Without rules a URL is named by its canonical form")
+    @Test("Without rules, the canonical form names a URL")
     func empty() throws {
         let url = try MediaURL("HTTP://A.example:80/%7Ex?token=1&&")
         #expect(KeyPolicy().name(of: url) == url.canonical)
     }
 
-    @Test("A name names itself, and two URLs that differ in ignored items only have one")
+    @Test("A name maps to itself, and two URLs that differ only in ignored items share it")
     func property() throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         var random = SeededGenerator(seed: seed)
@@ -81,7 +81,7 @@ struct KeyPolicyTests {
         }
     }
 
-    @Test("Rules take the place of those for the same host, and no names take a rule away")
+    @Test("Rules replace those for the same host, and an empty list of names removes a rule")
     func replacing() throws {
         var policy = KeyPolicy()
         try policy.ignore(["b", "a", "a"])
@@ -97,7 +97,7 @@ struct KeyPolicyTests {
         #expect(policy.mapHost.isEmpty)
     }
 
-    @Test("Hosts that may be led to are named without a port, whatever their case")
+    @Test("Allowed hosts are listed without a port, and match in any case")
     func allowed() throws {
         var policy = KeyPolicy()
         try policy.allow("NAS.local")
@@ -110,7 +110,7 @@ struct KeyPolicyTests {
     }
 
     @Test(
-        "What is no rule is refused, and leaves the policy as it was",
+        "An invalid rule is refused, and leaves the policy unchanged",
         arguments: [
             { try $0.ignore([""]) }, { try $0.ignore(["a\u{0}"]) },
             { try $0.ignore([String(repeating: "x", count: 257)]) },

@@ -4,7 +4,7 @@ import VaultModel
 @Suite("Media type")
 struct MediaTypeTests {
     @Test(
-        "A media extension tells the type, whatever its case",
+        "A media extension gives the type, in any case",
         arguments: [
             ("/film.mp4", "video/mp4"), ("/a/b.c/FILM.MP4", "video/mp4"), ("/song.mp3", "audio/mpeg"),
             ("/x.tar.webm", "video/webm"),
@@ -16,7 +16,7 @@ struct MediaTypeTests {
     }
 
     @Test(
-        "Any other path tells nothing",
+        "Any other path gives no type",
         arguments: [
             "", "/", "/film", "/film.", "/film.mp4.html", "/mp4", "/a.mp4/film", "/film.mp4x", "/film.mp4%00", "//",
         ])
@@ -25,7 +25,7 @@ struct MediaTypeTests {
     }
 
     @Test(
-        "Exactly one media type is read as it stands, parameters and all (RFC 9110 §8.3.1)",
+        "A single media type is read unchanged, with its parameters (RFC 9110 §8.3.1)",
         arguments: [
             "video/mp4", "application/dash+xml", "text/html;charset=utf-8", "video/mp4 ; codecs=\"avc1, mp4a\"",
             "a/b;;c=d;", "x-y!#$%&*+-.^_`|~/1", "a/b;c=\"\"", "a/b;c=\"\\\"\"",
@@ -35,7 +35,7 @@ struct MediaTypeTests {
     }
 
     @Test(
-        "Anything else is none",
+        "Any other text is refused",
         arguments: [
             "", "video", "video/", "/mp4", "video/mp4, text/html", "video/mp4,", ",video/mp4", "video/mp4 text/html",
             "video/mp4;a", "video/mp4;a=", "video/mp4;=b", "video/mp4;a=b c", "video/mp4;a=\"b", "video/mp4;a=\"b\"c",
@@ -48,7 +48,7 @@ struct MediaTypeTests {
     }
 
     @Test(
-        "Known sounds, films and pictures of dots are told from what may be a page",
+        "Known audio, video and raster image types are distinguished from types that may be a page",
         arguments: [
             ("video/mp4", true), ("Audio/MPEG; x=y", true), ("image/png", true), ("image/svg+xml", false),
             ("text/html", false), ("video/html", false), ("audio/mpegurl", false), ("application/octet-stream", false),

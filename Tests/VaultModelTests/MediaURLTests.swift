@@ -5,7 +5,7 @@ import VaultModel
 @Suite("Media URL")
 struct MediaURLTests {
     @Test(
-        "The parts are taken apart",
+        "A URL is split into its parts",
         arguments: [
             ("http://a.example/x", "http", "a.example", nil, "/x", nil),
             ("HTTPS://A.Example:8443/X?y=Z#f", "https", "a.example", 8443, "/X", "y=Z"),
@@ -39,7 +39,7 @@ struct MediaURLTests {
     }
 
     @Test(
-        "What names the resource is the canonical form",
+        "The canonical form names the resource",
         arguments: [
             ("HTTP://A.EXAMPLE/x", "http://a.example/x"), ("http://a.example:80/x", "http://a.example/x"),
             ("https://a.example:443", "https://a.example/"), ("http://a.example:8080/x", "http://a.example:8080/x"),
@@ -107,7 +107,7 @@ struct MediaURLTests {
     }
 
     @Test(
-        "Numeric and private hosts are names like others here: which may be asked is a policy's to say",
+        "Numeric and private hosts are accepted here like others: the address filter decides about them",
         arguments: [
             "http://0x7f.1/", "http://2130706433/", "http://[::ffff:7f00:1]/",
             "http://169.254.169.254/latest/meta-data",
@@ -117,7 +117,7 @@ struct MediaURLTests {
     }
 
     @Test(
-        "Paths that try to climb out stay below the root, escapes go on as they are",
+        "Paths that try to climb out stay below the root; escapes stay unchanged",
         arguments: [
             ("http://a.example/../../etc/passwd", "/etc/passwd"), ("http://a.example/%2e%2e%2fetc", "/%2e%2e%2fetc"),
             ("http://a.example/%00", "/%00"),
@@ -153,7 +153,7 @@ struct MediaURLTests {
         #expect(throws: VaultError.self) { try MediaURL("http://a.example/" + String(repeating: "../", count: 30_000)) }
     }
 
-    @Test("Credentials and queries are not printed, and credentials are no part of the name or of the request's URL")
+    @Test("Credentials and queries are not printed, and credentials are not part of the name or of the request's URL")
     func secrets() throws {
         let url = try MediaURL("https://alice:s%33cret@a.example/film.mp4?token=hidden")
         #expect(url.userInfo == "alice:s3cret")

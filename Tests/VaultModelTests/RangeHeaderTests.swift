@@ -3,17 +3,17 @@ import VaultModel
 
 @Suite("Range header")
 struct RangeHeaderTests {
-    /// The length of the file that real servers were asked for odd ranges of.
+    /// The length of the file from which odd ranges were requested of real servers.
     private static let length: Int64 = 42_835
 
-    /// What a single range of `value` resolves to; nil for 416.
+    /// The resolution of a single range in `value`; nil for 416.
     private static func resolved(_ value: String) -> ByteRange? {
         guard case .ranges(let ranges) = RangeHeader(value), ranges.count == 1 else { return nil }
         return ranges[0].resolved(length: length)
     }
 
     @Test(
-        "What every server answers with a part is a part",
+        "A range that every server answers with a part gives a part",
         arguments: [
             ("bytes=0-9", 0..<10), ("bytes=-10", 42_825..<42_835), ("bytes=42834-", 42_834..<42_835),
             ("bytes=-99999999999", 0..<42_835), ("Bytes=0-9", 0..<10), ("BYTES=0-9", 0..<10),
@@ -27,14 +27,14 @@ struct RangeHeaderTests {
     }
 
     @Test(
-        "A range of which no byte exists is read, and resolves to nothing: 416",
+        "A range without an existing byte is read, and resolves to nothing: 416",
         arguments: [
             "bytes=42835-", "bytes=42835-42840", "bytes=-0", "bytes=18446744073709551615-",
             "bytes=18446744073709551615-18446744073709551616", "bytes=9223372036854775807-9223372036854775807",
         ])
     func nothing(value: String) {
         guard case .ranges(let ranges) = RangeHeader(value) else {
-            Issue.record("\(value) is not read as a range")
+            Issue.record("\(value) cannot be read as a range")
             return
         }
         #expect(ranges.count == 1)
@@ -42,7 +42,7 @@ struct RangeHeaderTests {
     }
 
     @Test(
-        "What is no list of ranges is malformed, never a part",
+        "Text that is not a list of ranges is malformed, never a part",
         arguments: [
             "bytes=5-2", "bytes=abc", "bytes=-", "bytes=--5", "bytes=0x0-9", "bytes=0-9;q=1", "bytes=+0-9",
             "bytes=0-+9",
@@ -56,7 +56,7 @@ struct RangeHeaderTests {
     }
 
     @Test(
-        "No field, an empty value and an unknown unit are ignored: 200",
+        "A missing field, an empty value and an unknown unit are ignored: 200",
         arguments: [
             nil, "", " ", "items=0-9", "bytes = 0-9", " bytes=0-9", "bytes", "bytes:0-9", "0-9", "bytes=", "bytes= \t",
             "bytes=,", "bytes= , ,",
@@ -68,14 +68,14 @@ struct RangeHeaderTests {
     }
 
     @Test(
-        "Empty members of the list count for nothing (RFC 9110 §5.6.1.2)",
+        "Empty list members are ignored (RFC 9110 §5.6.1.2)",
         arguments: ["bytes=0-9,", "bytes=,0-9", "bytes=, ,\t,0-9,,"])
     func emptyMembers(value: String) {
         #expect(RangeHeader(value) == .ranges([.closed(first: 0, last: 9)]))
         #expect(RangeHeader("bytes=" + String(repeating: ",", count: 70_000)) == .ignored)
     }
 
-    @Test("Several ranges are kept in the order they were asked for")
+    @Test("Several ranges keep the requested order")
     func several() {
         #expect(
             RangeHeader("bytes=0-0,2-2") == .ranges([.closed(first: 0, last: 0), .closed(first: 2, last: 2)]))
@@ -84,7 +84,7 @@ struct RangeHeaderTests {
                 == .ranges([.from(9), .closed(first: 0, last: 4), .suffix(3)]))
     }
 
-    @Test("Ranges that overlap are all named: what they cost is for the answer to bound")
+    @Test("Overlapping ranges are all returned: the answer bounds their cost")
     func overlapping() {
         #expect(RangeHeader("bytes=0-,0-,0-,0-") == .ranges(Array(repeating: .from(0), count: 4)))
         #expect(
@@ -100,7 +100,7 @@ struct RangeHeaderTests {
     @Test("Positions beyond 32 bits are exact")
     func large() {
         guard case .ranges(let ranges) = RangeHeader("bytes=4294967295-4294967300") else {
-            Issue.record("not read")
+            Issue.record("the field cannot be read")
             return
         }
         #expect(ranges[0].resolved(length: 5_000_000_000) == 4_294_967_295..<4_294_967_301)

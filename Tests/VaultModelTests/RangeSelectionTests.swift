@@ -5,7 +5,7 @@ import VaultModel
 @Suite("Range selection")
 struct RangeSelectionTests {
     @Test(
-        "Several ranges come to parts in the order they were asked for, or to less",
+        "Several ranges become parts in the requested order, or a simpler answer",
         arguments: [
             ([.closed(first: 0, last: 0), .closed(first: 2, last: 2)], .several([0..<1, 2..<3])),
             ([.suffix(10), .closed(first: 0, last: 4)], .several([90..<100, 0..<5])),
@@ -27,7 +27,7 @@ struct RangeSelectionTests {
         #expect(RangeSelection([.from(0), .suffix(1)], length: 0) == .nothing)
     }
 
-    @Test("No part is empty, none goes past the end, and together they are never more than the whole")
+    @Test("No part is empty or goes past the end, and together they never exceed the whole")
     func bounded() {
         let seed = UInt64.random(in: 0 ... .max)
         print("RangeSelectionTests: seed \(seed)")

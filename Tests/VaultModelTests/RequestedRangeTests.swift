@@ -26,7 +26,7 @@ struct RequestedRangeTests {
     }
 
     @Test(
-        "The first byte is known without the length, but for a suffix",
+        "The first byte is known without the length, except for a suffix",
         arguments: [
             (.whole, 0), (.from(7), 7), (.closed(first: 3, last: 8), 3), (.suffix(5), nil),
         ] as [(RequestedRange, Int64?)])

@@ -11,7 +11,7 @@ struct SegmentDescriptionTests {
     }
 
     @Test(
-        "Blocks and file size at the edges of a block",
+        "Blocks and file size are exact at the edges of a block",
         arguments: [
             (0, 0, 88), (1, 1, 88 + 1 + 16), (4095, 1, 88 + 4095 + 16), (4096, 1, 88 + 4096 + 16),
             (4097, 2, 88 + 4097 + 32),
@@ -26,7 +26,7 @@ struct SegmentDescriptionTests {
     }
 
     @Test(
-        "Blocks tile the segment and its file, for every size of block",
+        "Blocks tile the segment and its file, for every block size",
         arguments: SegmentDescription.blockSizes.sorted())
     func tiling(blockSize: Int) throws {
         let size = Int64(blockSize)
@@ -52,7 +52,7 @@ struct SegmentDescriptionTests {
     }
 
     @Test(
-        "Numbers that no segment has are told",
+        "A segment is possible only if its start, length and block size are in bounds",
         arguments: [
             (0, 0, 4096, true), (0, 8_388_608, 1_048_576, true), (0, 8_388_609, 4096, false), (0, -1, 4096, false),
             (-1, 1, 4096, false),
@@ -73,7 +73,7 @@ struct SegmentDescriptionTests {
     }
 
     @Test(
-        "The size of a file tells its length, whatever the block size",
+        "The size of a file gives its length, for every block size",
         arguments: SegmentDescription.blockSizes.sorted())
     func lengthOfFile(blockSize: Int) throws {
         let id = try #require(SegmentID(bytes: [UInt8](repeating: 1, count: 16)))

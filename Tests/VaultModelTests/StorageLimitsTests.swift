@@ -1,9 +1,9 @@
 import Testing
 import VaultModel
 
-@Suite("Limits of the room")
+@Suite("Storage limits")
 struct StorageLimitsTests {
-    @Test("Nothing said and 0 are no limit", arguments: [nil, 0, -1] as [Int64?])
+    @Test("An unset limit and 0 are no limit", arguments: [nil, 0, -1] as [Int64?])
     func none(value: Int64?) {
         let limits = StorageLimits(maxSize: value, maxAge: value, minFree: value ?? 0)
         #expect(limits.size == nil && limits.age == nil && limits.free == 0)
@@ -16,7 +16,7 @@ struct StorageLimitsTests {
         #expect(limits.age == 7_776_000)
     }
 
-    @Test("Limits of one run count before others, member by member, and 0 lifts one")
+    @Test("Limits of one run override the others, member by member, and 0 removes one")
     func over() {
         let settings = StorageLimits(maxSize: 100, maxAge: 200, minFree: 300)
         #expect(StorageLimits().over(settings) == settings)

@@ -14,10 +14,10 @@ struct ValidatorsTests {
         // Two strong tags decide alone.
         (("\"1\"", nil), ("\"1\"", nil), true), (("\"1\"", monday), ("\"1\"", sunday), true),
         (("\"1\"", nil), ("\"2\"", nil), false), (("\"1\"", monday), ("\"2\"", monday), false),
-        // Tags that differ say that the content changed, weak or not.
+        // Different tags mean that the content changed, weak or not.
         (("W/\"1\"", nil), ("W/\"2\"", nil), false), (("W/\"1\"", monday), ("W/\"2\"", monday), false),
         (("\"1\"", monday), ("W/\"2\"", monday), false),
-        // A tag that turned weak, or is on one side alone, leaves the date to decide.
+        // If a tag became weak, or only one side has one, the date decides.
         (("\"1\"", monday), ("W/\"1\"", monday), true), (("\"1\"", monday), ("W/\"1\"", sunday), false),
         (("\"1\"", nil), ("W/\"1\"", nil), false), (("\"1\"", monday), (nil, monday), true),
         (("\"1\"", monday), (nil, sunday), false), (("\"1\"", nil), (nil, nil), false),
@@ -25,12 +25,14 @@ struct ValidatorsTests {
         // Without a strong tag the dates decide.
         ((nil, monday), (nil, monday), true), ((nil, monday), (nil, sunday), false), ((nil, monday), (nil, nil), false),
         (("W/\"1\"", monday), ("W/\"1\"", monday), true), (("W/\"1\"", monday), ("W/\"1\"", sunday), false),
-        // Where neither side can be verified nothing speaks against it.
+        // If neither side can be verified, they agree.
         ((nil, nil), (nil, nil), true), (("W/\"1\"", nil), ("W/\"1\"", nil), true),
         (("W/\"1\"", nil), (nil, nil), true),
     ]
 
-    @Test("Answers of one version agree, in either order, and of two do not", arguments: agreements.indices)
+    @Test(
+        "Answers of one version agree in either order, and answers of two versions do not",
+        arguments: agreements.indices)
     func agree(index: Int) {
         let row = Self.agreements[index]
         let mine = Self.validators(row.mine.0, row.mine.1)
@@ -52,7 +54,7 @@ struct ValidatorsTests {
         #expect(validators.strongTag?.description == (field == date ? nil : field))
     }
 
-    @Test("An answer's validators are read from its fields, whatever their case")
+    @Test("An answer's validators are read from its fields, in any case")
     func head() {
         let head = OriginHead(status: 200, fields: HeaderFields(["etag": "\"1\"", "LAST-MODIFIED": Self.monday]))
         #expect(head.validators == Self.validators("\"1\"", Self.monday))

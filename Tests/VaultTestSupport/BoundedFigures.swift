@@ -1,18 +1,18 @@
 import Foundation
 
-/// Figures beside their bounds: each is printed as it is told, and whether all were within theirs is remembered.
+/// Figures with their bounds: prints each, and remembers whether all were within their bounds.
 package struct BoundedFigures {
-    /// Whether each that was told lies within its bound.
+    /// Whether every figure so far is within its bound.
     package private(set) var areMet = true
 
     package init() {}
 
-    /// Prints a figure that may be so large.
+    /// Prints a figure with an upper bound.
     package mutating func tell(_ what: String, _ value: Double, atMost bound: Double, unit: String = "") {
         tell(what, value, "<=", bound, unit, isMet: value <= bound)
     }
 
-    /// Prints a figure that may be so small.
+    /// Prints a figure with a lower bound.
     package mutating func tell(_ what: String, _ value: Double, atLeast bound: Double, unit: String = "") {
         tell(what, value, ">=", bound, unit, isMet: value >= bound)
     }

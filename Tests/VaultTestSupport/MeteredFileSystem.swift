@@ -2,8 +2,8 @@ import Synchronization
 import VaultModel
 package import VaultStorage
 
-/// A file system that knows at each moment how many bytes of segment files lie in their folders, and the most that ever
-/// did, and that can have room for no more than so many.
+/// A file system that tracks how many bytes of segment files are in their folders, and the maximum so far, and that can
+/// limit them.
 package final class MeteredFileSystem: FileSystem {
     private let below: any FileSystem
     private let meter = Mutex(Meter())
@@ -23,9 +23,9 @@ package final class MeteredFileSystem: FileSystem {
             most = max(most, total)
         }
 
-        /// Whether a file may become so large.
+        /// Whether a file may grow to this size.
         mutating func admit(_ path: String, _ size: Int64) -> Bool {
-            // A file that was removed while somebody has it open lies in no folder.
+            // A removed file that is still open is in no folder.
             guard let known = sizes[path], size > known else { return true }
             let more = SegmentDescription.diskSize(ofFile: size) - SegmentDescription.diskSize(ofFile: known)
             guard total + more <= limit else {
@@ -39,15 +39,15 @@ package final class MeteredFileSystem: FileSystem {
 
     package init(over below: any FileSystem = PosixFileSystem()) { self.below = below }
 
-    /// The bytes that lie there now.
+    /// The number of bytes there now.
     package var total: Int64 { meter.withLock { $0.total } }
-    /// The most that ever lay there at a time.
+    /// The maximum number of bytes there so far.
     package var most: Int64 { meter.withLock { $0.most } }
 
-    /// How often a write was refused because there was no room for it.
+    /// How often a write was refused because the limit was reached.
     package var refusals: Int { meter.withLock { $0.refusals } }
 
-    /// Has room for so many bytes of segment files from now on, as a disk of that size; nil for any number.
+    /// Limits the bytes of segment files from now on, like a disk of that size; nil for no limit.
     package func limit(to bytes: Int64?) { meter.withLock { $0.limit = bytes ?? .max } }
 
     private static func counts(_ path: String) -> Bool { path.contains("/segments/") }

@@ -1,8 +1,8 @@
 import SeededRandom
 
-/// Decides what of the unsynced reached the disk before the power went. One seed, one outcome.
+/// Decides which unsynced changes reached the disk before a power loss. One seed, one outcome.
 ///
-/// How much gets through differs between seeds: nothing, everything, half of it, nearly all of it.
+/// How much reaches the disk differs between seeds: nothing, everything, half of it, nearly all of it.
 struct PowerLossDice {
     private var generator: SeededGenerator
     private let chance: Double
@@ -14,7 +14,7 @@ struct PowerLossDice {
 
     mutating func reachedDisk() -> Bool { Double.random(in: 0..<1, using: &generator) < chance }
 
-    /// The size of a file that had one size on the disk and has another now.
+    /// The size of a file whose size on the disk differs from its current one.
     mutating func size(_ old: Int, _ new: Int) -> Int {
         switch (old == new, reachedDisk(), reachedDisk()) {
         case (true, _, _), (_, true, true): new

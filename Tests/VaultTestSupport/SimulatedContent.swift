@@ -1,8 +1,8 @@
-/// What the disk holds of one file, beside what the running system sees of it (its volatile content).
+/// The disk's content of one file, and what differs in the running system's view (its volatile content).
 struct SimulatedContent {
     static let sectorByteCount = 512
 
-    /// What the last successful sync left on the disk.
+    /// The content that the last successful sync left on the disk.
     private(set) var durable: [UInt8]
 
     /// Sectors that the system dropped after a failed sync: they count as clean, and no later sync writes them.
@@ -10,7 +10,7 @@ struct SimulatedContent {
 
     init(durable: [UInt8]) { self.durable = durable }
 
-    /// Bytes were written: their sectors are to be written to the disk again, dropped ones included.
+    /// Records written bytes: their sectors must be written to the disk again, dropped ones included.
     mutating func wrote(_ range: Range<Int64>) {
         guard !range.isEmpty, !droppedSectors.isEmpty else { return }
         let size = Int64(Self.sectorByteCount)
@@ -32,7 +32,7 @@ struct SimulatedContent {
         }
     }
 
-    /// What a power loss leaves: each sector that differs reached the disk or did not, and so did the size.
+    /// The content after a power loss: each sector that differs reached the disk or did not, and so did the size.
     func torn(_ volatile: [UInt8], _ dice: inout PowerLossDice) -> [UInt8] {
         let size = dice.size(durable.count, volatile.count)
         return Self.compose(size) { sector in
@@ -43,7 +43,7 @@ struct SimulatedContent {
 
     private static func sectorCount(_ size: Int) -> Int { (size + sectorByteCount - 1) / sectorByteCount }
 
-    /// A sector's bytes; zeros where the file has none.
+    /// A sector's bytes; zeros past the end of the file.
     private static func bytes(of sector: Int, in content: [UInt8]) -> [UInt8] {
         let first = sector * sectorByteCount
         let part = first < content.count ? Array(content[first..<min(first + sectorByteCount, content.count)]) : []

@@ -2,12 +2,12 @@ import VaultStorage
 
 /// An open file of a ``SimulatedFileSystem``.
 final class SimulatedFile: StoredFile {
-    /// What the file system keeps of a file, whatever becomes of its name.
+    /// The state of a file, which outlives its name.
     struct Record {
-        /// What the running system sees; kept open, so that it is there after its name has gone.
+        /// The running system's view; kept open, so that it is there after its name has gone.
         let file: any StoredFile
         var content: SimulatedContent
-        /// Whether SQLite writes it, which syncs what it promises.
+        /// Whether SQLite writes the file, and syncs what must be durable.
         let syncsItself: Bool
     }
 
@@ -33,7 +33,7 @@ final class SimulatedFile: StoredFile {
             try fileSystem.enter(.write, path)
             try fileSystem.grow(path, to: offset + Int64(buffer.count))
         } catch {
-            // As a disk that fills up: a part of the bytes is there.
+            // Like a disk that fills up: a part of the bytes is written.
             let part = buffer.count / 2
             if (try? fileSystem.grow(path, to: offset + Int64(part))) != nil {
                 try unsafe put(UnsafeRawBufferPointer(rebasing: buffer[..<part]), at: offset)

@@ -2,22 +2,22 @@ import Foundation
 import Synchronization
 package import VaultStorage
 
-/// A file system that remembers what of it would survive a power loss, and that can be made to fail.
+/// A file system that tracks what would survive a power loss, and that can be made to fail.
 ///
 /// The files are real ones below `root`, as the running system sees them; what the *disk* holds of them is kept in
 /// memory. So SQLite and the vault's lock work in the same folder as the store, and one mechanism covers them all.
-/// ``loseEverythingUnsynced(tearing:into:)`` writes the disk's view into another folder, while this one goes on: one run
-/// can be cut at every point.
+/// ``loseEverythingUnsynced(tearing:into:)`` writes the disk's view into another folder, while this one continues, so
+/// one run can be cut at every point.
 ///
 /// - File content reaches the disk with `synchronize`; unsynced 512-byte sectors may or may not have.
-/// - Names (made, renamed, removed) reach it with `synchronizeDirectory`; unsynced changes may or may not have.
-/// - After a failed `synchronize` the bytes are still read, but never reach the disk unless they are written again.
-/// - What SQLite writes into `index.sqlite` and its log counts as durable, unless this file system sees it: then it is one
-///   file more, whose calls are counted, fail, and reach the disk as those of any other.
+/// - Names (created, renamed, removed) reach it with `synchronizeDirectory`; unsynced changes may or may not have.
+/// - After a failed `synchronize` the bytes can still be read, but never reach the disk unless they are written again.
+/// - SQLite's writes to `index.sqlite` and its log count as durable, unless this file system sees them: then the calls
+///   on these files are counted, fail, and reach the disk like those on any other.
 package final class SimulatedFileSystem: FileSystem {
     private let root: String
     private let real = PosixFileSystem()
-    /// Whether what SQLite does below `root` goes through here.
+    /// Whether SQLite's file operations below `root` go through here.
     private let seesIndex: Bool
     private let state = Mutex(State())
 
@@ -27,7 +27,7 @@ package final class SimulatedFileSystem: FileSystem {
         var calls: [FileOperation.Call] = []
         var faults: [Fault] = []
         var free: Int64?
-        /// The bytes by which files may still grow; nil for a disk without end.
+        /// The number of bytes by which files may still grow; nil for an unlimited disk.
         var room: Int64?
         var total: Int64?
         var observer: (@Sendable (FileOperation.Call) -> Void)?
@@ -49,9 +49,9 @@ package final class SimulatedFileSystem: FileSystem {
         let failure: FileFailure
     }
 
-    /// Everything that is below `root` already is on the disk.
+    /// Creates a file system in which everything below `root` is already on the disk.
     ///
-    /// - Parameter seesIndex: whether what SQLite does below `root`, on connections that are opened from now on, is seen,
+    /// - Parameter seesIndex: whether SQLite's operations below `root`, on connections opened from now on, are seen,
     ///   and can fail and be lost, too.
     package init(root: String, seesIndex: Bool = false) {
         self.root = root
@@ -59,17 +59,17 @@ package final class SimulatedFileSystem: FileSystem {
         if seesIndex { SimulatedSQLite.watch(self, root: root) }
     }
 
-    // MARK: Watching and failing
+    // MARK: Observation and faults
 
-    /// The calls of a kind so far whose path contains `fragment`.
+    /// The number of calls of a kind so far whose path contains `fragment`.
     package func count(_ operation: FileOperation, of fragment: String = "") -> Int {
         state.withLock { state in
             state.calls.count { $0.operation == operation && (fragment.isEmpty || $0.path.contains(fragment)) }
         }
     }
 
-    /// Lets the `number`-th call from now on fail whose kind is `operation` and whose path contains `fragment`; every
-    /// one after it too where the fault is lasting. A write that fails has written half of its bytes.
+    /// Makes the `number`-th matching call from now on fail: of kind `operation`, with a path that contains `fragment`.
+    /// A lasting fault also fails every later matching call. A failed write has written half of its bytes.
     package func fail(
         _ operation: FileOperation, of fragment: String = "", number: Int = 1, lasting: Bool = false,
         with failure: FileFailure
@@ -84,14 +84,14 @@ package final class SimulatedFileSystem: FileSystem {
     /// Ends all faults.
     package func mend() { state.withLock { $0.faults = [] } }
 
-    /// Says from now on that so many bytes are free; nil says the truth.
+    /// Sets the reported number of free bytes; nil reports the real number.
     package func claimFree(_ bytes: Int64?) { state.withLock { $0.free = bytes } }
 
-    /// Others fill the disk: files grow by so many bytes more, what is removed makes room, and what is there already may be
-    /// written over. Nil for a disk without end.
+    /// Limits the disk: files may grow by this many bytes, a removal frees space, and existing bytes may be
+    /// overwritten. Nil for an unlimited disk.
     package func fill(leaving room: Int64?) { state.withLock { $0.room = room } }
 
-    /// Takes the room that a file needs to reach up to `end`.
+    /// Reserves the space that a file needs to reach up to `end`.
     func grow(_ path: String, to end: Int64) throws(FileFailure) {
         let more = max(0, end - ((try? real.size(of: path)) ?? 0))
         let fits = state.withLock { state in
@@ -103,10 +103,10 @@ package final class SimulatedFileSystem: FileSystem {
         guard fits else { throw FileFailure(.noSpace, "pwrite: No space left on device") }
     }
 
-    /// A file has become smaller, or is gone.
+    /// Records that a file has become smaller, or has been removed.
     func giveBack(_ bytes: Int64) { state.withLock { $0.room = $0.room.map { $0 + max(0, bytes) } } }
 
-    /// Says from now on that the disk has so many bytes in all; nil says nothing of it.
+    /// Sets the reported size of the disk in bytes; nil reports none.
     package func claimTotal(_ bytes: Int64?) { state.withLock { $0.total = bytes } }
 
     /// Calls `observer` before each call, on the caller's thread.
@@ -209,7 +209,7 @@ package final class SimulatedFileSystem: FileSystem {
 
     package func totalBytes(at path: String) throws(FileFailure) -> Int64? { state.withLock { $0.total } }
 
-    /// The number of the file at a path; one that nobody has changed so far is on the disk as it stands.
+    /// The number of the file at a path; an unchanged file is on the disk as it is.
     private func adopt(_ path: String) throws(FileFailure) -> Int? {
         switch state.withLock({ $0.names.current[path] }) {
         case .file(let number)?: return number
@@ -229,15 +229,15 @@ package final class SimulatedFileSystem: FileSystem {
         }
     }
 
-    /// Changes what is known of a file's content.
+    /// Changes the recorded state of a file's content.
     func change(_ number: Int?, _ body: (inout SimulatedContent) -> Void) {
         guard let number else { return }
         state.withLock { body(&$0.files[number].content) }
     }
 
-    // MARK: What SQLite does
+    // MARK: SQLite's operations
 
-    /// SQLite has a file open that it may have made.
+    /// Records that SQLite has opened a file, which it may have created.
     func sqliteOpened(_ path: String, isNew: Bool) throws(FileFailure) {
         guard state.withLock({ isNew || $0.names.current[path] == nil }) else { return }
         guard isNew else {
@@ -272,7 +272,7 @@ package final class SimulatedFileSystem: FileSystem {
         return number
     }
 
-    /// By the descriptor that is kept: one that is closed would take SQLite's locks with it.
+    /// Uses the kept descriptor: closing one would release SQLite's locks with it.
     private func volatile(at path: String) throws(FileFailure) -> (Int, [UInt8])? {
         guard let number = number(at: path) else { return nil }
         let file = state.withLock { $0.files[number].file }
@@ -281,8 +281,8 @@ package final class SimulatedFileSystem: FileSystem {
 
     // MARK: Power loss
 
-    /// Writes what the disk would hold if the power went now into the folder `copy`, which is made. The same seed gives
-    /// the same outcome.
+    /// Writes what the disk would hold after a power loss at this moment into the new folder `copy`. The same seed
+    /// gives the same outcome.
     package func loseEverythingUnsynced(tearing seed: UInt64, into copy: String) throws {
         var dice = PowerLossDice(seed: seed)
         let (survivors, files) = state.withLock { state in (state.names.survivors(&dice), state.files) }
@@ -296,12 +296,12 @@ package final class SimulatedFileSystem: FileSystem {
             if isFolder(path) {
                 try manager.createDirectory(atPath: copy + "/" + relative, withIntermediateDirectories: true)
             } else if survivors[path] == nil {
-                // Nobody changed it through this file system: SQLite's log, the lock.
+                // Not changed through this file system: SQLite's log, the lock.
                 try manager.copyItem(atPath: path, toPath: copy + "/" + relative)
             }
         }
         for (path, entry) in survivors.sorted(by: { $0.key < $1.key }) {
-            // What lies elsewhere is on another disk.
+            // Files elsewhere are on another disk.
             guard case .file(let number) = entry, !isLost(path), path.hasPrefix(root + "/") else { continue }
             let record = files[number]
             let volatile = try record.file.read(count: Int(try record.file.size()), at: 0)

@@ -1,8 +1,8 @@
 import VaultStorage
 
-/// Which names are on the disk, and which changes of them only the running system knows.
+/// The names on the disk, and the changes that only the running system sees.
 ///
-/// Only names that were changed are listed; every other one is on the disk as it stands.
+/// Only changed names are listed; every other one is on the disk as it is.
 struct SimulatedNames {
     enum Entry: Equatable {
         case nothing, folder
@@ -10,7 +10,7 @@ struct SimulatedNames {
         case file(Int)
     }
 
-    /// Names that change together: a rename within a folder is whole or not at all.
+    /// Names that change together: a rename within a folder is atomic.
     private struct Change {
         let folder: String
         let entries: [String: Entry]
@@ -20,7 +20,7 @@ struct SimulatedNames {
     private var durable: [String: Entry] = [:]
     private var unsynced: [Change] = []
 
-    /// A name that is about to be changed for the first time: what stands there is on the disk.
+    /// Records a name before its first change: its current file is on the disk.
     mutating func adopt(_ path: String, _ entry: Entry) {
         guard current[path] == nil else { return }
         current[path] = entry
@@ -50,7 +50,7 @@ struct SimulatedNames {
         unsynced.removeAll { $0.folder == folder }
     }
 
-    /// The names that a power loss leaves: each unsynced change reached the disk or did not.
+    /// The names after a power loss: each unsynced change reached the disk or did not.
     func survivors(_ dice: inout PowerLossDice) -> [String: Entry] {
         var names = durable
         for path in current.keys where names[path] == nil { names[path] = .nothing }

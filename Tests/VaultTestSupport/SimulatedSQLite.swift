@@ -2,7 +2,7 @@ import CSimulatedDisk
 import VaultModel
 import VaultStorage
 
-/// Leads what SQLite does with files to the simulated file system that they lie on.
+/// Routes SQLite's file operations to the simulated file system that holds the files.
 enum SimulatedSQLite {
     private struct Watched: Sendable {
         let root: String
@@ -10,7 +10,7 @@ enum SimulatedSQLite {
     }
 
     private static let watched = Locked<[Watched]>([])
-    /// Whether the layer lies below SQLite: it does from the first time that this is asked.
+    /// The result of installing the layer below SQLite, 0 for success; the first access installs it.
     private static let isInstalled = unsafe simulated_disk_install { call, isDone, path, offset, count in
         // SQLite lends the name for the call.
         guard let path = unsafe path.map({ unsafe String(cString: $0) }) else { return 0 }
@@ -18,7 +18,7 @@ enum SimulatedSQLite {
     }
 
     static func watch(_ disk: SimulatedFileSystem, root: String) {
-        precondition(isInstalled == 0, "SQLite takes no layer below it")
+        precondition(isInstalled == 0, "the layer below SQLite cannot be installed")
         watched.withLock { all in
             all.removeAll { $0.disk == nil }
             all.append(Watched(root: root + "/", disk: disk))

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A folder of its own for one test, gone with the last reference.
+/// A temporary folder for one test, removed with its last reference.
 ///
-/// It lies in memory where the system has a place for that: what a test shows of durability it shows with a
-/// ``SimulatedFileSystem``, and a vault has more folders than a busy disk makes in an instant.
+/// It is in memory if the system has a place for that: tests show durability with a ``SimulatedFileSystem``, and a
+/// vault has more folders than a busy disk creates in an instant.
 package final class TemporaryFolder: Sendable {
     package let path: String
 
@@ -18,7 +18,7 @@ package final class TemporaryFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Removes a file, or a folder with all that is in it.
+    /// Removes a file, or a folder with its content.
     package static func remove(_ path: String) throws { try FileManager.default.removeItem(atPath: path) }
 
     /// The permission bits of a path below the folder.
@@ -26,7 +26,7 @@ package final class TemporaryFolder: Sendable {
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int ?? 0
     }
 
-    /// Every plain file below a path, by its path.
+    /// Every regular file below a path, by its path.
     package static func files(below path: String) throws -> [String] {
         try FileManager.default.subpathsOfDirectory(atPath: path).map { path + "/" + $0 }.filter { file in
             let attributes = try FileManager.default.attributesOfItem(atPath: file)

@@ -2,7 +2,7 @@ package import VaultCrypto
 package import VaultModel
 package import VaultStorage
 
-/// A vault in a temporary folder, with a keyring that opens at once; gone with the last reference.
+/// A vault in a temporary folder, with a keyring that opens at once; removed with its last reference.
 package final class TemporaryVault: Sendable {
     /// The folder above the vault: the root of a ``SimulatedFileSystem``.
     package let above: TemporaryFolder
@@ -26,12 +26,12 @@ package final class TemporaryVault: Sendable {
         try KeyringReader.unlock(KeyringFile.read(path), with: TestKeyring.secret())
     }
 
-    /// Where the keyring is changed.
+    /// The keyring's place, for changes to the keyring.
     package func keyringPlace(fileSystem: any FileSystem = PosixFileSystem()) -> KeyringPlace {
         KeyringPlace(keyringFile, fileSystem: fileSystem)
     }
 
-    /// What the acts on the keys of the opened vault are written down in.
+    /// The log of the key operations of the opened vault.
     package func log(of store: VaultStore) -> AuditLog {
         AuditLog(of: store, at: keyringPlace(fileSystem: store.fileSystem))
     }
@@ -44,9 +44,9 @@ package final class TemporaryVault: Sendable {
         try VaultStore.open(at: folder, keyring: keyring, access: access, fileSystem: fileSystem, now: now)
     }
 
-    /// A file system on top of the vault that can fail and lose; everything that is there is on its disk.
+    /// A file system over the vault that can fail and lose data; everything already there is on its disk.
     ///
-    /// - Parameter seesIndex: whether what SQLite does goes through it, too.
+    /// - Parameter seesIndex: whether SQLite's file operations go through it, too.
     package func simulatedFileSystem(seesIndex: Bool = false) -> SimulatedFileSystem {
         SimulatedFileSystem(root: above.path, seesIndex: seesIndex)
     }

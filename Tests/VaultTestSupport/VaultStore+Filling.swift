@@ -3,7 +3,7 @@ package import VaultModel
 package import VaultStorage
 
 extension VaultStore {
-    /// Adds a resource with a representation of a length.
+    /// Adds a resource with a representation of the given length.
     package func addMedia(
         _ name: String, length: Int64?, supportsRanges: Bool = true, resourceClass: ResourceClass = .cache
     ) throws -> StoredResource {
@@ -28,8 +28,8 @@ extension VaultStore {
         return try close(writer)
     }
 
-    /// What a reader gets of everything that the index claims of a resource: the bytes, by the first offset of each run
-    /// of good blocks.
+    /// Returns the bytes that a reader gets of everything that the index lists for a resource, by the first offset of
+    /// each run of good blocks.
     package func read(_ resource: StoredResource) throws -> [(start: Int64, bytes: [UInt8])] {
         guard let serving = resource.serving else { return [] }
         var runs: [(start: Int64, bytes: [UInt8])] = []

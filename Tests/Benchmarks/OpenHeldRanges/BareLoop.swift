@@ -4,7 +4,7 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// The floor of the cost: each block read with `pread` into one buffer, and opened into another.
+/// The minimum cost: reads each block with `pread` into one buffer, and opens it into another.
 struct BareLoop {
     private let segments: [(path: String, segment: SegmentDescription, key: SecretKeyCopy)]
 
@@ -36,13 +36,13 @@ struct BareLoop {
                 let nonce = [0, 0, 0, 0] + LittleEndian.bytes(UInt64(block))
                 let result = unsafe crypto_aead_chacha20poly1305_ietf_decrypt(
                     &plain, nil, nil, sealed, UInt64(size), nil, 0, nonce, key.bytes)
-                precondition(count == size && result == 0, "the block opens")
+                precondition(count == size && result == 0, "the block must open")
             }
         }
     }
 }
 
-/// A key in ordinary memory, as a loop without care would have it.
+/// A key in ordinary memory, as a careless loop would have it.
 struct SecretKeyCopy {
     let bytes: [UInt8]
 

@@ -1,7 +1,7 @@
 import MediaVault
 import Synchronization
 
-/// So many bytes, as fast as they are taken.
+/// A body of a given number of bytes, as fast as they are read.
 final class HeldResponse: OriginResponse {
     let head: OriginHead
     private let left: Mutex<Int64>

@@ -4,8 +4,8 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// Opening held ranges through the library, beside a bare loop of `pread` and libsodium over the same segment files, on
-/// one thread, in turn, in one run.
+/// Opens held ranges through the library, and with a bare loop of `pread` and libsodium over the same segment files,
+/// alternating on one thread in one run.
 ///
 ///     swift run -c release open-held-ranges [MiB] [rounds]
 @main
@@ -38,7 +38,7 @@ struct OpenHeldRanges {
         await vault.close()
     }
 
-    /// A vault that holds so many bytes of one resource, filled through the library itself.
+    /// A vault that holds a given number of bytes of one resource, filled through the library itself.
     private static func filledVault(_ folder: String, bytes: Int64) async throws -> Vault {
         let place = VaultPlace(folder: folder + "/vault", keyring: folder + "/keyring.json")
         let unlock = Unlock.keyFile(path: folder + "/key")
@@ -56,7 +56,7 @@ struct OpenHeldRanges {
             let start = clock.now
             var count: Int64 = 0
             for try await chunk in try await vault.read(url) { count += Int64(chunk.count) }
-            precondition(count == bytes, "all of it was read")
+            precondition(count == bytes, "all bytes must be read")
             return (clock.now - start) / .seconds(1)
         }
         return try await task.value

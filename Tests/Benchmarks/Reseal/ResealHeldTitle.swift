@@ -5,8 +5,8 @@ import VaultModel
 import VaultStorage
 import VaultTestSupport
 
-/// Resealing through the library beside libsodium alone, and a warm reader beside a reseal that is held back, in one run.
-/// Ends with 1 where a bound is missed.
+/// Compares resealing through the library with libsodium alone, and a warm reader alone with one during a slow reseal,
+/// in one run. Ends with 1 if a bound is missed.
 ///
 ///     swift run -c release reseal-held-title [MiB] [rounds] [folder]
 @main
@@ -49,7 +49,7 @@ struct ResealHeldTitle {
         return figures
     }
 
-    /// Stores one title straight away.
+    /// Stores one title directly.
     private static func fill(_ place: VaultPlace, key: String, bytes: Int) throws -> MediaURL {
         let secret = UnlockSecret.key(try KeyFile.readKey(key, allowLoose: false))
         let keyring = try KeyringReader.unlock(KeyringFile.read(place.keyring), with: secret)
@@ -64,7 +64,7 @@ struct ResealHeldTitle {
         return try MediaURL(url)
     }
 
-    /// The median time of reading everything, once it lies in memory.
+    /// The median time to read everything once it is in memory.
     private static func warmReads(_ vault: Vault, _ url: MediaURL, _ bytes: Int, count: Int) async throws -> Double {
         var times: [Double] = []
         for _ in 0...count {
@@ -72,7 +72,7 @@ struct ResealHeldTitle {
                 try await clocked {
                     var read = 0
                     for try await chunk in try await vault.read(MediaReference(url)) { read += chunk.count }
-                    precondition(read == bytes, "all of it is held")
+                    precondition(read == bytes, "the whole title must be held")
                 })
         }
         return median(Array(times.dropFirst()))

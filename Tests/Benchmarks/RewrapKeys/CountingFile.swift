@@ -1,6 +1,6 @@
 import VaultStorage
 
-/// An open segment file, whose bytes are counted as they are read and written.
+/// An open segment file that counts the bytes read and written.
 final class CountingFile: StoredFile {
     private let below: any StoredFile
     private let traffic: MediaTraffic
@@ -11,21 +11,21 @@ final class CountingFile: StoredFile {
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileFailure) -> Int {
-        // The caller's buffer, handed on.
+        // The caller's buffer, passed on.
         let count = try unsafe below.read(into: buffer, at: offset)
         traffic.note(bytes: count)
         return count
     }
 
     func readFromMemory(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
-        // The caller's buffer, handed on.
+        // The caller's buffer, passed on.
         let count = unsafe below.readFromMemory(into: buffer, at: offset)
         traffic.note(bytes: count ?? 0)
         return count
     }
 
     func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(FileFailure) {
-        // The caller's buffer, handed on.
+        // The caller's buffer, passed on.
         try unsafe below.write(buffer, at: offset)
         traffic.note(bytes: buffer.count)
     }

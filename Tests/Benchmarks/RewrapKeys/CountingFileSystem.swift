@@ -1,6 +1,6 @@
 import VaultStorage
 
-/// The real file system, which counts what is done to segment files.
+/// The real file system, with counts of the operations on segment files.
 final class CountingFileSystem: FileSystem {
     let traffic = MediaTraffic()
     private let real = PosixFileSystem()

@@ -5,13 +5,13 @@ import VaultModel
 import VaultStorage
 import VaultTestSupport
 
-/// Wrapping the keys of very many resources anew, and what of the media is read and written meanwhile. Ends with 1 where
-/// a bound is missed.
+/// Rewraps the keys of very many resources, and counts the media bytes read and written meanwhile. Ends with 1 if a
+/// bound is missed.
 ///
 ///     swift run -c release rewrap-keys [resources]
 @main
 struct RewrapKeys {
-    /// One resource in so many holds a segment.
+    /// One resource in this many holds a segment.
     private static let holding = 500
     private static let segmentBytes = 100_000
 
@@ -39,28 +39,28 @@ struct RewrapKeys {
         let rewrapTime = (clock.now - start) / .seconds(1)
         let traffic = (files: files.traffic.filesOpened, bytes: files.traffic.bytesMoved)
         let retireTime = try await clock.measure { _ = try await vault.retireGeneration(1) } / .seconds(1)
-        precondition(report?.keys == count, "every key was wrapped anew")
+        precondition(report?.keys == count, "every key must be rewrapped")
         figures.tell("rewrap of \(count) resources", rewrapTime, atMost: 2, unit: " s")
         figures.tell("media files opened meanwhile", Double(traffic.files), atMost: 0)
         figures.tell("media bytes read and written meanwhile", Double(traffic.bytes), atMost: 0)
         print("retire after it: \(String(format: "%.2f", retireTime)) s")
         try await play(vault)
-        precondition(files.traffic.bytesMoved >= segmentBytes, "what is read of the media is counted")
+        precondition(files.traffic.bytesMoved >= segmentBytes, "media reads must be counted")
         await vault.close()
         try await list(place, folder, count, &figures)
         return figures
     }
 
-    /// Reads the first title whole.
+    /// Reads the whole first title.
     private static func play(_ vault: Vault) async throws {
         var read = 0
         for try await chunk in try await vault.read(MediaReference(MediaURL("http://origin.example/0"))) {
             read += chunk.count
         }
-        precondition(read == segmentBytes, "the segments are held, and open")
+        precondition(read == segmentBytes, "the segments must be held and open")
     }
 
-    /// What telling how the keys stand costs while everything is to be sealed anew.
+    /// The cost of a key report while everything is still to be resealed.
     private static func list(
         _ place: VaultPlace, _ folder: String, _ count: Int, _ figures: inout BoundedFigures
     ) async throws {
@@ -71,7 +71,7 @@ struct RewrapKeys {
         let left = try await reader.keyReport().reseal?.resources
         let time = (ContinuousClock.now - start) / .seconds(1)
         await reader.close()
-        precondition(left == count, "every resource is still to be sealed anew")
+        precondition(left == count, "every resource must still need a reseal")
         figures.tell("keys list while a reseal of all is ordered", time, atMost: 1, unit: " s")
     }
 
@@ -80,7 +80,7 @@ struct RewrapKeys {
             KeyringFile.read(place.keyring), with: .key(KeyFile.readKey(folder + "/key", allowLoose: false)))
     }
 
-    /// Orders a reseal of everything, which nobody begins.
+    /// Orders a reseal of everything, which never starts.
     private static func order(_ place: VaultPlace, _ keyring: Keyring) throws {
         let store = try VaultStore.open(at: place.folder, keyring: keyring, access: .owner)
         let log = AuditLog(of: store, at: KeyringPlace(place.keyring))

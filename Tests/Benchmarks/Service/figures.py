@@ -1,4 +1,4 @@
-"""The figures: what is measured, beside what, and within which bound."""
+"""The figures: what is measured, what it is compared with, and its bound."""
 
 import dataclasses
 import os
@@ -25,7 +25,7 @@ class Sizes:
     ranges: int = 5
     range_seconds: int = 5
     keys: int = 100_000
-    reseals: tuple = (256, 5)  # MiB of a title, and how often it is sealed anew
+    reseals: tuple = (256, 5)  # MiB of a title, and how many times it is resealed
 
     @classmethod
     def quick(cls):
@@ -37,7 +37,7 @@ class BoundVault(Vault):
 
 
 class Bench:
-    """The servers, the films on them, and vaults that are made as they are needed."""
+    """The servers, the media files on them, and vaults that are created on demand."""
 
     FILM, CLIP, CLIP_BYTES = "film.bin", "clip.bin", MIB
 
@@ -55,7 +55,7 @@ class Bench:
                 os.fsync(file.fileno())
 
     def target(self, name):
-        """A film under a name that nobody has asked for."""
+        """Returns a target for a media file that no request has used yet."""
         self._queries += 1
         return f"{name}?title={self._queries}"
 
@@ -70,7 +70,7 @@ class Bench:
         for vault in self._vaults:
             vault.stop()
 
-    # Each figure: what the service shows, what stands beside it, the result, its bound, and whether that is met.
+    # Each figure returns the service's value, the value beside it, the result, its bound, and whether that is met.
 
     def shaped_fill(self):
         """cold fill, origin at 200 MiB/s: service ÷ straight"""
@@ -81,13 +81,13 @@ class Bench:
         return self._fill("plain", "peer", 2)
 
     def _fill(self, origin, other, bound):
-        """A vault filled from the origin, beside the other server; each title is asked for once."""
+        """Fills a vault from the origin and compares it with the other server; each title is requested once."""
         vault = self.served_vault()
 
         def service_rate():
             url = self.servers.url(origin, self.target(self.FILM))
             address = vault.address(url)
-            os.sync()  # what the other side has left to be written is not this side's to wait for
+            os.sync()  # this side must not wait for writes that the other side left behind
             rate = measuring.stream_rate(address, self.sizes.film)
             if not eventually(lambda: vault.info(url)["bytes"] == self.sizes.film):
                 raise RuntimeError("the film was played whole and is not held whole")
@@ -113,7 +113,7 @@ class Bench:
             return self.servers.url("plain", self.target(self.CLIP))
 
         first, *fresh = (vault.address(straight()) for _ in range(1 + self.sizes.starts))
-        measuring.first_byte_seconds(first)  # the process's own first steps are no film's
+        measuring.first_byte_seconds(first)  # the first request of the process is slower, and not part of the figure
         seconds = measuring.pairs(
             self.sizes.starts, lambda: measuring.first_byte_seconds(fresh.pop()),
             lambda: measuring.first_byte_seconds(straight()))
@@ -143,7 +143,7 @@ class Bench:
         return *(f"{statistics.median(side):.0f} /s" for side in rates), f"{ratio:.2f}", f">= {bound}", ratio >= bound
 
     def _warmed(self, other, target):
-        """The addresses of a film that both sides hold whole."""
+        """Returns the addresses of a media file that both sides hold completely."""
         vault = self.served_vault()
         addresses = vault.address(self.servers.url("plain", target)), self.servers.url(other, target)
         digests = [client.digest(address) for address in addresses]

@@ -1,4 +1,5 @@
-"""Ways to measure an address: a whole stream, the first byte, random ranges by many clients; and fair pairs of them."""
+"""Ways to measure an address: a whole stream, the first byte, random ranges by many clients; and fair pairs of
+these."""
 
 import re
 import socket
@@ -20,7 +21,7 @@ end
 
 
 def pairs(count, vault, other):
-    """Measures both sides in turn, each pair in the other order than the one before it; the two lists of values."""
+    """Measures both sides in turn, swapping the order in every other pair; returns the two lists of values."""
     values = ([], [])
     for number in range(count):
         for side in ((0, 1), (1, 0))[number % 2]:
@@ -29,12 +30,13 @@ def pairs(count, vault, other):
 
 
 def median_ratio(vault, other):
-    """The median of the pairs' ratios: a slow moment of the machine strikes both of a pair, or one pair alone."""
+    """Returns the median of the pairs' ratios: a slow moment of the machine affects both sides of a pair, or only one
+    pair."""
     return statistics.median(own / others for own, others in zip(vault, other))
 
 
 def stream_rate(address, size):
-    """Bytes a second of one whole answer, by curl."""
+    """Returns the bytes per second of one whole answer, measured by curl."""
     told = subprocess.run(
         ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code} %{size_download} %{time_total}", address],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600).stdout
@@ -45,7 +47,8 @@ def stream_rate(address, size):
 
 
 def first_byte_seconds(address):
-    """From connecting to the first byte of the body; the rest is read too, so that nothing goes on behind."""
+    """Returns the time from connecting to the first byte of the body; also reads the rest, so that no transfer
+    continues."""
     host, port, target = client.split(address)
     request = f"GET {target} HTTP/1.1\r\nHost: {host}:{port}\r\nRange: bytes=0-\r\nConnection: close\r\n\r\n".encode()
     started = time.perf_counter()
@@ -66,12 +69,12 @@ def first_byte_seconds(address):
 
 
 def random_ranges(address, size, script, seconds, clients=8):
-    """Random ranges a second that so many clients get together, by wrk."""
+    """Returns how many random ranges per second the clients get together, measured by wrk."""
     return float(_wrk(address, size, script, seconds, clients, RANGE, r"Requests/sec:\s+([\d.]+)")[1])
 
 
 def range_latency(address, size, script, seconds):
-    """The median time in which one client gets a random short range, in seconds, by wrk."""
+    """Returns the median time in which one client gets a random short range, in seconds, measured by wrk."""
     found = _wrk(address, size, script, seconds, 1, SHORT_RANGE, r"50%\s+([\d.]+)(us|ms|s)")
     return float(found[1]) * {"us": 1e-6, "ms": 1e-3, "s": 1}[found[2]]
 

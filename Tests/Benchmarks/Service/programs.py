@@ -1,4 +1,4 @@
-"""Benchmarks of the library: programs of their own, built beside the command, that print figures beside their bounds."""
+"""Benchmarks of the library: separate programs, built beside the command, that print figures with their bounds."""
 
 import os
 import re
@@ -10,14 +10,14 @@ MISSED = 1
 
 
 class Program:
-    """A program that is run once, when the first of its figures is asked for."""
+    """A program that runs once, when the first of its figures is requested."""
 
     def __init__(self, name, *arguments):
         self._path = os.path.join(ROOT, ".build", "release", name)
         self._arguments, self._lines = arguments, None
 
     def figure(self, name, folder):
-        """The row of the figure whose name has these words in it."""
+        """Returns the row of the figure whose name contains `name`."""
         if self._lines is None:
             self._lines = self._run(folder)
         match, = (match for match in map(_FIGURE.match, self._lines) if match and name in match[1])

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures the service beside what a person would use instead of it, and acts on keys, in one run, against bounds.
+"""Measures the service beside alternatives, and key operations, against bounds, in one run.
 
     run.py [--quick] [--binary PATH] [a] [b] … [m]
 
-Exit code 0 when all bounds are met, 1 when one is not, 2 when something could not be measured. Called by
-Scripts/bench with what it needs installed, in a mount namespace of its own.
+Exit code 0 if all bounds are met, 1 if one is not, 2 if something could not be measured. Called by Scripts/bench, which
+installs what it needs, in its own mount namespace.
 """
 
 import argparse
@@ -28,7 +28,7 @@ _ROW = "{:<2} {:<69} {:>8} {:>8} {:>8}  {:<9}  {}"
 
 
 def machine():
-    """What figures depend on."""
+    """Yields the facts about the machine and the tools on which the figures depend."""
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         model = next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), "unknown")
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
@@ -41,7 +41,7 @@ def machine():
 
 
 def measure(chosen, bench):
-    """Prints a row for each figure as it is there; whether all bounds are met."""
+    """Prints each figure as soon as it is measured; returns whether all bounds are met."""
     print(_ROW.format("", "figure", "service", "beside", "result", "bound", ""))
     met = True
     for name in chosen:

@@ -1,5 +1,5 @@
-"""What the vault is measured against: an nginx origin; before it an nginx slice cache, in a gocryptfs folder and in a
-plain one; and rclone, which serves what it has sealed itself."""
+"""What the vault is compared with: an nginx origin; in front of it an nginx slice cache, in a gocryptfs folder and in a
+plain one; and rclone, which serves files that it has encrypted itself."""
 
 import contextlib
 import os
@@ -13,7 +13,8 @@ from harness.waiting import eventually
 HOST = "127.0.0.1"
 SYSTEM_AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
 
-# The origin answers any query, so that a new query is a new title. The peer's cache key holds the query for that.
+# The origin answers any query, so that a new query is a new title. For the same reason, the peer's cache key contains
+# the query.
 _CONFIGURATION = """
 {user} worker_processes 2; daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log;
 events {{ worker_connections 1024; }}
@@ -47,7 +48,7 @@ _SLICE = """
   }}
 """
 
-# Starts what must not outlive the bench, however that ends.
+# Starts a process that must not outlive the benchmark, however the benchmark ends.
 BOUND = ("setpriv", "--pdeathsig", "TERM", "--")
 
 
@@ -80,7 +81,7 @@ class Servers:
             raise RuntimeError(f"nginx does not start: {_end_of(errors)}")
 
     def start_rclone(self, name):
-        """Has rclone seal a film and serve it."""
+        """Lets rclone encrypt a media file and serve it."""
         obscured = subprocess.run(
             ["rclone", "obscure", "bench"], capture_output=True, text=True, check=True).stdout.strip()
         environment = {
@@ -109,7 +110,7 @@ class Servers:
             subprocess.run(["fusermount3", "-uz", self._sealed], check=False)
 
     def protocols(self):
-        """The protocol of each request that the HTTP/2 origin has answered to its end."""
+        """Returns the protocol of each request that the HTTP/2 origin has answered completely."""
         path = os.path.join(self.folder, "http2.log")
         if not os.path.exists(path):
             return []
@@ -130,8 +131,8 @@ class Servers:
         os.makedirs(os.path.join(self._sealed, "cache"))
 
     def _trust_own_authority(self):
-        """Makes a certificate for the HTTP/2 origin, and mounts the system's authorities with its issuer over them:
-        in the mount namespace of the bench alone, so nobody else ever trusts it."""
+        """Creates a certificate for the HTTP/2 origin, and mounts a copy of the system's authorities with its issuer
+        over them: only in the mount namespace of the benchmark, so that no other process ever trusts it."""
         def inside(name):
             return os.path.join(self.folder, name)
         key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")

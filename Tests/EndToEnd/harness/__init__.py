@@ -1,1 +1,1 @@
-"""What the end-to-end checks stand on: media, origins, the command, a client, and one line a check."""
+"""The basis of the end-to-end checks: media, origins, the command, a client, and one line of output per check."""

@@ -1,4 +1,4 @@
-"""One check is one test method; its docstring is the sentence that names it."""
+"""A check is one test method; its docstring is the sentence that names it."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ SEED = int(os.environ.get("MEDIAVAULT_SEED", "20261121"))
 
 
 class Settings:
-    """What the runner was told."""
+    """The options of the runner."""
 
     binary = os.path.join(ROOT, ".build", "release", "mediavault")
     scratch = os.path.join(ROOT, ".build", "end-to-end")
@@ -28,7 +28,7 @@ class Settings:
 
 
 def each(*values):
-    """Makes one check of a method for each of the values; `{}` in its sentence stands for the value."""
+    """Turns a method into one check for each value; `{}` in its sentence stands for the value."""
     def mark(method):
         method.each = values
         return method
@@ -36,7 +36,7 @@ def each(*values):
 
 
 class VaultCase(unittest.TestCase):
-    """A fresh vault, a real origin and the media, for the checks of one class."""
+    """The base of all checks: gives each class a scratch folder, media, and means to create origins and vaults."""
 
     def __init_subclass__(cls, **arguments):
         super().__init_subclass__(**arguments)
@@ -59,7 +59,7 @@ class VaultCase(unittest.TestCase):
 
     @classmethod
     def prepare(cls):
-        """What a class needs before its first check."""
+        """Sets up what the class needs before its first check."""
 
     @classmethod
     def new_origin(cls):
@@ -89,7 +89,7 @@ class VaultCase(unittest.TestCase):
 
     @staticmethod
     def figure(name, value, bound, unit=""):
-        """Notes a figure beside its bound, to be printed."""
+        """Records a figure with its bound, to be printed."""
         shown = f"{value:.4g}" if isinstance(value, float) else str(value)
         Settings.figures.append(f"figure: {name} = {shown}{unit} ({bound})")
 
@@ -97,7 +97,7 @@ class VaultCase(unittest.TestCase):
         self.assertEqual(eventually(produce, lambda value: value == expected, within), expected, message)
 
     def assert_whole(self, address, name):
-        """The address gives the whole medium, byte for byte."""
+        """Checks that the address serves the whole media file, byte for byte."""
         status, length, digest = client.digest(address)
         self.assertEqual((status, length, digest), (200, self.media.size(name), self.media.sha256(name)))
 

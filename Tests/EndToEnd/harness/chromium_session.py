@@ -1,4 +1,4 @@
-"""Plays addresses in a real Chromium, headless. Reads a JSON request a line, prints what was seen as JSON a line.
+"""Plays addresses in a real Chromium, headless. Reads one JSON request per line, prints what it saw as one JSON line.
 Run by sessions.Chromium with a Python that has playwright.
 
     {"address": "http://…", "seconds": [9, 3]}
@@ -12,7 +12,7 @@ from playwright.sync_api import Error, sync_playwright
 
 ANSWER_WITHIN = 60_000  # milliseconds
 
-# The page stands at the origin of the medium, so that it may look at the pixels.
+# The page has the same origin as the media, so that it may read the pixels.
 _PAGE = """
 async ({address, seconds}) => {
     const hex = buffer => Array.from(new Uint8Array(buffer), byte => byte.toString(16).padStart(2, '0')).join('');
@@ -83,7 +83,7 @@ def session(browser, request):
         page = context.new_page()
         page.set_default_timeout(ANSWER_WITHIN)
         parts = urllib.parse.urlsplit(request["address"])
-        page.goto(f"{parts.scheme}://{parts.netloc}/healthz")  # whatever is answered, the origin is this one
+        page.goto(f"{parts.scheme}://{parts.netloc}/healthz")  # only the origin of the page matters, not the answer
         return {"seen": page.evaluate(_PAGE, request)}
     except Error as error:
         return {"error": error.message}

@@ -1,4 +1,4 @@
-"""A client of the service: whole answers, answers read by and by, and requests no library would send."""
+"""A client of the service: whole answers, answers read in steps, and raw requests that no library would send."""
 
 import collections
 import hashlib
@@ -12,13 +12,13 @@ Answer = collections.namedtuple("Answer", "status headers body complete")
 
 
 def split(address):
-    """Host, port and raw target of an address."""
+    """Returns host, port and raw target of an address."""
     parts = urllib.parse.urlsplit(address)
     return parts.hostname, parts.port, address[len(f"{parts.scheme}://{parts.netloc}"):]
 
 
 class Stream:
-    """One answer, read as far as the caller likes, on a connection of its own."""
+    """One answer on its own connection, read as far as the caller wants."""
 
     def __init__(self, address, range=None, method="GET", headers=None, receive_buffer=None, timeout=60):
         host, port, target = split(address)
@@ -38,7 +38,7 @@ class Stream:
 
     @property
     def response(self):
-        """The head of the answer: waits for it."""
+        """The head of the answer; waits until it has arrived."""
         self._response = self._response or self.connection.getresponse()
         return self._response
 
@@ -56,7 +56,7 @@ class Stream:
         return None if length is None else int(length)
 
     def read(self, count):
-        """Up to `count` bytes, fewer only where the answer or the connection ends."""
+        """Returns up to `count` bytes; fewer only if the answer or the connection ends."""
         parts = []
         while count > 0:
             try:
@@ -74,12 +74,12 @@ class Stream:
         return b"".join(parts)
 
     def discard(self, count):
-        """Reads so many bytes away."""
+        """Reads and drops up to `count` bytes."""
         while count > 0 and (part := self.read(min(count, 1 << 20))):
             count -= len(part)
 
     def digest_rest(self):
-        """The SHA-256 of what is left."""
+        """Returns the SHA-256 of the rest of the answer."""
         digest = hashlib.sha256()
         while part := self.read(1 << 20):
             digest.update(part)
@@ -95,14 +95,14 @@ class Stream:
             return True
 
     def close(self):
-        """Goes away as a player does: the socket is closed, whatever is under way."""
+        """Disconnects as a player does: closes the socket, even in the middle of an answer."""
         if self._response:
             self._response.close()
         self.connection.close()
         self.socket.close()
 
     def reset(self):
-        """Goes away with a reset."""
+        """Disconnects with a TCP reset."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close()
 
@@ -114,7 +114,7 @@ class Stream:
 
 
 def get(address, range=None, method="GET", headers=None, timeout=60):
-    """A whole answer; `complete` says whether it had the length it promised."""
+    """Returns a whole answer; `complete` states whether it had the promised length."""
     with Stream(address, range, method, headers, timeout=timeout) as stream:
         body = stream.read(1 << 40)
         complete = method == "HEAD" or stream.promised in (None, len(body))
@@ -122,13 +122,13 @@ def get(address, range=None, method="GET", headers=None, timeout=60):
 
 
 def digest(address, range=None):
-    """Status, promised length and SHA-256 of an answer, however long."""
+    """Returns status, promised length and SHA-256 of an answer of any length."""
     with Stream(address, range) as stream:
         return stream.status, stream.promised, stream.digest_rest()
 
 
 def raw(port, request, timeout=10):
-    """The status of what is answered to these very bytes; None where no HTTP is answered."""
+    """Sends these exact bytes and returns the status of the answer; None if the answer is not HTTP."""
     with socket.create_connection(("127.0.0.1", port), timeout=timeout) as connection:
         connection.sendall(request)
         line = connection.makefile("rb").readline().split()
@@ -136,13 +136,13 @@ def raw(port, request, timeout=10):
 
 
 def together(actions):
-    """Runs all actions at once, each on a thread of its own; waits for all, then raises what they raised."""
+    """Runs all actions at once, each on its own thread; waits for all of them, then raises their errors."""
     raised = []
 
     def run(action):
         try:
             action()
-        except BaseException as error:  # a thread would print it and forget it
+        except BaseException as error:  # a thread would only print the error
             raised.append(error)
 
     threads = [threading.Thread(target=run, args=(action,)) for action in actions]

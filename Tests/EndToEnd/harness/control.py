@@ -1,4 +1,4 @@
-"""A client of the control socket, beside the command: what scripts of the vault's own user can do."""
+"""A client of the control socket besides the command: what the scripts of the vault's owner can do."""
 
 import http.client
 import json
@@ -6,7 +6,7 @@ import os
 import socket
 import subprocess
 
-# What a command gets that must not need a key.
+# The environment of a command that must not need a key.
 KEYLESS = {"MEDIAVAULT_KEY_FILE": "/nowhere/key", "MEDIAVAULT_KEYRING": "/nowhere/keyring.json"}
 
 class _Connection(http.client.HTTPConnection):
@@ -25,7 +25,7 @@ def path(vault):
 
 
 def ask(vault, method, target, document=None):
-    """Status and body of an answer."""
+    """Returns status and body of an answer."""
     connection = _Connection(path(vault))
     body = None if document is None else json.dumps(document)
     connection.request(method, f"/api/v1/{target}", body=body)
@@ -37,7 +37,7 @@ def ask(vault, method, target, document=None):
 
 
 def status_for(vault, user):
-    """What another user is answered with; 0 where that user cannot even connect."""
+    """Returns the status that another user receives; 0 if that user cannot even connect."""
     done = subprocess.run(
         ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--unix-socket", path(vault),
          "http://localhost/api/v1/status"], user=user, capture_output=True, timeout=30, cwd="/")

@@ -1,4 +1,5 @@
-"""An origin whose line or nodes fail as real ones do, by a fault that can be named, drawn from a seed, and changed."""
+"""An origin with the faults of real networks and servers; a fault has a name and a seed, and can be changed at any
+time."""
 
 import contextlib
 import random
@@ -7,16 +8,16 @@ import struct
 import threading
 import time
 
-from .scripted_origin import HOST, Film, ScriptedOrigin  # noqa: F401: checks name host and film, too
+from .scripted_origin import HOST, Film, ScriptedOrigin  # noqa: F401: checks import both from here, too
 
 _STEP = 16 << 10
 LAST_MODIFIED = "Sun, 01 Nov 2026 12:00:00 GMT"
 
 
 class Fault:
-    """Nothing fails. A fault changes what it is about."""
+    """No fault; each subclass overrides what fails."""
 
-    rate = None  # bytes a second; None for as fast as the machine can
+    rate = None  # bytes per second; None for no limit
 
     def __init__(self, seed=1):
         self._lock, self._dice = threading.Lock(), random.Random(seed)
@@ -26,23 +27,23 @@ class Fault:
             return self._dice.randrange(*bounds)
 
     def status(self, exchange):
-        """The status and fields of a refusal; None for the answer itself."""
+        """Returns status and fields of a refusal; None for the real answer."""
         return None
 
     def is_reset(self, exchange):
-        """Whether the connection is reset before a byte of the answer."""
+        """Whether the connection is reset before the first byte of the answer."""
         return False
 
     def breaks_after(self, exchange):
-        """After how many bytes of the body the connection is reset; None for not at all."""
+        """Returns the number of body bytes after which the connection is reset; None for no reset."""
         return None
 
     def silence(self, exchange):
-        """How many seconds pass before the head."""
+        """Returns the delay before the head, in seconds."""
         return 0
 
     def pause(self, exchange):
-        """How many seconds pass in the middle of the body."""
+        """Returns the length of a pause in the middle of the body, in seconds."""
         return 0
 
     def tag(self, film):
@@ -52,12 +53,12 @@ class Fault:
         return True
 
     def head_length(self, film):
-        """The Content-Length of an answer to HEAD; None for none."""
+        """Returns the Content-Length of an answer to HEAD; None to omit it."""
         return len(film.content)
 
 
 class Breaks(Fault):
-    """The line breaks each 100 to 256 KB."""
+    """Resets the connection after every 100 to 256 KB."""
 
     rate = 6_000_000
 
@@ -66,7 +67,7 @@ class Breaks(Fault):
 
 
 class _FirstSeeks(Fault):
-    """Meets the first request for each offset beyond the first block."""
+    """Recognises the first request for each offset beyond the first block."""
 
     def __init__(self, seed=1):
         super().__init__(seed)
@@ -81,21 +82,21 @@ class _FirstSeeks(Fault):
 
 
 class ResetSeeks(_FirstSeeks):
-    """The first request of each seek is reset."""
+    """Resets the first request of each seek."""
 
     def is_reset(self, exchange):
         return self.is_first(exchange)
 
 
 class Busy(_FirstSeeks):
-    """The first request of each seek is 503 with a Retry-After of a second."""
+    """Answers the first request of each seek with 503 and a Retry-After of one second."""
 
     def status(self, exchange):
         return (503, {"Retry-After": "1"}) if self.is_first(exchange) else None
 
 
 class TwoNodes(Fault):
-    """Two nodes answer at random, each with an entity tag of its own for the same bytes."""
+    """Two nodes answer at random, each with its own entity tag for the same bytes."""
 
     rate = 6_000_000
 
@@ -104,7 +105,7 @@ class TwoNodes(Fault):
 
 
 class ChangingWeakTags(Fault):
-    """Each answer has another weak tag for the same bytes."""
+    """Each answer has a different weak tag for the same bytes."""
 
     rate = 6_000_000
 
@@ -119,7 +120,7 @@ class ChangingWeakTags(Fault):
 
 
 class NoValidators(Fault):
-    """Nothing tells one version from another."""
+    """Answers have no validators."""
 
     rate = 6_000_000
 
@@ -135,28 +136,28 @@ class SilentHead(Fault):
 
 
 class EmptyHead(Fault):
-    """HEAD says Content-Length: 0, as some frameworks do."""
+    """HEAD is answered with Content-Length: 0, as some frameworks do."""
 
     def head_length(self, film):
         return 0
 
 
 class RefusedHead(Fault):
-    """HEAD is 404, GET is not."""
+    """HEAD is answered with 404, although GET works."""
 
     def status(self, exchange):
         return (404, {}) if exchange.method == "HEAD" else None
 
 
 class WithoutRanges(Fault):
-    """Every answer is the whole."""
+    """Every answer is the whole representation."""
 
     def has_ranges(self):
         return False
 
 
 class Stalls(Fault):
-    """Every fourth answer pauses for two seconds on its way."""
+    """One in four answers, at random, pauses for two seconds on its way."""
 
     def pause(self, exchange):
         return 0 if self.draw(4) else 2
@@ -171,7 +172,7 @@ class FaultyOrigin(ScriptedOrigin):
         self._is_stopped = threading.Event()
 
     def put(self, target, film):
-        """A film at that target from now on; its URL."""
+        """Serves `film` at that target from now on; returns its URL."""
         self.films["/" + target] = film
         return self.url(target)
 
@@ -210,7 +211,7 @@ class FaultyOrigin(ScriptedOrigin):
         return exchange.method == "HEAD" or self._flow(connection, exchange, memoryview(content)[first:end], fault)
 
     def _flow(self, connection, exchange, body, fault):
-        """Whether the connection can be kept."""
+        """Sends the body; returns whether the connection can be kept."""
         breaks, pause = fault.breaks_after(exchange), fault.pause(exchange)
         stop = len(body) if breaks is None else min(breaks, len(body))
         for offset in range(0, stop, _STEP):
@@ -228,7 +229,7 @@ class FaultyOrigin(ScriptedOrigin):
         return True if stop == len(body) else self._reset(connection)
 
     def _reset(self, connection):
-        """Ends the connection with a reset; what was sent is given a moment to arrive."""
+        """Resets the connection, shortly after the bytes sent so far, so that they can arrive."""
         self._is_stopped.wait(0.02)
         with contextlib.suppress(OSError):
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -1,4 +1,4 @@
-"""Plays a URL with GStreamer's playbin as a player does, and prints as JSON what was seen. Run by sessions.GStreamer.
+"""Plays a URL with GStreamer's playbin as a player does, and prints what it saw as JSON. Run by sessions.GStreamer.
 
     gstreamer_session.py URL SECOND...
 """
@@ -16,11 +16,11 @@ from gi.repository import Gst  # noqa: E402
 
 ANSWER_WITHIN = 60 * Gst.SECOND
 TRIES = 20
-GROUP = 25  # frames from one whole picture to the next
+GROUP = 25  # frames from one key frame to the next
 
 
 class Sink:
-    """Takes what was decoded, and its checksum."""
+    """Receives the decoded data and computes its checksum."""
 
     def __init__(self):
         self.element = Gst.ElementFactory.make("fakesink")
@@ -40,7 +40,7 @@ class Sink:
         return self._all.hexdigest() if self.pieces else None
 
     def shown(self):
-        """The checksum of the frame, or the piece of sound, that a paused player shows."""
+        """Returns the checksum of the frame or sound buffer that a paused player shows."""
         sample = self.element.get_property("last-sample")
         buffer = sample and sample.get_buffer()
         return buffer and hashlib.sha256(buffer.extract_dup(0, buffer.get_size())).hexdigest()
@@ -55,7 +55,7 @@ class Player:
             self.playbin.set_property(name, sink.element)
 
     def wait_for(self, kind):
-        """Waits for a message of this kind; an error meanwhile is raised."""
+        """Waits for a message of this kind; raises an error that arrives first."""
         message = self.playbin.get_bus().timed_pop_filtered(ANSWER_WITHIN, kind | Gst.MessageType.ERROR)
         if message is None:
             raise TimeoutError("the player has gone silent")
@@ -72,7 +72,8 @@ class Player:
         return self.playbin.query(query) and query.parse_seeking()[1]
 
     def seek(self, second):
-        """What the player shows there; None where it cannot go, which it says too while it seeks an Ogg's length."""
+        """Returns what the player shows there; None if it cannot seek, which it also reports while it determines an
+        Ogg's length."""
         flags = Gst.SeekFlags.FLUSH | Gst.SeekFlags.ACCURATE
         for _ in range(TRIES):
             if self.playbin.seek_simple(Gst.Format.TIME, flags, second * Gst.SECOND):
@@ -85,7 +86,7 @@ class Player:
         return [sink.shown() for sink in self.sinks.values()]
 
     def play_to_end(self):
-        """Everything from here on, as fast as it is decoded."""
+        """Decodes everything from here on as fast as possible; returns the checksums."""
         for sink in self.sinks.values():
             sink.begin()
         self.playbin.set_state(Gst.State.PLAYING)
@@ -97,7 +98,8 @@ class Player:
 
 
 def opened(url):
-    """A paused player. GStreamer finds the length of an Ogg only if it comes to that before the last byte is there."""
+    """Returns a paused player. GStreamer finds the length of an Ogg only if it looks before the last byte has
+    arrived."""
     player = Player(url).open()
     for _ in range(TRIES):
         if player.is_seekable():
@@ -108,12 +110,12 @@ def opened(url):
 
 
 def is_end(frames, whole):
-    """Whether these are the last frames of the film, but for those that come before a whole picture."""
+    """Whether these are the last frames of the file, apart from those before the first key frame."""
     return len(frames) > GROUP and frames[GROUP:] == whole[GROUP - len(frames):]
 
 
 def session(url, seconds):
-    """Start, seeks, stop; then resume at the last second and to the end; then all of it."""
+    """Starts, seeks, stops; then resumes at the last second and plays to the end; then plays everything."""
     seen, player = {}, opened(url)
     seen["start"] = player.shown()
     for second in seconds:
@@ -126,8 +128,8 @@ def session(url, seconds):
     seen["whole"] = whole.play_to_end()
     whole.stop()
     if urllib.parse.urlsplit(url).path.endswith(".ts"):
-        # A seek in it goes where the bit rate, as estimated so far, leads, and may show half a picture first: that
-        # differs from run to run, from wherever it is played. So what is played from there on is held against the film.
+        # In a transport stream, a seek goes where the estimated bit rate leads, and may show half a picture first:
+        # both differ from run to run, at any address. So only what plays from there on is compared with the whole file.
         for second in seconds:
             seen[f"seek to {second} s"] = seen[f"seek to {second} s"] and True
         seen["resume"] = is_end(*(player.sinks["video-sink"].pieces for player in (resumed, whole))) or None

@@ -1,4 +1,4 @@
-"""Every key of a vault, derived by the independent reader from keyring, key file and index, to be looked for."""
+"""Every key of a vault, to be searched for; the independent reader derives them from keyring, key file and index."""
 
 import base64
 import os
@@ -18,7 +18,8 @@ def _file(path):
 
 
 def of_keyring(vault):
-    """The keys that an open vault has in use all the time, by name, and the key file's own, which it needs but once."""
+    """Returns the keys that an open vault always has in use, by name, and the key of the key file, which it needs only
+    once."""
     members, unlock = keyring.read(_file(vault.keyring)), _file(vault.key)
     keys = keyring.unlock_keys(members, unlock)
     slot = members["slots"][0]
@@ -31,14 +32,14 @@ def of_keyring(vault):
 
 
 def of_passphrase(vault, text):
-    """A passphrase of 32 bytes or more, and the unlock keys that the keyring's slots make of it."""
+    """Returns a passphrase of 32 bytes or more, and the unlock keys that the keyring's slots derive from it."""
     slots = [slot for slot in keyring.read(_file(vault.keyring))["slots"] if slot.get("salt")]
     made = {f"unlock key of slot {slot['number']}": unlocking.Passphrase(text).key(slot) for slot in slots}
     return {"passphrase": text[:32], **made}
 
 
 def of_resources(vault):
-    """The keys of all resources: those that a reader uses, and those that are derived for a moment."""
+    """Returns the keys of all resources: those that a reader uses, and those that are derived only for a moment."""
     keys = keyring.unlock_keys(keyring.read(_file(vault.keyring)), _file(vault.key))
     contents = Contents(database.read_index(os.path.join(vault.folder, "index.sqlite")), keys)
     used, derived = {}, {"index key": derivation.index_key(contents.locator)}

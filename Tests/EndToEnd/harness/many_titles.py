@@ -1,4 +1,4 @@
-"""Very many titles of which nothing is held, written into a vault's index by the independent reader: none is fetched."""
+"""Very many titles without any held bytes, written into a vault's index by the independent reader without a fetch."""
 
 import base64
 import os
@@ -16,7 +16,7 @@ HOUR = 3600
 
 
 def add(vault, count):
-    """Adds so many titles to a vault that nobody has open, each with a key under the current generation."""
+    """Adds `count` titles to a vault that no process has open, each with a key under the current generation."""
     with open(vault.keyring, "rb") as file, open(vault.key, "rb") as key:
         members = keyring.read(file.read())
         keys = keyring.unlock_keys(members, unlock.key_file(key.read()))

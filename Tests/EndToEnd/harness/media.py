@@ -1,4 +1,4 @@
-"""Media made once with ffmpeg and kept in a folder; noise where size or unguessable bytes are wanted."""
+"""Media files created once with ffmpeg and kept in a folder; noise if they must be large or unguessable."""
 
 import hashlib
 import os
@@ -26,7 +26,7 @@ _REPEATABLE = ("-fflags", "+bitexact", "-flags:v", "+bitexact", "-flags:a", "+bi
 
 
 def _recipe(name):
-    """The inputs and the encoding of a medium."""
+    """Returns the inputs and the encoding options of a media file."""
     if name in _SOUND:
         return [*_filled(_NOISE, seconds=120 if name == "audio.ogg" else 60), *_SOUND[name], *_REPEATABLE]
     if name == "tone.mp3":
@@ -58,7 +58,7 @@ def _encode(path, name):
 
 
 class Media:
-    """A folder of media, each made when it is first asked for."""
+    """A folder of media files, each created on its first use."""
 
     def __init__(self, folder):
         self.folder = folder

@@ -1,4 +1,4 @@
-"""A real origin: nginx that logs every range it serves."""
+"""A real origin: nginx with a log of every range that it serves."""
 
 import collections
 import os
@@ -11,7 +11,7 @@ from .waiting import eventually
 
 MEDIA = {*FILMS, *SAMPLES, HUGE}
 
-# libcurl resolves every name under localhost to loopback: so the vault sees a host name that nothing else names.
+# libcurl resolves every name under localhost to loopback, so the vault sees a host name that occurs nowhere else.
 HOST = "film-origin.localhost"
 
 _CONFIGURATION = """
@@ -50,7 +50,8 @@ class NginxOrigin:
         self.start()
 
     def url(self, name):
-        """Where a medium is, made if it is not there yet; under `brief/` too, and there it is fresh for a second."""
+        """Returns the URL of a media file, creating the file if it is missing; under `brief/`, it is fresh for one
+        second."""
         medium = name.removeprefix("brief/").partition("?")[0]
         if medium in MEDIA:
             self._media.path(medium)
@@ -77,7 +78,7 @@ class NginxOrigin:
             self._process = None
 
     def requests(self, name=None):
-        """What was asked for so far: requests that have ended, in the order of their ends."""
+        """Returns the finished requests so far, in the order in which they ended."""
         try:
             with open(os.path.join(self.folder, "access.log"), encoding="utf-8") as file:
                 lines = [match.groups() for match in map(_LINE.match, file) if match]
@@ -88,5 +89,5 @@ class NginxOrigin:
         return [item for item in found if name is None or item.uri == "/" + name]
 
     def body_bytes(self, name=None):
-        """Bytes of bodies that left this origin for GET."""
+        """Returns the number of body bytes that this origin sent for GET."""
         return sum(item.sent for item in self.requests(name) if item.method == "GET")

@@ -1,4 +1,4 @@
-"""Somebody who plays what is held again and again, without a service, while the keyring changes under them."""
+"""A viewer that plays held bytes repeatedly, without a service, while the keyring changes."""
 
 import threading
 
@@ -6,7 +6,8 @@ LOCKED = 3
 
 
 class OfflineViewer:
-    """Runs `cat --offline` of one title with the first of the key files that opens the vault, and counts what came."""
+    """Runs `cat --offline` of one title with the first of the key files that opens the vault, and counts the
+    results."""
 
     def __init__(self, vault, url, content, *key_files):
         self._vault, self._url, self._content = vault, url, content
@@ -16,7 +17,7 @@ class OfflineViewer:
         self._thread.start()
 
     def use(self, *key_files):
-        """Names the key files anew: one of them opens the vault from now on, at any moment."""
+        """Replaces the key files: from now on, exactly one of them opens the vault at any moment."""
         self._key_files = key_files
 
     def _play(self):

@@ -1,6 +1,6 @@
-"""Opens web pages of any host name in a real Chromium, headless, and runs scripts in them. Reads a JSON request a line,
-prints a JSON answer a line. Run by pages.Browser with a Python that has playwright. The arguments are host names that
-lead to this machine.
+"""Opens web pages of any host name in a real Chromium, headless, and runs scripts in them. Reads one JSON request per
+line, prints one JSON answer per line. Run by pages.Browser with a Python that has playwright. The arguments are the
+host names that resolve to this machine.
 
     {"page": "http://evil.test:8000/", "script": "async arguments => …", "arguments": {…}}
 """

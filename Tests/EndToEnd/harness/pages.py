@@ -1,4 +1,4 @@
-"""Web pages of other sites: a server that has an empty one, and a browser that visits it."""
+"""Web pages of other sites: a server of one page, and a browser that visits it."""
 
 import http.server
 import json
@@ -8,8 +8,7 @@ import threading
 
 
 class PageServer:
-    """A page at every path, whatever host name it is visited by: an empty one, unless another is given. `kind` is what it
-    is called."""
+    """Serves one page at every path and under any host name: an empty page by default. `kind` is its Content-Type."""
 
     def __init__(self, page="<!doctype html><title>page</title><body></body>", kind="text/html"):
         self.asked = []
@@ -40,7 +39,7 @@ class PageServer:
 
 
 class Browser:
-    """One browser for which the given names lead to this machine."""
+    """A browser for which the given host names resolve to this machine."""
 
     def __init__(self, python, *names):
         script = os.path.join(os.path.dirname(__file__), "page_session.py")
@@ -48,7 +47,7 @@ class Browser:
             [python, script, *names], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def visit(self, page, script=None, **arguments):
-        """The status of the page, and what the script gave."""
+        """Returns the status of the page and the result of the script."""
         request = {"page": page, "script": script, "arguments": arguments}
         print(json.dumps(request), file=self._process.stdin, flush=True)
         told = json.loads(self._process.stdout.readline() or '{"error": "the browser has ended"}')

@@ -13,7 +13,8 @@ _MPV = ("mpv", "--no-config", "--vo=null", "--ao=null", "--ao-null-untimed", "--
 
 
 def decoded_frames(source, *seek):
-    """The hashes of every decoded frame, by ffmpeg; `seek` stands before the input: -ss 5, -t 1."""
+    """Returns ffmpeg's exit code and the hash of every decoded frame; `seek` options go before the input: -ss 5, -t
+    1."""
     done = subprocess.run(
         ["ffmpeg", "-v", "error", "-nostdin", *seek, "-i", source, "-f", "framemd5", "-"],
         stdin=subprocess.DEVNULL, capture_output=True, timeout=300)
@@ -25,14 +26,14 @@ def frame_count(frames):
 
 
 def mpv_exit(source, *options):
-    """The exit code of mpv once it has played to the end: 0 played, 2 could not open, 3 some of it failed."""
+    """Returns the exit code of mpv after playing to the end: 0 played, 2 could not open, 3 partly failed."""
     return subprocess.run(
         [*_MPV, "--untimed", *options, source],
         stdin=subprocess.DEVNULL, capture_output=True, timeout=300).returncode
 
 
 class Mpv:
-    """mpv under control: told to seek, asked where it is."""
+    """An mpv process that can be told to seek and asked for its position."""
 
     def __init__(self, source, control, *options):
         self._process = subprocess.Popen(
@@ -57,7 +58,7 @@ class Mpv:
         self._socket.sendall(json.dumps({"command": command}).encode() + b"\n")
 
     def wait_for(self, event):
-        """Reads on until the event; what was told meanwhile is dropped."""
+        """Reads messages until the event arrives; drops all others."""
         for line in self._reader:
             if json.loads(line).get("event") == event:
                 return

@@ -1,4 +1,4 @@
-"""What can be read in the memory of a process, by root: every readable mapping, as it stands."""
+"""What root can read in the memory of a process: every readable mapping in its current state."""
 
 import collections
 import os
@@ -10,7 +10,7 @@ _AT_A_TIME = 16 << 20
 
 
 def mappings(pid):
-    """All mappings of a process, with the flags that the kernel gives them: `lo` is locked, `dd` stays out of core files."""
+    """Returns all mappings of a process with the kernel's flags: `lo` is locked, `dd` is excluded from core files."""
     found, head = [], None
     with open(f"/proc/{pid}/smaps", encoding="utf-8") as file:
         for line in file:
@@ -24,7 +24,7 @@ def mappings(pid):
 
 
 def search(pid, keys):
-    """Where each key stands, either half of it counting: a register spilled to a stack holds no more. Finds by name."""
+    """Returns the finds of each key, by name. Half a key counts: a register spilled to the stack holds no more."""
     finds = {name: [] for name in keys}
     halves = [(name, key[at:at + 16]) for name, key in keys.items() for at in (0, 16)]
     read = 0

@@ -1,4 +1,4 @@
-"""A player that does not mind that its service is killed and started anew."""
+"""A player that tolerates a service that is killed and restarted."""
 
 import http.client
 import threading
@@ -8,7 +8,7 @@ from . import client
 
 
 class RepeatedPlayer:
-    """A player that reads the film again and again, and counts what it got."""
+    """A player that reads a title repeatedly and counts the results."""
 
     def __init__(self, address, content):
         self._address, self._content, self._ends = address, content, threading.Event()
@@ -20,7 +20,7 @@ class RepeatedPlayer:
         while not self._ends.is_set():
             try:
                 answer = client.get(self._address, timeout=20)
-            except (OSError, http.client.HTTPException):  # the service is being started anew
+            except (OSError, http.client.HTTPException):  # the service is being restarted
                 time.sleep(0.02)
                 continue
             if answer.status != 200 or answer.body != self._content[:len(answer.body)]:

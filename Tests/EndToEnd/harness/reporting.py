@@ -1,4 +1,4 @@
-"""One line a check, what failed below it, the figures, and a count at the end."""
+"""Prints one line per check, the details of a failure below it, the figures, and a count at the end."""
 
 import sys
 import time
@@ -53,7 +53,7 @@ class LineResult(unittest.TestResult):
 
 
 def run(tests, quiet):
-    """Runs the checks; whether all have passed. Ends what they started, even when it is interrupted itself."""
+    """Runs the checks and returns whether all passed. Ends the processes that they started, even after an interrupt."""
     result = LineResult(quiet)
     try:
         unittest.TestSuite(tests).run(result)

@@ -1,4 +1,4 @@
-"""What schemathesis is told of this API beyond its description: loaded by it, and by nothing else here."""
+"""What schemathesis must know about this API beyond its description; only schemathesis loads this file."""
 
 import schemathesis
 from hypothesis import strategies
@@ -6,7 +6,7 @@ from hypothesis import strategies
 LABEL = strategies.text("abcdefghijklmnopqrstuvwxyz0123456789", min_size=1, max_size=8).map(lambda text: "h" + text)
 SEGMENT = strategies.text("abcdefghijklmnopqrstuvwxyz0123456789-._~", max_size=8)
 
-# A URL is one of http or https; names under .invalid lead nowhere (RFC 2606).
+# A URL has the scheme http or https; names under .invalid never resolve (RFC 2606).
 schemathesis.openapi.format("uri", strategies.builds(
     lambda scheme, host, path, query: f"{scheme}://{host}.invalid/{'/'.join(path)}" + (f"?{query}" if query else ""),
     strategies.sampled_from(["http", "https"]), LABEL, strategies.lists(SEGMENT, max_size=3), SEGMENT))
@@ -14,7 +14,7 @@ schemathesis.openapi.format("uri", strategies.builds(
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """An act at a byte a second would outlast every patience."""
+    """Raises very low rate limits: an operation at one byte per second would exceed every timeout."""
     rate = case.body.get("limitRate") if isinstance(case.body, dict) else None
     if isinstance(rate, int) and 0 < rate < 10_000_000:
         case.body["limitRate"] = 10_000_000

@@ -1,4 +1,4 @@
-"""An origin that does what a real one seldom does: holds an answer back, refuses, lies; and says when it was left."""
+"""An origin that does what real ones seldom do: it delays, refuses, or sends invalid answers; and notes disconnects."""
 
 import contextlib
 import random
@@ -16,25 +16,26 @@ _STEP = 64 << 10
 
 
 class Exchange:
-    """One request and what became of it."""
+    """One request and its outcome."""
 
     def __init__(self, method, target, fields, connection):
         self.method, self.target, self.fields, self._connection = method, target, fields, connection
         self.range = fields.get("range")
         self.sent = 0
         self.waiting = threading.Event()  # set while the answer is held back
-        self.ended = threading.Event()  # set when the answer is out, or the client is gone
-        self.left_at = None  # when the client went away before the end
+        self.ended = threading.Event()  # set when the answer is complete, or the client has disconnected
+        self.left_at = None  # when the client disconnected before the end
 
     def cut(self):
-        """Breaks the connection off, as a failing network does."""
+        """Breaks the connection, as a failing network does."""
         self._connection.shutdown(socket.SHUT_RDWR)
 
 
 class Film:
-    """What a path answers. `hold_at`: the offset at which answers wait for `release`; -1 holds the head too.
-    `lies`: the Content-Range is not the one asked for. `secret`: the Authorization that it asks for. `content`: its bytes.
-    `tags`: entity tags of which each answer has one at random, and heeds If-Range by; an empty list is none."""
+    """What a path answers with. `hold_at`: the offset at which answers wait for `release`; -1 holds back the head as
+    well. `lies`: the Content-Range differs from the requested range. `secret`: the Authorization that the origin
+    requires. `content`: the bytes. `tags`: entity tags of which each answer has a random one, against which it checks
+    If-Range; an empty list means no tag."""
 
     def __init__(self, size=0, seed=1, hold_at=None, status=None, headers=(), lies=False, secret=None, content=None,
                  tags=None, silent_to_head=False):
@@ -66,7 +67,7 @@ class ScriptedOrigin:
         return f"http://{HOST}:{self.port}/{target}"
 
     def add(self, target, **script):
-        """A film at that target; its URL."""
+        """Serves a media file at that target; returns its URL."""
         self.films["/" + target] = Film(**script)
         return self.url(target)
 
@@ -81,7 +82,7 @@ class ScriptedOrigin:
             film.release.set()
         self._server.shutdown()
         self._server.server_close()
-        for exchange in self.exchanges:  # connections that are kept open
+        for exchange in self.exchanges:  # closes persistent connections
             with contextlib.suppress(OSError):
                 exchange.cut()
 
@@ -105,7 +106,7 @@ class ScriptedOrigin:
             pass
 
     def _answer(self, connection, exchange):
-        """Whether the connection can be kept."""
+        """Answers a request; returns whether the connection can be kept."""
         film = self.films.get(exchange.target)
         status = film.status if film else 404
         if film and film.secret not in (None, exchange.fields.get("authorization")):
@@ -165,7 +166,7 @@ class ScriptedOrigin:
         return True
 
     def _wait(self, connection, film, exchange):
-        """Holds the answer back until it is released (true) or the client is gone (false)."""
+        """Holds the answer back until it is released (returns true) or the client disconnects (returns false)."""
         exchange.waiting.set()
         while not film.release.is_set():
             readable, _, _ = select.select([connection], [], [], 0.01)

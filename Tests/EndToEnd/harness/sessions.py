@@ -1,7 +1,7 @@
-"""What a person does with a player, done headless: start, seek, stop, resume, play it all; and what was seen meanwhile.
+"""What a viewer does with a player, done headless: start, seek, stop, resume, play everything; and what the player saw.
 
-Each player's `session` gives a dictionary of what it saw, comparable with that of another address: checksums of frames,
-of samples, of bytes. None stands for what the player cannot do.
+The `session` of each player returns a dictionary of what it saw, comparable with that of another address: checksums of
+frames, of samples, of bytes. None stands for what the player cannot do.
 """
 
 import hashlib
@@ -19,8 +19,8 @@ from . import players
 from .nginx_origin import free_port
 from .waiting import eventually
 
-SECONDS = (9, 3)  # where players seek to, in this order
-_STOPPED = SECONDS[-1]  # where they are stopped and resumed
+SECONDS = (9, 3)  # positions to seek to, in this order
+_STOPPED = SECONDS[-1]  # the position at which a player stops and resumes
 _NOBODY = 65_534
 
 
@@ -33,7 +33,7 @@ def _run(*command, **options):
 
 
 class Player:
-    """A player in a folder of its own."""
+    """A player with a folder of its own."""
 
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="mediavault-player-")
@@ -42,7 +42,7 @@ class Player:
         return os.path.join(self.folder, name)
 
     def taken(self, name):
-        """What the player wrote to a file, which is taken away."""
+        """Returns what the player wrote to a file, and removes the file."""
         try:
             with open(self.path(name), "rb") as file:
                 return file.read()
@@ -75,8 +75,8 @@ class Mpv(Player):
             "whole": self._decoded(address)}
 
     def _decoded(self, address, *options):
-        """Count and checksum of the frames. Where mpv reads on a thread of its own, its timestamps differ from run to
-        run, whatever it plays from; so here it does not."""
+        """Returns count and checksum of the frames. If mpv demuxes on its own thread, its timestamps differ from run to
+        run at any address; so this option is off."""
         done = _run("mpv", "--no-config", "--no-terminal", "--demuxer-thread=no", "--of=framemd5", "--ovc=rawvideo",
                     "--oac=pcm_s16le", f"--o={self.path('frames')}", *options, address)
         frames = self.taken("frames")
@@ -84,7 +84,7 @@ class Mpv(Player):
         return (count, _digest(frames)) if done.returncode == 0 and count else None
 
     def _by_hand(self, address):
-        mpv = players.Mpv(address, self.path("control"), "--pause")  # sound that is not heard would run away
+        mpv = players.Mpv(address, self.path("control"), "--pause")  # without --pause, discarded sound plays too fast
         try:
             mpv.wait_for("playback-restart")
             for at in SECONDS:
@@ -96,12 +96,12 @@ class Mpv(Player):
 
 
 class VLC(Player):
-    """VLC refuses to be run by root, so root runs it as nobody, who needs nothing but the address."""
+    """VLC refuses to run as root, so root runs it as the user nobody; it needs only the address."""
 
-    _CHUNK = slice(16_000, 44_000)  # of the samples after a seek: past those that a decoder warms up with
+    _CHUNK = slice(16_000, 44_000)  # of the samples after a seek: skips those that a decoder needs to warm up
     _TRIES = 8
-    _NEAR = 2.5  # seconds: VLC goes to the packet before, or to the one it takes for that
-    _ROUNDING = 2  # of 32 768: what a decoder that began elsewhere may differ by
+    _NEAR = 2.5  # seconds: VLC seeks to the packet before, or to what it takes for that packet
+    _ROUNDING = 2  # of 32 768: how much a decoder may differ that started elsewhere
 
     def __init__(self):
         super().__init__()
@@ -127,7 +127,7 @@ class VLC(Player):
         return _digest(self.taken("dump"))
 
     def _samples(self, address, *options):
-        """The decoded samples, and how many of them are a second."""
+        """Returns the decoded samples and the number of samples per second."""
         output = f"#transcode{{acodec=s16l}}:std{{access=file,mux=wav,dst={self.path('sound')}}}"
         _run(*self._command("-I", "dummy", "--no-video", "--sout", output, *options, address, "vlc://quit"),
              env=self._environment)
@@ -136,8 +136,8 @@ class VLC(Player):
         return numpy.frombuffer(content[:len(content) & ~1], "<i2"), int.from_bytes(sound[28:32], "little") // 2
 
     def _after_seek(self, address, *arguments):
-        """Whether the samples after a seek are the film's own. One time in twenty VLC begins an Ogg at its start,
-        whatever it was told and wherever it plays it from; a bare transport stream always."""
+        """Whether the samples after a seek are those of the file. One time in twenty VLC starts an Ogg at its
+        beginning, whatever the start time and the address; with a bare transport stream it always does."""
         tries = 1 if urllib.parse.urlsplit(address).path.endswith(".ts") else self._TRIES
         return any(self._is_after_seek(address, *arguments) for _ in range(tries)) or None
 
@@ -174,14 +174,14 @@ class VLC(Player):
 
 
 def _correlation(whole, part):
-    """How alike the part is to the whole at each place of it."""
+    """Returns the correlation of the part with the whole at each offset."""
     size = 1 << (len(whole) + len(part)).bit_length()
     spectrum = numpy.fft.rfft(whole, size) * numpy.conj(numpy.fft.rfft(part, size))
     return numpy.fft.irfft(spectrum, size)[:len(whole) - len(part) + 1]
 
 
 class _Control:
-    """VLC's remote control: a line out, lines back, a prompt at their end."""
+    """VLC's remote control: sends a line, receives lines with a prompt at their end."""
 
     def __init__(self, port):
         self._socket = None
@@ -200,7 +200,8 @@ class _Control:
         self._socket.sendall(words.encode() + b"\n")
 
     def _asked(self, question):
-        """The lines of an answer, none where nothing plays yet. What it does not understand makes VLC say so: the end."""
+        """Yields the lines of an answer, none while nothing plays yet. VLC reports the unknown command `over`: the
+        end."""
         self.say(f"{question}\nover")
         for line in self._lines:
             if "`over'" in line:
@@ -226,7 +227,7 @@ class GStreamer(Player):
 
 
 class Chromium(Player):
-    """One browser for all sessions, each with a profile of its own."""
+    """One browser for all sessions, each with its own profile."""
 
     def __init__(self, python):
         super().__init__()

@@ -1,4 +1,4 @@
-"""A file system of a few mebibytes that others fill."""
+"""A file system of a few mebibytes that a check can fill."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ MEBIBYTE = 1 << 20
 
 
 class SmallDisk:
-    """A vault's folder, moved to a small disk of its own for one check, which only root can mount."""
+    """Moves a vault's folder to its own small disk for one check; only root can mount it."""
 
     def __init__(self, case, vault, mebibytes):
         self.folder = os.path.join(vault.base, "disk")
@@ -22,12 +22,12 @@ class SmallDisk:
         folder = os.path.join(self.folder, "vault")
         shutil.copytree(vault.folder, folder)
         vault.folder = vault.environment["MEDIAVAULT_DIR"] = folder
-        # What is tested here is a disk that is full, not one of which a part is to be left free.
+        # This tests a full disk, not the setting that keeps part of the disk free.
         vault.result("config", "set", "min-free", "0")
         self._ballast = os.path.join(self.folder, "ballast")
 
     def fill(self, leaving=0):
-        """Others fill the disk."""
+        """Fills the disk with other data, except for `leaving` bytes."""
         with open(self._ballast, "wb") as file:
             file.write(bytes(max(0, self.free() - leaving)))
 
@@ -36,7 +36,7 @@ class SmallDisk:
         return status.f_bavail * status.f_frsize
 
     def empty(self):
-        """Others make room."""
+        """Removes the other data."""
         os.unlink(self._ballast)
 
     def grow(self, mebibytes):

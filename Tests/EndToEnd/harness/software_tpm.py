@@ -1,4 +1,4 @@
-"""A TPM in software, and credentials of systemd's that only it can decrypt."""
+"""A TPM in software, and systemd credentials that only it can decrypt."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ def missing_tools():
 
 
 def free_pair():
-    """A free port, of which the next one is free, too."""
+    """Returns a free port whose successor is free as well."""
     while True:
         port = free_port()
         with socket.socket() as following:
@@ -28,7 +28,7 @@ def free_pair():
 
 
 class SoftwareTPM:
-    """What it has sealed it unseals after a restart, too; another one never does."""
+    """A TPM that can unseal after a restart what it has sealed; no other TPM can."""
 
     def __init__(self, folder):
         self.folder, self._process = folder, None
@@ -39,7 +39,7 @@ class SoftwareTPM:
         self.port = free_pair()
         self._process = subprocess.Popen(
             ["swtpm", "socket", "--tpm2", "--tpmstate", f"dir={self.folder}", "--server", f"type=tcp,port={self.port}",
-             # Whoever uses it looks for its control channel at the next port.
+             # Clients expect the control channel at the next port.
              "--ctrl", f"type=tcp,port={self.port + 1}", "--flags", "not-need-init,startup-clear"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return self
@@ -55,12 +55,12 @@ class SoftwareTPM:
             ["systemd-creds", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
 
     def encrypt(self, name, plain, sealed):
-        """Seals a file to this TPM; whether that succeeded. A TPM that has just been started is waited for."""
+        """Seals a file to this TPM; returns whether that succeeded. Waits for a TPM that has just been started."""
         return eventually(lambda: self._creds(
             "encrypt", "--with-key=tpm2", self._device, f"--name={name}", plain, sealed).returncode == 0)
 
     def decrypt(self, name, sealed, plain):
-        """Unseals a file, as the system does when it starts a unit; what the tool says."""
+        """Unseals a file, as systemd does when it starts a unit; returns the completed process."""
         return self._creds("decrypt", self._device, f"--name={name}", sealed, plain)
 
     @property

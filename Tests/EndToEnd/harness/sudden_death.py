@@ -1,8 +1,9 @@
-"""When kills come, so that they show something."""
+"""Times kills so that they fall before and after the decisive moment."""
 
 
 class Edge:
-    """Draws delays around the moment from which on an act is done: what each kill has met tells more of it."""
+    """Draws delays around the moment at which an operation takes effect; each outcome improves the estimate of that
+    moment."""
 
     def __init__(self, dice, guess):
         self._dice, self._moment = dice, guess

@@ -1,4 +1,4 @@
-"""The command as an ordinary user runs it, with a limit on the memory that it may lock. Needs root to become that user."""
+"""The command run by an ordinary user with a limit on locked memory. Requires root, which becomes that user."""
 
 import os
 import pwd
@@ -14,13 +14,13 @@ exec prlimit --memlock={limit}:{limit} setpriv --reuid={user} --regid={group} --
 
 
 def install(binary, folder):
-    """A copy of the command where every user can run it; its path."""
+    """Copies the command to a folder where every user can run it; returns the path."""
     os.chmod(folder, 0o755)
     return shutil.copy(binary, os.path.join(folder, "mediavault"))
 
 
 def vault(binary, folder, lock_limit):
-    """A vault of that user's, whose processes may lock so many bytes."""
+    """Returns a vault of that user, whose processes may lock `lock_limit` bytes."""
     account = pwd.getpwnam(USER)
     made = Vault(binary, folder)
     os.chown(folder, account.pw_uid, account.pw_gid)

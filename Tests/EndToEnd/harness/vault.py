@@ -1,4 +1,4 @@
-"""The command, run as a person runs it, and its service."""
+"""The command, run as a user runs it, and its service."""
 
 import json
 import os
@@ -12,9 +12,9 @@ from .waiting import eventually
 
 
 class Vault:
-    """A vault with a key file of its own, driven by the command."""
+    """A vault with its own key file, controlled by the command."""
 
-    launcher = ()  # the command that starts the service, where it is not started outright
+    launcher = ()  # a command that starts the service, unless it is started directly
 
     def __init__(self, binary, folder):
         self.binary, self.base = binary, folder
@@ -31,14 +31,14 @@ class Vault:
             "XDG_DATA_HOME": os.path.join(folder, "data"), "XDG_CONFIG_HOME": os.path.join(folder, "config")}
 
     def run(self, *arguments, timeout=120, input=b"", **environment):
-        """Runs the command to its end; an environment variable set to None is taken away."""
+        """Runs the command to its end; an environment variable with the value None is removed."""
         changed = {**self.environment, **environment}
         return subprocess.run(
             [self.binary, *arguments], env={name: value for name, value in changed.items() if value is not None},
             input=input, capture_output=True, timeout=timeout)
 
     def result(self, *arguments, **options):
-        """Standard output of a command that must succeed."""
+        """Returns the standard output of a command that must succeed."""
         done = self.run(*arguments, **options)
         if done.returncode != 0:
             raise AssertionError(f"mediavault {arguments[0]} exited {done.returncode}: {done.stderr.decode().strip()}")
@@ -49,21 +49,21 @@ class Vault:
         return self
 
     def address(self, url, *options):
-        """The playable address of a URL."""
+        """Returns the playable address of a URL."""
         return self.result("url", url, *options).decode().strip()
 
     def status(self):
         return json.loads(self.result("status", "--json"))
 
     def bytes_fetched(self):
-        """Bytes that ever reached this vault from origins."""
+        """Returns how many bytes this vault has ever received from origins."""
         return self.status()["bytesFetched"]
 
     def info(self, url):
         return json.loads(self.result("info", url, "--json"))
 
     def segment_bytes(self):
-        """The size of all segment files."""
+        """Returns the total size of all segment files."""
         return sum(
             os.path.getsize(os.path.join(parent, name))
             for parent, _, names in os.walk(os.path.join(self.folder, "segments")) for name in names)
@@ -88,7 +88,7 @@ class Service:
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
             is_decided = eventually(lambda: self.process.poll() is not None or self.is_up(), within=10)
-        except BaseException:  # an interrupt is nobody's who could stop the process
+        except BaseException:  # after an interrupt, no other code could stop the process
             self.process.kill()
             raise
         if not is_decided:
@@ -107,7 +107,7 @@ class Service:
             return file.read()
 
     def stop(self, within=30):
-        """Ends the service by SIGTERM; its exit code and how long it took."""
+        """Ends the service with SIGTERM; returns its exit code and how long that took."""
         started = time.monotonic()
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
@@ -119,6 +119,6 @@ class Service:
             raise AssertionError(f"the service did not end within {within} s of SIGTERM") from None
 
     def memory(self, field="VmRSS"):
-        """A line of the process's status, in bytes: VmRSS now, VmHWM at its highest."""
+        """Returns a value of the process's status, in bytes: VmRSS is the current size, VmHWM the peak."""
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
             return next(int(line.split()[1]) << 10 for line in file if line.startswith(field + ":"))

@@ -1,10 +1,10 @@
-"""Waiting for what another process does: polled, never slept through."""
+"""Waits for another process by polling, never by a fixed sleep."""
 
 import time
 
 
 def eventually(produce, accept=bool, within=15.0, every=0.02):
-    """The first value of `produce` that `accept` takes, or the last one when the time is up."""
+    """Returns the first value of `produce` that `accept` accepts, or the last one when the time is up."""
     deadline = time.monotonic() + within
     while True:
         value = produce()
@@ -14,7 +14,8 @@ def eventually(produce, accept=bool, within=15.0, every=0.02):
 
 
 def settled(produce, tolerance, quiet=1.0, within=15.0):
-    """A figure that has moved by no more than `tolerance` for `quiet` seconds, or the last one when the time is up."""
+    """Returns a figure that has changed by at most `tolerance` for `quiet` seconds, or the last one when the time is
+    up."""
     value, since, deadline = produce(), time.monotonic(), time.monotonic() + within
     while time.monotonic() - since < quiet and time.monotonic() < deadline:
         time.sleep(0.1)

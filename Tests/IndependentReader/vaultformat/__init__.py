@@ -1,5 +1,5 @@
 """The MediaVault on-disk format, version 1, written from the format document alone.
 
-Nothing here was taken from, or checked against, the Swift sources: what these modules and the Swift code agree on,
-the document says. Python 3.11 or later, its standard library, and libsodium through ctypes; no packages.
+Nothing here was taken from, or checked against, the Swift sources: wherever these modules and the Swift code agree, the
+document specifies it. Requires Python 3.11 or later, its standard library, and libsodium through ctypes; no packages.
 """

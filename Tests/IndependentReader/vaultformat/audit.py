@@ -1,4 +1,4 @@
-"""The audit log: one signed receipt a line, each naming the line before."""
+"""The audit log: one signed receipt per line, each with the hash of the line before."""
 
 import base64
 import binascii
@@ -13,7 +13,7 @@ _WANTED = {"act": str, "generation": int, "key": str, "outcome": str, "previous"
 
 
 def line_hash(line):
-    """What the next line names this one by."""
+    """Returns the hash by which the next line refers to this one."""
     return hashlib.blake2b(line, digest_size=32, person=b"mv.audit.line").digest()
 
 
@@ -37,7 +37,7 @@ def _is_signed(members):
 
 
 def _former(members):
-    """The key that signed until this line, if it signed this line, too; else None."""
+    """Returns the key that signed up to this line, if it also signed this line; else None."""
     signed = {name: value for name, value in members.items() if name not in ("signature", "formerSignature")}
     try:
         signature = base64.b64decode(members["formerSignature"], validate=True)
@@ -48,10 +48,10 @@ def _former(members):
 
 
 def check(log, last=None):
-    """The receipts of a log, and what is wrong with it, a sentence each.
+    """Returns the receipts of a log, and one sentence for each fault.
 
-    `last` is the keyring's `receiptSequence`; without it a log that was cut at its end looks sound. What stands behind
-    the last line feed counts for nothing.
+    `last` is the keyring's `receiptSequence`; without it, a log that was truncated looks sound. Anything after the last
+    line feed is ignored.
     """
     receipts, faults, expected, previous, first = [], [], 1, NO_LINE, None
     key = following = None

@@ -1,4 +1,4 @@
-"""The cache key: what names a resource before the locator key hides it."""
+"""The cache key: the name of a resource before the locator key hides it."""
 
 import re
 from urllib.parse import unquote_to_bytes, urlsplit
@@ -23,7 +23,7 @@ def _normal_escape(match):
 
 
 def _without_dot_segments(path):
-    """RFC 3986, 5.2.4, for a path that begins with `/`."""
+    """Applies RFC 3986, 5.2.4, to a path that begins with `/`."""
     kept = []
     segments = path.split("/")[1:]
     for place, segment in enumerate(segments):
@@ -39,7 +39,7 @@ def _without_dot_segments(path):
 
 
 def canonical_url(url, ignored=()):
-    """The canonical form of `url`; query items named in `ignored` are dropped."""
+    """Returns the canonical form of `url` without the query items named in `ignored`."""
     parts = urlsplit(url)
     scheme = parts.scheme.lower()
     host = (parts.hostname or "").lower()
@@ -51,7 +51,7 @@ def canonical_url(url, ignored=()):
         host = host.encode("idna").decode("ascii")
     port = "" if parts.port in (None, _DEFAULT_PORTS[scheme]) else f":{parts.port}"
     path = _legal(parts.path or "/")
-    if not re.search("%(?![0-9A-Fa-f]{2})", path):  # A stray % leaves all escapes as they are.
+    if not re.search("%(?![0-9A-Fa-f]{2})", path):  # A stray % leaves all escapes unchanged.
         path = re.sub("%([0-9A-Fa-f]{2})", _normal_escape, path)
     query = _legal(parts.query)
     if ignored:
@@ -61,20 +61,20 @@ def canonical_url(url, ignored=()):
 
 
 def _authority(url):
-    """Scheme, host and the port that is connected to, of a canonical URL."""
+    """Returns the scheme, host and effective port of a canonical URL."""
     parts = urlsplit(url)
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return parts.scheme, host, parts.port or _DEFAULT_PORTS[parts.scheme]
 
 
 def _rule_authority(text, scheme):
-    """Host and port of one side of a `mapHost` rule: without a port, that of the scheme."""
+    """Returns host and port of one side of a `mapHost` rule; the default port is that of the scheme."""
     host, port = re.fullmatch(r"(\[[^]]*\]|[^:]*)(?::([0-9]+))?", text).groups()
     return host, int(port) if port else _DEFAULT_PORTS[scheme]
 
 
 def named_url(url, settings):
-    """The URL that names a resource by the key policy in a vault's settings."""
+    """Returns the URL that names a resource under the key policy in a vault's settings."""
     named = canonical_url(url)
     scheme, host, port = _authority(named)
     hosts, rules = {host}, settings.get("mapHost") or []
@@ -101,12 +101,12 @@ def of_content_id(content_id):
 
 
 def for_principal(cache_key, locator, identity):
-    """`cache_key` for the one whom the identity header's value names."""
+    """Returns `cache_key` for the principal that the identity header's value names."""
     return cache_key + b"\0" + derivation.principal(locator, identity)
 
 
 def fault(cache_key):
-    """One sentence on what is wrong with a stored cache key, or None."""
+    """Returns one sentence about what is wrong with a stored cache key, or None."""
     name, divider, person = cache_key.partition(b"\0")
     if divider and len(person) != 32:
         return f"The principal in a cache key has {len(person)} bytes, not 32."

@@ -1,4 +1,4 @@
-"""JSON as the vault uses it: strict reading, and the canonical form of RFC 8785 without fractions."""
+"""JSON as the vault uses it: strict parsing, and the canonical form of RFC 8785 without fractions."""
 
 import json
 
@@ -26,12 +26,12 @@ def _members(pairs):
 
 
 def parse(data):
-    """The value in `data` (UTF-8 bytes): no duplicate members, only integers from 0 to 2^53-1."""
+    """Returns the value in `data` (UTF-8 bytes): no duplicate members, only integers from 0 to 2^53-1."""
     try:
         value = json.loads(
             data.decode("utf-8"), object_pairs_hook=_members,
             parse_int=_integer, parse_float=_refused, parse_constant=_refused)
-        encode(value)  # finds what has no canonical form: lone surrogates
+        encode(value)  # rejects what has no canonical form: lone surrogates
     except (ValueError, RecursionError) as error:
         raise FormatError("The text is not JSON in UTF-8.") from error
     return value
@@ -60,5 +60,5 @@ def _text(value):
 
 
 def encode(value):
-    """The canonical bytes of `value`."""
+    """Returns the canonical bytes of `value`."""
     return _text(value).encode("utf-8")

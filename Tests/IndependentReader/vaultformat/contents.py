@@ -1,4 +1,4 @@
-"""What the rows mean once their sealed columns are open: resources, representations, segments."""
+"""The meaning of the rows after opening their sealed columns: resources, representations, segments."""
 
 import base64
 import binascii
@@ -38,7 +38,7 @@ class Resource:
 
 
 class Contents:
-    """The resources of one snapshot, and one sentence in `faults` for each deviation met while opening it."""
+    """The resources of one snapshot; `faults` has one sentence for each deviation found while opening it."""
 
     def __init__(self, rows, keys):
         self.rows, self.keys = rows, keys
@@ -195,7 +195,7 @@ class Contents:
             self._check_overlap(representation)
 
     def stored(self, row, resource, representation, bad_blocks):
-        """The segment of `row`, or None with a fault when its row cannot be right."""
+        """Returns the segment of `row`; if the row is invalid, reports a fault and returns None."""
         segment = Segment(row["id"], row["representation"], row["blockSize"], row["start"], row["length"])
         sentence = row_fault(segment, row, resource, representation, bad_blocks)
         if sentence:
@@ -206,7 +206,8 @@ class Contents:
         return StoredSegment(segment, resource.keys[row["key"]], row["state"] == "closed", frozenset(bad_blocks))
 
     def _check_overlap(self, representation):
-        """Good bytes alone must not overlap: what was fetched anew lies over the bad block it stands in for."""
+        """Checks that good bytes do not overlap; bytes that were fetched again overlap only the bad block they
+        replace."""
         end = 0
         for first, last, name in sorted(run for stored in representation.segments for run in good_runs(stored)):
             if first < end:
@@ -215,7 +216,7 @@ class Contents:
 
 
 def good_runs(stored):
-    """The ranges of a segment's blocks that are not recorded as bad, each with the segment's name."""
+    """Yields the ranges of a segment's blocks that are not recorded as bad, each with the segment's name."""
     segment = stored.segment
     for block in range(segment.block_count):
         if block not in stored.bad_blocks:
@@ -224,7 +225,8 @@ def good_runs(stored):
 
 
 def row_fault(segment, row, resource, representation, bad_blocks):
-    """What in a segment's row does not fit itself or the rows that it refers to."""
+    """Returns what is inconsistent in a segment's row, or between it and the rows that it refers to; None if nothing
+    is."""
     size = representation.info.get("length")
     if not is_block_size(segment.block_size):
         return f"{segment.block_size} is no block size."

@@ -1,4 +1,4 @@
-"""Reading the rows of index.sqlite or catalog.backup: one consistent snapshot, nothing written."""
+"""Reads the rows of index.sqlite or catalog.backup: one consistent snapshot, nothing written."""
 
 import os
 import sqlite3
@@ -25,7 +25,8 @@ class Rows:
 
 
 def connect(path):
-    """A connection that only reads. Without a log beside it the file is whole, and reading leaves no -shm behind."""
+    """Returns a read-only connection. Without a log beside it, the file is complete, and reading it leaves no -shm
+    behind."""
     if not os.path.isfile(path):
         raise FormatError(f"There is no {os.path.basename(path)} in the vault folder.")
     mode = "mode=ro" if os.path.exists(path + "-wal") else "mode=ro&immutable=1"
@@ -77,7 +78,7 @@ def read_catalog(path):
 
 
 def segment_row(path, segment):
-    """The row of one segment as it stands now, or None: for a file that changed after the snapshot was taken."""
+    """Returns the current row of one segment, or None: for a file that changed after the snapshot was taken."""
     connection = connect(path)
     try:
         row = connection.execute("SELECT * FROM segment WHERE id = ?", (segment,)).fetchone()

@@ -1,15 +1,15 @@
-"""Every key that is derived, by the name the format document gives it."""
+"""Every derived key, by its name in the format document."""
 
 import hashlib
 
 
 def kdf(key, person, message=b""):
-    """32 bytes of keyed BLAKE2b, personalised; hashlib pads `person` with zeros to 16 bytes."""
+    """Returns 32 bytes of keyed, personalised BLAKE2b; hashlib pads `person` with zeros to 16 bytes."""
     return hashlib.blake2b(message, digest_size=32, key=key, person=person.encode("ascii")).digest()
 
 
 def keyring_sum(message):
-    """The keyring's checksum: the one use without a key."""
+    """Returns the keyring's checksum: the only use without a key."""
     return hashlib.blake2b(message, digest_size=32, person=b"mv.keyring.sum").digest()
 
 

@@ -1,24 +1,24 @@
-"""What can be wrong, one class for each case that a caller tells apart. Messages carry no keys and no media."""
+"""The errors, one class for each case that a caller distinguishes. Messages contain no keys and no media."""
 
 
 class FormatError(Exception):
-    """Something is not as the format document says."""
+    """Something differs from the format document."""
 
 
 class NotAKeyring(FormatError):
-    """The file is no keyring of this version."""
+    """The file is not a keyring of this version."""
 
 
 class DamagedKeyring(FormatError):
-    """The checksum or a member's form is wrong."""
+    """The checksum or the form of a member is wrong."""
 
 
 class WrongKey(FormatError):
-    """No slot opens with the key given."""
+    """No slot opens with the given key."""
 
 
 class TamperedKeyring(FormatError):
-    """The slot opens, but the authenticator disagrees."""
+    """The slot opens, but the authenticator does not match."""
 
 
 class OtherVaultsKeyring(FormatError):
@@ -26,8 +26,8 @@ class OtherVaultsKeyring(FormatError):
 
 
 class OlderKeyring(FormatError):
-    """The index has seen a later revision of the keyring."""
+    """The index has recorded a later revision of the keyring."""
 
 
 class Unopenable(FormatError):
-    """A sealed value or a block does not open: changed, misplaced, or under another key."""
+    """A sealed value or block does not open: it was changed, moved, or sealed under another key."""

@@ -1,4 +1,4 @@
-"""The keyring file: reading it in the document's order, unlocking it, and making one."""
+"""The keyring file: reads it in the order of the document, unlocks it, and creates one."""
 
 import base64
 import binascii
@@ -20,7 +20,7 @@ SEALED_KEY_BYTES = 60
 
 @dataclass(frozen=True)
 class Keys:
-    """What an unlocked keyring gives: the keys, by number where they have one."""
+    """The contents of an unlocked keyring: its keys, by number if they have one."""
 
     vault: bytes
     revision: int
@@ -95,7 +95,8 @@ def _check_generation(row):
 
 
 def _check_retired(members):
-    """The ranges of folded generations: no number in two of them, or in one and in the list of generations."""
+    """Checks the ranges of folded generations: no number is in two of them, or both in one and in the list of
+    generations."""
     ranges = members.get("retired", [])
     _require(isinstance(ranges, list) and all(isinstance(row, dict) for row in ranges),
              "retired is not a list of objects")
@@ -135,7 +136,7 @@ def _check_form(members):
 
 
 def read(data):
-    """The keyring's members, once format, checksum and form agree."""
+    """Returns the keyring's members after checking format, checksum and form."""
     _require(len(data) <= MOST_BYTES, f"it is larger than {MOST_BYTES} bytes")
     try:
         members = canonical_json.parse(data)
@@ -149,7 +150,7 @@ def read(data):
 
 
 def root_key(members, unlock):
-    """The root key of a keyring that `read` returned; `unlock` is 32 bytes or a `Passphrase`."""
+    """Returns the root key of a keyring that `read` returned; `unlock` is 32 bytes or a `Passphrase`."""
     vault = bytes.fromhex(members["vaultID"])
     for slot in members["slots"]:
         if isinstance(unlock, Passphrase) != (slot["method"] == "passphrase"):
@@ -164,7 +165,7 @@ def root_key(members, unlock):
 
 
 def unlock_keys(members, unlock):
-    """The keys of a keyring that `read` returned; `unlock` is 32 bytes or a `Passphrase`."""
+    """Returns the keys of a keyring that `read` returned; `unlock` is 32 bytes or a `Passphrase`."""
     root = root_key(members, unlock)
     if members["authenticator"] != authenticator(members, root):
         raise TamperedKeyring("The keyring was changed by someone without its keys: its authenticator does not agree.")
@@ -185,7 +186,7 @@ def unlock_keys(members, unlock):
 
 
 def check_belongs(keys, vault, highest_revision):
-    """The last two steps of reading: the keyring is this vault's, and not an older one."""
+    """Checks the last two steps of reading: the keyring belongs to this vault and is not an older one."""
     if keys.vault != vault:
         raise OtherVaultsKeyring("The keyring belongs to another vault.")
     if keys.revision < highest_revision:
@@ -194,13 +195,13 @@ def check_belongs(keys, vault, highest_revision):
 
 
 def seal_key(key, role, vault, number, secret, nonce=None):
-    """The base64 text of a key in the keyring."""
+    """Returns the base64 text of a sealed key, as stored in the keyring."""
     value = sealed.seal_value(key, sealed.keyring_associated(role, vault, number), secret, nonce)
     return base64.b64encode(value).decode("ascii")
 
 
 def finished(members, root):
-    """The bytes of the keyring file: `members` with checksum and authenticator."""
+    """Returns the bytes of the keyring file: `members` with checksum and authenticator."""
     members = _without(members, "checksum", "authenticator") | {"format": FORMAT}
     members["checksum"] = checksum(members)
     members["authenticator"] = authenticator(members, root)

@@ -1,4 +1,4 @@
-"""The tables of index.sqlite and catalog.backup, as the format document writes them."""
+"""The tables of index.sqlite and catalog.backup, as the format document defines them."""
 
 APPLICATION_ID = 0x4D564C54
 USER_VERSION = 1
@@ -44,7 +44,7 @@ OWED = "CREATE TABLE owed (what TEXT PRIMARY KEY NOT NULL, number INTEGER NOT NU
 CATALOG = [VAULT, GENERATION, RESOURCE, RESOURCE_KEY, RESOURCE_KEY_BY_GENERATION, REPRESENTATION,
            REPRESENTATION_BY_RESOURCE]
 INDEX = CATALOG + [SEGMENT, SEGMENT_BY_PLACE, BAD_BLOCK, DOOMED]
-# What the first vaults were made without; an owner adds it.
+# What the first vaults lack; an owner adds it.
 LATER = [OWED]
 
 
@@ -53,7 +53,7 @@ def _normal(sql):
 
 
 def faults(connection, statements):
-    """One sentence for each way in which the database is not made of `statements`."""
+    """Returns one sentence for each deviation of the database from `statements`."""
     found = {name: _normal(sql) for name, sql in connection.execute(
         "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")}
     for pragma, wanted in (("application_id", APPLICATION_ID), ("user_version", USER_VERSION)):

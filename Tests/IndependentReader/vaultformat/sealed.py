@@ -41,13 +41,13 @@ def settings_associated(vault):
 
 
 def padded(value):
-    """Canonical JSON, then spaces to a multiple of 256."""
+    """Returns canonical JSON, padded with spaces to a multiple of 256 bytes."""
     text = canonical_json.encode(value)
     return text + b" " * (-len(text) % PADDING)
 
 
 def unpadded(plaintext):
-    """The JSON object in a padded plaintext."""
+    """Returns the JSON object in a padded plaintext."""
     if not plaintext or len(plaintext) % PADDING:
         raise FormatError(f"A sealed JSON text of {len(plaintext)} bytes is not padded to a multiple of {PADDING}.")
     value = canonical_json.parse(plaintext)

@@ -15,16 +15,16 @@ GREATEST_BLOCK = 1 << 20
 
 
 class ForeignHeader(FormatError):
-    """The file's first 56 bytes are not those the index calls for: damaged or foreign."""
+    """The file's first 56 bytes are not those that the index requires: damaged or foreign."""
 
 
 class WrongResourceKey(FormatError):
-    """The header is right and its commitment is not: the resource key is another."""
+    """The header is right but its commitment is not: the resource key is another one."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """What the index says of a segment; everything about its file follows from it."""
+    """What the index states about a segment; everything about its file follows from it."""
 
     id: bytes
     representation: bytes
@@ -50,7 +50,7 @@ class Segment:
         return self.id[:1].hex()
 
     def plain_range(self, block):
-        """Half-open range of block `block` within the segment's plaintext."""
+        """Returns the half-open range of block `block` within the segment's plaintext."""
         return block * self.block_size, min(self.length, (block + 1) * self.block_size)
 
     def file_range(self, block):
@@ -68,7 +68,8 @@ def block_nonce(block):
 
 
 def segment_key(resource_key, segment, head):
-    """The segment key, once `head` (the file's first 88 bytes) proved to be this segment under this resource key."""
+    """Returns the segment key, once `head` (the file's first 88 bytes) proves that this is the segment, under this
+    resource key."""
     if head[:HEADER_BYTES] != segment.header:
         raise ForeignHeader("its header is not the one that the index calls for: a damaged or foreign file")
     key = derivation.segment_key(resource_key, segment.header)
@@ -78,7 +79,7 @@ def segment_key(resource_key, segment, head):
 
 
 def open_block(key, segment, block, data):
-    """The plaintext of block `block`; `data` is its ciphertext and tag."""
+    """Returns the plaintext of block `block`; `data` is its ciphertext and tag."""
     first, end = segment.plain_range(block)
     if len(data) != end - first + sodium.TAG_BYTES:
         raise Unopenable("The block is cut.")
@@ -86,7 +87,7 @@ def open_block(key, segment, block, data):
 
 
 def make_file(resource_key, segment, plaintext):
-    """The whole file of a closed segment."""
+    """Returns the whole file of a closed segment."""
     if len(plaintext) != segment.length:
         raise FormatError("The plaintext is not as long as the segment.")
     key = derivation.segment_key(resource_key, segment.header)
@@ -98,7 +99,7 @@ def make_file(resource_key, segment, plaintext):
 
 
 def from_file(head, size):
-    """What an orphaned file says of itself: header fields, and the length that follows from its size."""
+    """Returns what an orphaned file states about itself: header fields, and the length that follows from its size."""
     if len(head) < BLOCKS_AT or head[:8] != MAGIC or head[12:16] != bytes(4):
         raise ForeignHeader("it does not begin with a segment header")
     block_size, = struct.unpack_from("<I", head, 8)

@@ -1,4 +1,4 @@
-"""What the standard library lacks of libsodium: the seal's two directions, Argon2id and Ed25519."""
+"""The functions of libsodium that the standard library lacks: seal and open, Argon2id and Ed25519."""
 
 import ctypes
 import ctypes.util
@@ -45,7 +45,7 @@ def _check(key, nonce):
 
 
 def seal(key, nonce, plaintext, associated=b""):
-    """ChaCha20-Poly1305-IETF: ciphertext and tag."""
+    """Returns ciphertext and tag of ChaCha20-Poly1305-IETF."""
     _check(key, nonce)
     out = ctypes.create_string_buffer(len(plaintext) + TAG_BYTES)
     written = _length()
@@ -55,7 +55,7 @@ def seal(key, nonce, plaintext, associated=b""):
 
 
 def open_sealed(key, nonce, sealed, associated=b""):
-    """The plaintext of `sealed`, or `Unopenable`."""
+    """Returns the plaintext of `sealed`, or raises `Unopenable`."""
     _check(key, nonce)
     if len(sealed) < TAG_BYTES:
         raise Unopenable("A sealed text is shorter than its tag.")
@@ -68,7 +68,7 @@ def open_sealed(key, nonce, sealed, associated=b""):
 
 
 def argon2id(passphrase, salt, ops_limit, mem_limit):
-    """32 bytes of Argon2id v1.3; `mem_limit` in bytes."""
+    """Returns 32 bytes of Argon2id v1.3; `mem_limit` is in bytes."""
     if len(salt) != 16:
         raise FormatError("An Argon2id salt has 16 bytes.")
     out = ctypes.create_string_buffer(KEY_BYTES)
@@ -79,14 +79,14 @@ def argon2id(passphrase, salt, ops_limit, mem_limit):
 
 
 def is_signed(signature, message, key):
-    """Whether an Ed25519 signature is that of a message."""
+    """Whether an Ed25519 signature is valid for a message."""
     if len(signature) != 64 or len(key) != KEY_BYTES:
         return False
     return _sodium.crypto_sign_verify_detached(signature, message, len(message), key) == 0
 
 
 def sign(message, seed):
-    """An Ed25519 signature, and the public key of the seed."""
+    """Returns an Ed25519 signature and the public key of the seed."""
     public, pair = ctypes.create_string_buffer(KEY_BYTES), ctypes.create_string_buffer(64)
     _sodium.crypto_sign_seed_keypair(public, pair, seed)
     signature = ctypes.create_string_buffer(64)

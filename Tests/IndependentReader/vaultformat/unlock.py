@@ -1,4 +1,4 @@
-"""The unlock key `U`: from 32 bytes, from what a key command printed, or from a passphrase."""
+"""The unlock key `U`: from 32 bytes, from the output of a key command, or from a passphrase."""
 
 import base64
 import binascii
@@ -12,7 +12,7 @@ from .errors import FormatError
 
 @dataclass(frozen=True)
 class Passphrase:
-    """A passphrase's NFC bytes; the slot's salt and limits make a key of it."""
+    """A passphrase in NFC bytes; the slot's salt and limits turn it into a key."""
 
     text: bytes
 
@@ -30,14 +30,14 @@ class Passphrase:
 
 
 def key_file(data):
-    """The key of a key file or credential."""
+    """Returns the key of a key file or credential."""
     if len(data) != sodium.KEY_BYTES:
         raise FormatError(f"A key file has exactly 32 bytes, this one {len(data)}.")
     return data
 
 
 def command_output(data):
-    """The key that a key command printed: 32 raw bytes, 64 hex digits, or 44 base64 characters."""
+    """Returns the key that a key command printed: 32 raw bytes, 64 hex digits, or 44 base64 characters."""
     if len(data) == sodium.KEY_BYTES:
         return data
     line = data[:-1] if data.endswith(b"\n") else data

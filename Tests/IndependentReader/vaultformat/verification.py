@@ -1,4 +1,4 @@
-"""Opening every block of a vault: which ranges are held, their bytes, and what is damaged."""
+"""Opens every block of a vault: which ranges are held, their bytes, and what is damaged."""
 
 import hashlib
 import os
@@ -12,7 +12,8 @@ def segment_path(vault, segment):
 
 
 def runs(vault, stored, fault):
-    """Yields (offset in the representation, plaintext) for each block that opens; `fault` takes a sentence each."""
+    """Yields (offset in the representation, plaintext) for each block that opens; calls `fault` with one sentence per
+    fault."""
     segment, name = stored.segment, stored.segment.id.hex()
     if segment.length == 0:
         return
@@ -43,7 +44,7 @@ def runs(vault, stored, fault):
 
 
 class Held:
-    """Gathers blocks in ascending order into runs without a gap, hashing each as it grows."""
+    """Joins blocks in ascending order into runs without gaps, and hashes each run as it grows."""
 
     def __init__(self):
         self.ranges = []
@@ -66,9 +67,9 @@ class Held:
 
 
 def verify(vault, representation, fault, write=None, changed=lambda stored: False):
-    """The held ranges of one representation; `write(offset, data)` gets every byte that opened.
+    """Returns the held ranges of one representation; `write(offset, data)` receives every byte that opened.
 
-    A segment with damage whose row `changed` meanwhile was moved by a living writer: a gap of this snapshot, no damage.
+    If a damaged segment's row has `changed` meanwhile, a running writer moved it: a gap in this snapshot, not damage.
     """
     held = Held()
     for stored in representation.segments:
@@ -84,7 +85,7 @@ def verify(vault, representation, fault, write=None, changed=lambda stored: Fals
 
 
 def unknown_files(vault, known):
-    """Notices about the folder: what is missing, what has no row, what others may read."""
+    """Yields notices about the folder: missing segment folders, files without a row, and wrong modes."""
     for byte in range(256):
         folder = os.path.join(vault, "segments", f"{byte:02x}")
         if not os.path.isdir(folder):

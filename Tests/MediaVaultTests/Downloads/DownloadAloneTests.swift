@@ -3,9 +3,9 @@ import Testing
 
 @testable import MediaVault
 
-@Suite("A download that nobody plays beside", .timeLimit(.minutes(5)))
+@Suite("Downloads with and without a concurrent player", .timeLimit(.minutes(5)))
 struct DownloadAloneTests {
-    @Test("It stands back for nobody, itself included", arguments: [1, 4])
+    @Test("A download without a player never pauses, not even for itself", arguments: [1, 4])
     func alone(connections: Int) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 100_000))
         let vault = try await fixture.open()
@@ -17,7 +17,7 @@ struct DownloadAloneTests {
         await vault.close()
     }
 
-    @Test("It stands back for a player that waits, and goes on after it")
+    @Test("A download pauses for a waiting player, and then continues")
     func besidePlayer() async throws {
         let gate = Gate()
         let fixture = try await VaultFixture(ScriptedResource(length: 100_000))
@@ -38,7 +38,7 @@ struct DownloadAloneTests {
         await vault.close()
     }
 
-    @Test("A title without a byte is downloaded over any number of connections", arguments: [1, 4])
+    @Test("An empty title is downloaded over any number of connections", arguments: [1, 4])
     func empty(connections: Int) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 0))
         let vault = try await fixture.open()

@@ -4,7 +4,7 @@ import VaultModel
 
 @testable import MediaVault
 
-@Suite("What each connection of a download fetches")
+@Suite("Which bytes each connection of a download fetches")
 struct DownloadPlanTests {
     private let piece = DownloadPlan.minPieceSize
 
@@ -12,25 +12,25 @@ struct DownloadPlanTests {
         Array(IteratorSequence(DownloadPlan(missing: gaps, connections: connections)))
     }
 
-    @Test("One connection asks for each gap whole")
+    @Test("A single connection requests each gap as a whole")
     func one() {
         let gaps: [ByteRange] = [0..<5, 10..<100_000_000]
         #expect(pieces(of: gaps, connections: 1) == gaps)
     }
 
-    @Test("Nothing is cut that fits one piece, and nothing is made of nothing")
+    @Test("A gap that fits one piece is not split, and no gaps yield no pieces")
     func small() {
         #expect(pieces(of: [3..<piece], connections: 4) == [3..<piece])
         #expect(pieces(of: [], connections: 4).isEmpty && pieces(of: [7..<7], connections: 1).isEmpty)
     }
 
-    @Test("A large film is cut into larger pieces, so that few questions are asked")
+    @Test("A large resource is split into larger pieces, so that few requests are sent")
     func large() {
         let pieces = pieces(of: [0..<Int64(10) << 30], connections: 4)
         #expect(pieces.allSatisfy { $0.length <= 8 * piece } && pieces.count == 160)
     }
 
-    @Test("A claim of a petabyte, or of all there can be, is cut as far as pieces are asked for, and costs no memory")
+    @Test("A claimed length of a petabyte or of the maximum is split only as pieces are needed, and takes no memory")
     func claimed() {
         for length in [Int64(1) << 50, .max] {
             var plan = DownloadPlan(missing: [0..<length], connections: 2)
@@ -40,7 +40,7 @@ struct DownloadPlanTests {
                 #expect(piece == end..<(end + 8 * self.piece))
                 end = piece?.upperBound ?? end
             }
-            // What it keeps: the one gap that is left.
+            // The plan keeps only the one remaining gap.
             var kept = ""
             dump(plan, to: &kept)
             #expect(kept.utf8.count < 1000, "\(kept.prefix(1000))")

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Downloads")
 struct DownloadTests {
-    @Test("A download tells how far it is, and ends when everything is held (L21, C9)")
+    @Test("A download reports its progress, and ends when everything is held")
     func progress() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 5_000_000))
         let vault = try await fixture.open()
@@ -19,7 +19,7 @@ struct DownloadTests {
         await vault.close()
     }
 
-    @Test("A download goes on where a player left off")
+    @Test("A download continues where a player stopped")
     func goesOn() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 500_000))
         let vault = try await fixture.open()
@@ -30,7 +30,7 @@ struct DownloadTests {
         await vault.close()
     }
 
-    @Test("A player beside a download shares its transfer")
+    @Test("A player shares the transfer of a concurrent download")
     func beside() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 4_000_000))
         let vault = try await fixture.open()
@@ -41,7 +41,7 @@ struct DownloadTests {
         await vault.close()
     }
 
-    @Test("A download that is cancelled keeps what came")
+    @Test("A cancelled download keeps the received bytes")
     func cancelled() async throws {
         let gate = Gate()
         let fixture = try await VaultFixture(ScriptedResource(length: 500_000))
@@ -62,7 +62,7 @@ struct DownloadTests {
         await again.close()
     }
 
-    @Test("Several connections share what is missing, and each byte is fetched once", arguments: [2, 5, 16])
+    @Test("Several connections share the gaps, and each byte is fetched once", arguments: [2, 5, 16])
     func connections(count: Int) async throws {
         let length: Int64 = 60 << 20
         let fixture = try await VaultFixture(ScriptedResource(length: length))
@@ -72,12 +72,12 @@ struct DownloadTests {
         #expect(try await fixture.held(vault) == [0..<length])
         #expect(try await vault.status().bytesFetched == length)
         #expect(fixture.bytesSent == length && Set(fixture.ranges).count == fixture.ranges.count)
-        #expect(Set(fixture.origin.exchanges.map(\.connection)).count > 1, "they went side by side")
+        #expect(Set(fixture.origin.exchanges.map(\.connection)).count > 1, "several connections were used")
         #expect(try await fixture.read(vault) == 0..<length)
         await vault.close()
     }
 
-    @Test("An origin that cannot jump is asked once, however many connections are allowed")
+    @Test("An origin without range support receives one request, however many connections are allowed")
     func connectionsWithoutRanges() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 20_000_000, supportsRanges: false))
         let vault = try await fixture.open()
@@ -87,7 +87,7 @@ struct DownloadTests {
         await vault.close()
     }
 
-    @Test("A download with a limit brings everything, and no byte twice")
+    @Test("A rate-limited download fetches everything, and no byte twice")
     func limited() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 400_000))
         let vault = try await fixture.open()
@@ -97,12 +97,12 @@ struct DownloadTests {
         await vault.close()
     }
 
-    @Test("A representation that changes under a download is downloaded anew, and the two are never mixed")
+    @Test("A representation that changes during a download is downloaded again, and the two are never mixed")
     func changing() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 30 << 20))
         let newer = ScriptedResource(seed: 2, length: 25 << 20, entityTag: "\"v2\"")
         fixture.origin.answer { [resource = fixture.resource] request in
-            // The old one breaks off, and the new one stands in its place.
+            // The old version breaks off, and the new one replaces it.
             guard request.ifRange == nil, request.range == "bytes=0-" else { return newer.answer(to: request) }
             var answer = resource.answer(to: request)
             answer.cut(at: 9_000_000, by: .close)
@@ -121,7 +121,7 @@ struct DownloadTests {
         await vault.close()
     }
 
-    @Test("A player has its place at once while the film is downloaded (L11)")
+    @Test("A player gets its position at once while the title is downloaded")
     func playerFirst() async throws {
         let gate = Gate()
         let fixture = try await VaultFixture(ScriptedResource(length: 4_000_000))
@@ -141,7 +141,7 @@ struct DownloadTests {
         await vault.close()
     }
 
-    @Test("A playlist is known for what it is")
+    @Test("A playlist is recognized as a playlist")
     func playlist() async throws {
         let fixture = try await VaultFixture(
             ScriptedResource(length: 1000, contentType: "application/vnd.apple.mpegurl"))

@@ -2,11 +2,11 @@ import Testing
 
 @testable import MediaVault
 
-@Suite("Players before downloads")
+@Suite("Players have priority over downloads")
 struct WaitingPlayersTests {
     private let begin = ContinuousClock.now
 
-    @Test("Downloads stand back while a player waits, and a moment longer")
+    @Test("Downloads pause while a player waits, and for a moment after")
     func waiting() {
         var players = WaitingPlayers()
         #expect(!players.havePriority(before: "a", now: begin))
@@ -26,7 +26,7 @@ struct WaitingPlayersTests {
         #expect(!players.havePriority(before: "a", now: begin + .seconds(6)))
     }
 
-    @Test("One of several players is enough")
+    @Test("One waiting player of several is enough")
     func several() {
         var players = WaitingPlayers()
         let one = players.begin(at: "a", now: begin)
@@ -35,7 +35,7 @@ struct WaitingPlayersTests {
         #expect(players.havePriority(before: "a", now: begin + .seconds(2)))
     }
 
-    /// Milliseconds of a minute in which a download stands back for a player that waits all the time: its origin drips.
+    /// Returns the milliseconds per minute that a download pauses for a player whose slow origin keeps it waiting.
     private func stoodBack(for origin: String) -> Int {
         var players = WaitingPlayers()
         var wait = players.begin(at: "a", now: begin)
@@ -49,13 +49,13 @@ struct WaitingPlayersTests {
         }
     }
 
-    @Test("A player whose origin drips leaves every download its turn, and those of other origins nearly all the time")
+    @Test("A player of a slow origin leaves every download a turn, and those of other origins nearly all the time")
     func slow() {
-        #expect(stoodBack(for: "a") == 50_000, "five seconds of six")
-        #expect(stoodBack(for: "b") == 1000, "one second, which they may share a line for")
+        #expect(stoodBack(for: "a") == 50_000, "five seconds out of six")
+        #expect(stoodBack(for: "b") == 1000, "one second, since both may use the same line")
     }
 
-    @Test("Many players of other origins, each of which waits now and then, leave a download its turn")
+    @Test("Many players of other origins that each wait now and then leave a download its turn")
     func crowd() {
         var players = WaitingPlayers()
         var waits: [Int: Int] = [:]
@@ -68,10 +68,10 @@ struct WaitingPlayersTests {
             }
             return players.havePriority(before: "download", now: now)
         }
-        #expect(stood >= 20_000 && stood <= 31_000, "one second of two")
+        #expect(stood >= 20_000 && stood <= 31_000, "about one second out of two")
     }
 
-    @Test("A player that has its bytes and misses some later has them first again, also before other origins")
+    @Test("A player that got its bytes and later waits again regains priority, also over other origins")
     func again() {
         var players = WaitingPlayers()
         let first = players.begin(at: "a", now: begin)

@@ -8,9 +8,9 @@ import VaultTestSupport
 
 @testable import MediaVault
 
-@Suite("export: complete or no file")
+@Suite("export writes a complete file or none")
 struct ExportTests {
-    /// A folder to export into.
+    /// The folder to export into.
     private let folder: MediaVaultTests.TemporaryFolder
     private var target: String { folder.path + "/film.mp4" }
 
@@ -33,7 +33,7 @@ struct ExportTests {
     }
 
     @Test(
-        "What is held is written byte for byte, its owner's alone, and nobody is asked",
+        "Held bytes are written exactly, with mode 0600, and no request is sent",
         arguments: [0, 1, 400_000, 5_000_001])
     func complete(length: Int64) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
@@ -53,7 +53,7 @@ struct ExportTests {
         #expect(fixture.origin.exchanges.count == asked)
     }
 
-    @Test("With a hole there is no file, and what is missing is said: how much, and where it begins")
+    @Test("A title with a gap is not exported, and the error reports how much is missing and where")
     func hole() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 400_000))
         let owner = try await fixture.open()
@@ -66,14 +66,14 @@ struct ExportTests {
         #expect(try names().isEmpty)
     }
 
-    @Test("A title that nobody has seen, or whose length nobody knows, makes no file")
+    @Test("A title that was never fetched is not exported")
     func unknown() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 400_000))
         #expect(try await refusal(fixture)?.code == .notHeld)
         #expect(try names().isEmpty)
     }
 
-    @Test("A damaged byte makes no file, and says how it is mended")
+    @Test("A damaged title is not exported, and the error reports how to repair it")
     func damaged() async throws {
         let fixture = try await VaultFixture.filled()
         try fixture.change(fixture.files()[1]) { $0[90_000] ^= 1 }
@@ -82,7 +82,7 @@ struct ExportTests {
         #expect(try names().isEmpty)
     }
 
-    @Test("A file that is there stays as it is, unless it is to be replaced")
+    @Test("An existing file is kept, unless replacement is requested")
     func existing() async throws {
         let fixture = try await VaultFixture.filled()
         try Data("mine".utf8).write(to: URL(filePath: target))
@@ -95,7 +95,7 @@ struct ExportTests {
         #expect(try names() == ["film.mp4"])
     }
 
-    @Test("A file that comes while it is written is not overwritten either")
+    @Test("A file that appears during the export is not overwritten")
     func overtaken() async throws {
         let fixture = try await VaultFixture.filled()
         let vault = try await fixture.open(.reader)
@@ -111,7 +111,7 @@ struct ExportTests {
         #expect(try names() == ["film.mp4"])
     }
 
-    @Test("A link is not followed: it is a name that is taken, and replaced it is the link that goes")
+    @Test("A symbolic link is not followed: its name is taken, and replacement replaces the link itself")
     func link() async throws {
         let fixture = try await VaultFixture.filled()
         let elsewhere = folder.path + "/elsewhere"
@@ -123,7 +123,7 @@ struct ExportTests {
         #expect(try names() == ["film.mp4"])
     }
 
-    @Test("A folder, or one that is not there, is refused", arguments: [true, false])
+    @Test("An export over a folder, or into a folder that does not exist, is refused", arguments: [true, false])
     func folders(replacing: Bool) async throws {
         let fixture = try await VaultFixture.filled()
         #expect(try await refusal(fixture, to: folder.path, replacing: replacing)?.code == .invalidArgument)
@@ -133,7 +133,7 @@ struct ExportTests {
     }
 
     @Test(
-        "What the disk refuses leaves nothing behind",
+        "If the disk refuses an operation, the export leaves nothing behind",
         arguments: [FileOperation.create, .write, .synchronize, .rename])
     func refused(operation: FileOperation) async throws {
         let fixture = try await VaultFixture.filled(length: 3_000_000)
@@ -147,7 +147,7 @@ struct ExportTests {
         #expect(try names().isEmpty)
     }
 
-    @Test("Cancelled in the middle it leaves nothing")
+    @Test("A cancelled export leaves nothing behind")
     func cancelled() async throws {
         let fixture = try await VaultFixture.filled(length: 8_000_000)
         let vault = try await fixture.open(.reader)
@@ -156,7 +156,7 @@ struct ExportTests {
         let task = Task {
             try await vault.export(MediaReference(fixture.url), to: target) { _ in
                 begun.withLock { $0 = true }
-                // The task is this one, and is running.
+                // Safe: the current task is this one, and it is running.
                 unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
             }
         }
@@ -167,7 +167,7 @@ struct ExportTests {
         await vault.close()
     }
 
-    @Test("A power loss at any point leaves no file or the whole one under its name", arguments: [false, true])
+    @Test("After a power loss, the target is complete or in its previous state", arguments: [false, true])
     func powerLoss(replacing: Bool) async throws {
         let fixture = try await VaultFixture.filled()
         if replacing { try Data("old".utf8).write(to: URL(filePath: target)) }
@@ -185,7 +185,7 @@ struct ExportTests {
                 do {
                     try disk.loseEverythingUnsynced(tearing: UInt64(point) << 2 | seed, into: copy)
                     guard let data = FileManager.default.contents(atPath: copy + "/film.mp4") else {
-                        #expect(!replacing, "the old one is gone")
+                        #expect(!replacing, "the old file is lost")
                         continue
                     }
                     let isOld = replacing && data == Data("old".utf8)
@@ -204,7 +204,7 @@ struct ExportTests {
         await vault.close()
     }
 
-    @Test("Segments that go while it is exported end it with a hole, and no file")
+    @Test("An export whose segments are removed meanwhile ends with an error and no file")
     func removedMeanwhile() async throws {
         let fixture = try await VaultFixture.filled(length: 6_000_000)
         let (owner, reader) = (try await fixture.open(), try await fixture.open(.reader))

@@ -6,7 +6,7 @@ import VaultModel
 
 @Suite("The audit log of a vault", .timeLimit(.minutes(2)))
 struct AuditTests {
-    @Test("A vault that nothing was done to has an empty, sound log, with its keyring and without")
+    @Test("A new vault has an empty, sound log, with and without its keyring")
     func empty() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 0))
         let vault = try await fixture.open(.reader)
@@ -18,7 +18,7 @@ struct AuditTests {
         }
     }
 
-    @Test("The receipts about a title are found by its URL, also for whom it was stored, until the locator is another")
+    @Test("Receipts are found by a title's URL, with or without credentials, until the locator changes")
     func aboutTitles() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 90_000))
         let vault = try await fixture.open()
@@ -32,7 +32,7 @@ struct AuditTests {
         let receipts = try await vault.audit().receipts
         #expect(receipts.map(\.subject) == [shredded[0], shredded[0], shredded[1]])
         #expect(try await vault.audit(about: [shared]).receipts == Array(receipts.prefix(2)))
-        // It is not held any more, and the one that it was stored for need not be named.
+        // The title is no longer held, and its user need not be named.
         for reference in [mine, other] {
             #expect(try await vault.audit(about: [reference]).receipts == Array(receipts.suffix(1)))
         }
@@ -44,7 +44,7 @@ struct AuditTests {
         await vault.close()
     }
 
-    @Test("Who has the wrong key is told so")
+    @Test("An audit with the wrong key is refused")
     func wrongKey() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 0))
         let other = try await VaultFixture(ScriptedResource(length: 0))

@@ -19,7 +19,7 @@ struct GenerationActTests {
         return steps
     }
 
-    @Test("The report says truthfully what needs which generation, before and after each act")
+    @Test("The report states which titles need which generation, before and after each key operation")
     func reports() async throws {
         let (fixture, vault) = try await VaultFixture.filled(film)
         var report = try await vault.keyReport()
@@ -36,7 +36,7 @@ struct GenerationActTests {
         report = try await vault.retireGeneration(1)
         #expect(report.generations.map(\.state) == [.retired, .current])
         #expect(report.generations.map(\.resources) == [0, 1] && report.older == [])
-        // Again is no error: it is gone.
+        // Retiring a generation again is no error.
         #expect(try await vault.retireGeneration(1) == report)
         let reader = try await fixture.open(.reader)
         #expect(try await reader.keyReport() == report)
@@ -46,7 +46,7 @@ struct GenerationActTests {
     }
 
     @Test(
-        "A reader that began before the generation turned plays to its end, and new ones begin",
+        "A reader that began before the rotation plays to its end, and new readers work",
         arguments: [false, true])
     func playsOn(_ isOfNewRoot: Bool) async throws {
         let (fixture, vault) = try await VaultFixture.filled(film)
@@ -71,7 +71,7 @@ struct GenerationActTests {
         await again.close()
     }
 
-    @Test("A process that only reads, and was there before, opens what the owner has rewrapped meanwhile")
+    @Test("A read-only process that was already open reads titles that the owner has rewrapped")
     func readsOn() async throws {
         let (fixture, vault) = try await VaultFixture.filled(film)
         let reader = try await fixture.open(.reader)
@@ -84,7 +84,7 @@ struct GenerationActTests {
         await vault.close()
     }
 
-    @Test("A second act is told which one works on the keys, and only the owner may act")
+    @Test("A second key operation is refused with the name of the first, and only the owner may run one")
     func secondAct() async throws {
         let (fixture, vault) = try await VaultFixture.filled(film)
         try await vault.keyOperationLock.exclusively(.reseal) {
@@ -109,7 +109,7 @@ struct GenerationActTests {
         await vault.close()
     }
 
-    @Test("A generation that is not there, and the current one, are not retired")
+    @Test("An unknown generation and the current one cannot be retired")
     func notThere() async throws {
         let (_, vault) = try await VaultFixture.filled(film)
         let current = await #expect(throws: VaultError.self) { try await vault.retireGeneration(1) }
@@ -119,7 +119,7 @@ struct GenerationActTests {
         await vault.close()
     }
 
-    @Test("With a new root key the old keyring opens nothing new, old addresses are void, and a foreign key is refused")
+    @Test("After a root rotation the old keyring is refused and old links are void; a foreign key is refused")
     func newRoot() async throws {
         let (fixture, vault) = try await VaultFixture.filled(film)
         let old = try Data(contentsOf: URL(filePath: fixture.place.keyring))
@@ -140,14 +140,14 @@ struct GenerationActTests {
         #expect(older?.code == .olderKeyring)
     }
 
-    @Test("The end of a generation that was decided is finished by the next owner by itself")
+    @Test("The next owner finishes a retirement that was begun")
     func finished() async throws {
         let (fixture, vault) = try await VaultFixture.filled(film)
         _ = try await vault.rotateKeys()
         try vault.store.index.beginRetiring([1])
         await vault.close()
         let again = try await fixture.open(mode: .offline)
-        // It begins a moment after the vault was opened.
+        // The owner resumes it shortly after the vault opens.
         while try await again.keyReport().generations[0].state != .retired {
             try await Task.sleep(for: .milliseconds(50))
         }
@@ -156,7 +156,7 @@ struct GenerationActTests {
         await again.close()
     }
 
-    @Test("What the acts say of themselves is what the article on keys says")
+    @Test("The descriptions of key operations match the article on keys")
     func words() throws {
         let article = try String(
             contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(
@@ -168,7 +168,7 @@ struct GenerationActTests {
         }
     }
 
-    @Test("Each act on the keys leaves its receipt, and one that did nothing leaves none")
+    @Test("Each key operation leaves a receipt, and one that changed nothing leaves none")
     func receipts() async throws {
         let (fixture, vault) = try await VaultFixture.filled(film)
         _ = try await vault.rotateKeys()
@@ -187,7 +187,7 @@ struct GenerationActTests {
         await vault.close()
     }
 
-    @Test("The receipt of a rewrap counts titles: one with two keys, as an unfinished reseal leaves it, is one")
+    @Test("A rewrap receipt counts titles: a title with two keys, left by an unfinished reseal, counts once")
     func countsTitles() async throws {
         let (fixture, vault) = try await VaultFixture.filled(film)
         let id = try await vault.name(MediaReference(fixture.url)).id
@@ -200,7 +200,7 @@ struct GenerationActTests {
         await vault.close()
     }
 
-    @Test("A rewrap that leaves a key which does not open has a receipt that says so, and one after it is done")
+    @Test("A rewrap with a key that does not open is recorded as partial, and the next complete one as done")
     func partly() async throws {
         let (fixture, vault) = try await VaultFixture.filled(film)
         let broken = try vault.store.addMedia("broken", length: 1).id
@@ -218,7 +218,7 @@ struct GenerationActTests {
         await vault.close()
     }
 
-    @Test("A keyring that a backup has replaced is destroyed with the generation that it holds")
+    @Test("The kept copy of a replaced keyring is destroyed when its generation is retired")
     func copies() async throws {
         let (fixture, vault) = try await VaultFixture.filled(film)
         let folder = (fixture.place.keyring as NSString).deletingLastPathComponent

@@ -9,7 +9,7 @@ import VaultTestSupport
 @testable import MediaVault
 
 extension Vault {
-    /// Joins what can be joined of a title.
+    /// Joins all segments of a title that can be joined.
     func joinAll(of loader: ResourceLoader) async {
         while loader.needsJoining(isResting: true) {
             let isFree = loader.joining.withLock { joining in
@@ -17,7 +17,7 @@ extension Vault {
                 joining.begin(now: .now)
                 return true
             }
-            // The vault may be joining by itself.
+            // The vault may already be joining in the background.
             guard isFree else {
                 await loader.settleJoining()
                 continue
@@ -27,7 +27,7 @@ extension Vault {
         }
     }
 
-    /// Whether a check finds nothing wrong.
+    /// Returns whether a check finds no damage.
     func isSound() async throws -> Bool {
         var last: VerifyReport?
         for try await step in verify() { last = step.report ?? last }
@@ -37,13 +37,13 @@ extension Vault {
     /// Whether segments are being joined now.
     var isJoining: Bool { joiningPace.withLock(\.isRunning) }
 
-    /// The loaders of titles that were read lately.
+    /// The loaders of recently read titles.
     var loadersAtHand: [ResourceLoader] { loaders.all }
 }
 
-@Suite("Joining behind playback", .timeLimit(.minutes(2)))
+@Suite("Joining segments in the background", .timeLimit(.minutes(2)))
 struct JoiningUpkeepTests {
-    /// A title that is held in so many pieces of 40 000 bytes: fewer than are joined while it is used.
+    /// Returns a title held in `count` pieces of 40 000 bytes, too few to be joined while it is in use.
     private func pieces(_ count: Int64, of length: Int64) async throws -> (RoomFixture, Vault, ResourceLoader) {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open()
@@ -61,7 +61,7 @@ struct JoiningUpkeepTests {
         }
     }
 
-    /// Lets the vault join what nobody has read for a while, a second at a time.
+    /// Lets the vault join idle titles, advancing the time by one second per turn.
     private func runPeriodicWork(_ vault: Vault, until isDone: () throws -> Bool) async throws {
         var now = ContinuousClock.now + Joining.rest
         while try !isDone() {
@@ -71,7 +71,7 @@ struct JoiningUpkeepTests {
         }
     }
 
-    @Test("What nobody reads is joined, and no byte is fetched again")
+    @Test("Idle segments are joined, and no byte is fetched again")
     func upkeep() async throws {
         let (fixture, vault, _) = try await pieces(5, of: 200_000)
         try await runPeriodicWork(vault) { try fixture.files == 1 }
@@ -84,7 +84,7 @@ struct JoiningUpkeepTests {
         await again.close()
     }
 
-    @Test("Readers get every byte while their segments are joined, also those of another process")
+    @Test("Readers of the owner and of a vault beside it get every byte while segments are joined")
     func readers() async throws {
         let (fixture, vault, loader) = try await pieces(14, of: 560_000)
         let beside = try await fixture.open(access: .reader)
@@ -105,7 +105,7 @@ struct JoiningUpkeepTests {
         await vault.close()
     }
 
-    @Test("A title that is being sealed anew, and joined at once, holds every byte under its new key")
+    @Test("A title that is resealed and joined at the same time holds every byte under its new key")
     func besideReseal() async throws {
         let (fixture, vault, loader) = try await pieces(14, of: 560_000)
         async let joining: Void = vault.joinAll(of: loader)
@@ -118,7 +118,7 @@ struct JoiningUpkeepTests {
         await vault.close()
     }
 
-    @Test("Removing a title waits for what is being joined of it, and leaves no file")
+    @Test("Removing a title waits until its joining ends, and leaves no file")
     func removal() async throws {
         let (fixture, vault, loader) = try await pieces(5, of: 200_000)
         let (isJoining, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -143,7 +143,7 @@ struct JoiningUpkeepTests {
         }()
         while loader.joining.withLock({ $0.waiting.isEmpty }), !isRemoved.withLock(\.self) { await Task.yield() }
         let isEarly = isRemoved.withLock(\.self)
-        #expect(!isEarly, "it is removed once nothing writes of it any more")
+        #expect(!isEarly, "removal waits until nothing writes the title")
         goOn.signal()
         await joining
         _ = try await removal
@@ -151,7 +151,7 @@ struct JoiningUpkeepTests {
         await vault.close()
     }
 
-    @Test("A title of which a segment does not open keeps no other from being joined")
+    @Test("A segment that does not open does not keep other titles from being joined")
     func damaged() async throws {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open()
@@ -163,10 +163,10 @@ struct JoiningUpkeepTests {
         await vault.close()
     }
 
-    @Test("While players open bytes at full speed nothing is joined, and afterwards it is")
+    @Test("Nothing is joined while players read at full speed, and joining follows afterwards")
     func fullSpeedRate() async throws {
         let (fixture, vault, _) = try await pieces(14, of: 560_000)
-        // Whoever looks how much was opened finds more than a player at full speed opens.
+        // Each look at the counter finds more bytes opened than a player opens at full speed.
         let reading = Task {
             while !Task.isCancelled {
                 vault.store.work.opened.add(JoiningPace.fullSpeedRate << 4, ordering: .relaxed)
@@ -189,7 +189,7 @@ struct JoiningUpkeepTests {
         await vault.close()
     }
 
-    @Test("While a player waits for bytes nothing is joined, and afterwards it is")
+    @Test("Nothing is joined while a player waits for bytes, and joining follows afterwards")
     func waiting() async throws {
         let (fixture, vault, _) = try await pieces(14, of: 560_000)
         try await vault.playbackPriority.waiting(at: "http://origin.example") {
@@ -200,7 +200,7 @@ struct JoiningUpkeepTests {
         await vault.close()
     }
 
-    @Test("What joining itself opens is not taken for a player's")
+    @Test("Bytes that joining itself opens do not count as a player's")
     func pace() {
         var pace = JoiningPace()
         let most = JoiningPace.fullSpeedRate
@@ -211,12 +211,12 @@ struct JoiningUpkeepTests {
             return pace.isBusy(opened: opened)
         }
         let first = isBusy(after: 0)
-        #expect(!first, "it was opened before anybody looked")
+        #expect(!first, "bytes opened before the first look do not count")
         let answers = [isBusy(after: most), isBusy(after: most - 1), isBusy(after: most, own: 1), isBusy(after: most)]
         #expect(answers == [true, false, false, true])
     }
 
-    @Test("Beside an owner nothing is joined")
+    @Test("A reader beside an owner joins nothing")
     func beside() async throws {
         let (fixture, vault, _) = try await pieces(14, of: 560_000)
         let reader = try await fixture.open(access: .reader)
@@ -236,6 +236,6 @@ extension RoomFixture {
             .compactMap { $0 as? URL }.filter { !$0.hasDirectoryPath } ?? []
     }
 
-    /// How many files hold segments.
+    /// The number of segment files.
     fileprivate var files: Int { get throws { segmentFiles.count } }
 }

@@ -3,9 +3,9 @@ import VaultModel
 
 @testable import MediaVault
 
-@Suite("One act on the keys at a time")
+@Suite("One key operation at a time")
 struct KeyOperationLockTests {
-    @Test("the second act is told which one works, and that one goes on")
+    @Test("A second key operation is refused with the name of the running one, which continues")
     func secondIsTold() async throws {
         let work = KeyOperationLock()
         let result = try await work.exclusively(.rewrap) {
@@ -17,7 +17,7 @@ struct KeyOperationLockTests {
         #expect(result == 7 && work.act == nil)
     }
 
-    @Test("an act that fails leaves the way free")
+    @Test("A failed key operation releases the lock")
     func failureFrees() async throws {
         let work = KeyOperationLock()
         await #expect(throws: CancellationError.self) {
@@ -26,7 +26,7 @@ struct KeyOperationLockTests {
         #expect(try await work.exclusively(.retire) { true })
     }
 
-    @Test("its end waits for the act that works, and lets no other begin")
+    @Test("Ending the lock waits for the running key operation and refuses new ones")
     func end() async throws {
         let work = KeyOperationLock()
         let (goOn, go) = AsyncStream.makeStream(of: Void.self)
@@ -44,7 +44,7 @@ struct KeyOperationLockTests {
             return work.act
         }
         var refusal: VaultError?
-        // The end has begun as soon as another act is refused for it.
+        // The end has begun as soon as another key operation is refused for it.
         while refusal?.code != .closed {
             refusal = await #expect(throws: VaultError.self) { try await work.exclusively(.retire) {} }
             await Task.yield()
@@ -54,7 +54,7 @@ struct KeyOperationLockTests {
         #expect(await ending.value == nil)
     }
 
-    /// An act that is gone on with, once it has begun; it ends when it is cancelled.
+    /// Returns a resumed key operation that has begun; it ends when it is cancelled.
     private func goingOn(_ work: KeyOperationLock) async -> Task<Void, any Error> {
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
         let resumed = Task {
@@ -67,7 +67,7 @@ struct KeyOperationLockTests {
         return resumed
     }
 
-    @Test("what is gone on with gives way to an act that is asked for, and to no other of its kind")
+    @Test("A resumed key operation yields to a requested one, but not to another resumed one")
     func givingWay() async throws {
         let work = KeyOperationLock()
         let resumed = await goingOn(work)
@@ -80,7 +80,7 @@ struct KeyOperationLockTests {
         #expect(work.act == nil)
     }
 
-    @Test("closing ends what is gone on with")
+    @Test("Ending the lock cancels a resumed key operation")
     func endOfResumed() async throws {
         let work = KeyOperationLock()
         let resumed = await goingOn(work)
@@ -89,7 +89,7 @@ struct KeyOperationLockTests {
         await #expect(throws: CancellationError.self) { try await resumed.value }
     }
 
-    @Test("what was left undone is begun once, after an act that came before it at once, after a failure in a minute")
+    @Test("Unfinished work begins once, again at once after it yields, and a minute after it fails")
     func resumeSchedule() {
         let now = ContinuousClock.now
         var resumeSchedule = ResumeSchedule()

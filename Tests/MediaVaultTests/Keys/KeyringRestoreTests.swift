@@ -10,7 +10,7 @@ import VaultTestSupport
 
 @testable import MediaVault
 
-@Suite("Backing the keyring up and restoring it", .timeLimit(.minutes(5)))
+@Suite("Backing up and restoring the keyring", .timeLimit(.minutes(5)))
 struct KeyringRestoreTests {
     private let fixture: VaultFixture
     private let folder: TemporaryFolder
@@ -24,7 +24,7 @@ struct KeyringRestoreTests {
         drawer = .passphrase(try Passphrase(copying: Array("drawer".utf8)))
     }
 
-    /// Fills the vault, backs the keyring up, and does what `body` does before the vault is closed.
+    /// Fills the vault, backs up the keyring, and runs `body` before the vault is closed.
     private func backedUp(_ body: (Vault) async throws -> Void = { _ in }) async throws {
         let vault = try await fixture.open()
         _ = try await fixture.read(vault)
@@ -40,7 +40,7 @@ struct KeyringRestoreTests {
     private func refusal(force: Bool = false) async throws -> VaultError {
         let before = FileManager.default.contents(atPath: keyring)
         let error = await #expect(throws: VaultError.self) { try await restore(force: force) }
-        #expect(FileManager.default.contents(atPath: keyring) == before, "the keyring was touched")
+        #expect(FileManager.default.contents(atPath: keyring) == before, "the keyring was changed")
         return try #require(error)
     }
 
@@ -50,7 +50,7 @@ struct KeyringRestoreTests {
         await vault.close()
     }
 
-    @Test("A generation that is made between the count of a backup and its writing counts the backup that holds it")
+    @Test("A generation created between counting and writing a backup is in the backup and is counted")
     func rotatedBehindCount() async throws {
         let vault = try await fixture.open()
         var counts = 0
@@ -66,7 +66,7 @@ struct KeyringRestoreTests {
         #expect(held.map(\.number) == [1, 2] && held.map(\.backups) == [2, 1] && counted.map(\.backups) == [2, 1])
     }
 
-    @Test("A backup is 0600, opened by its passphrase alone, and counted; a file that is there stays")
+    @Test("A backup has mode 0600, opens only with its passphrase, and is counted; an existing file is kept")
     func made() async throws {
         try await backedUp { vault in
             let taken = await #expect(throws: VaultError.self) {
@@ -74,7 +74,7 @@ struct KeyringRestoreTests {
             }
             #expect(taken?.code == .invalidArgument)
             let revision = try await vault.keyringSummary().revision
-            #expect(revision == 2, "what is not written is not counted")
+            #expect(revision == 2, "a backup that was not written is not counted")
             let keyed = await #expect(throws: VaultError.self) {
                 try await vault.backUpKeyring(to: folder.path + "/keyed", for: NewSlot(fixture.unlock))
             }
@@ -90,7 +90,7 @@ struct KeyringRestoreTests {
         try await expectHeld(fixture.unlock)
     }
 
-    @Test("A lost, a damaged and a healthy keyring are replaced by a backup that opens the vault, and are kept")
+    @Test("A restore replaces a lost, damaged or healthy keyring, keeps a copy of it, and opens the vault")
     func replaced() async throws {
         try await backedUp()
         let healthy = try Data(contentsOf: URL(filePath: keyring))
@@ -108,7 +108,7 @@ struct KeyringRestoreTests {
         #expect(try FileManager.default.attributesOfItem(atPath: keyring)[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test("With its index lost the vault is proved by catalog.backup, and rebuilt with the restored keyring")
+    @Test("If the index is lost, a restore checks the backup against catalog.backup, and a rebuild succeeds")
     func lostIndex() async throws {
         try await backedUp()
         try FileManager.default.removeItem(atPath: keyring)
@@ -120,7 +120,7 @@ struct KeyringRestoreTests {
         try await expectHeld(drawer)
     }
 
-    @Test("A wrong passphrase, a damaged backup, one of another vault, and an owned vault are refused")
+    @Test("A wrong passphrase, a damaged or foreign backup, and an owned vault are refused")
     func refused() async throws {
         try await backedUp()
         let wrong = await #expect(throws: VaultError.self) {
@@ -141,7 +141,7 @@ struct KeyringRestoreTests {
         #expect(try await refusal(force: true).code == .damagedKeyring)
     }
 
-    @Test("Addresses that were revoked since the backup stay revoked")
+    @Test("Links that were revoked after the backup stay revoked")
     func revoked() async throws {
         let address = Mutex<String?>(nil)
         try await backedUp { vault in
@@ -156,7 +156,7 @@ struct KeyringRestoreTests {
         try await expectHeld(drawer)
     }
 
-    @Test("A backup from before a retire is warned of, needs force, and does not bring the key back")
+    @Test("A backup from before a retirement warns, needs force, and does not bring the key back")
     func retired() async throws {
         let vault = try await fixture.open()
         _ = try await vault.rotateKeys()
@@ -173,7 +173,7 @@ struct KeyringRestoreTests {
         try await expectHeld(drawer)
     }
 
-    @Test("A backup from before a rotation opens some titles, and needs force to do without the others")
+    @Test("A backup from before a rotation opens some titles, and needs force to give up the others")
     func lacking() async throws {
         try await backedUp { vault in
             _ = try await vault.rotateKeys()
@@ -187,7 +187,7 @@ struct KeyringRestoreTests {
         try await expectHeld(drawer)
     }
 
-    @Test("A backup from before a new root key goes on with the log, in which all lines are the vault's own")
+    @Test("A restore from before a root rotation continues the audit log, which stays sound")
     func beforeRoot() async throws {
         try await backedUp { vault in
             _ = try await vault.rotateRoot(unlockedBy: [fixture.unlock])
@@ -199,7 +199,7 @@ struct KeyringRestoreTests {
         try await expectHeld(drawer)
     }
 
-    @Test("A backup all of whose keys were replaced is refused, with force too")
+    @Test("A backup whose keys were all replaced is refused, even with force")
     func useless() async throws {
         let vault = try await fixture.open()
         try await vault.backUpKeyring(to: backup, for: NewSlot(drawer))
@@ -210,7 +210,7 @@ struct KeyringRestoreTests {
         #expect(try await refusal(force: true).code == .olderKeyring)
     }
 
-    // MARK: Ways in
+    // MARK: Slots
 
     private func keyFile(_ name: String) -> Unlock { .keyFile(path: folder.path + "/" + name) }
 
@@ -224,7 +224,7 @@ struct KeyringRestoreTests {
         }
     }
 
-    @Test("Ways in that there were stay beside the backup's, and one that was removed does not come back")
+    @Test("A restore keeps the present slots beside the backup's, and a removed slot does not come back")
     func slotsStay() async throws {
         try await backedUp { vault in
             for name in ["second", "third"] { try await vault.addSlot(NewSlot(keyFile(name), label: name)) }
@@ -235,7 +235,7 @@ struct KeyringRestoreTests {
         #expect(report.slots.map(\.number) == [1, 3, 4])
         for way in [fixture.unlock, keyFile("third"), drawer] { try await expectHeld(way) }
         #expect(try await !opens(keyFile("second")))
-        // The backup's is there already, and is not added once more.
+        // The backup's slot already exists and is not added again.
         #expect(try await restore().slots.map(\.number) == [1, 3, 4])
         let dropped = try await Vault.restoreKeyring(
             fixture.place, from: backup, unlock: drawer, adding: NewSlot(keyFile("fourth")), keepingSlots: false)
@@ -245,7 +245,7 @@ struct KeyringRestoreTests {
         #expect(try await opens(keyFile("fourth")))
     }
 
-    @Test("Where the ways in that stay leave no slot for the backup's, nothing is restored unless they are dropped")
+    @Test("If the kept slots leave none for the backup, nothing is restored unless they are dropped")
     func fullSlots() async throws {
         let names = (2...16).map { "slot-\($0)" }
         try await backedUp { vault in
@@ -260,7 +260,7 @@ struct KeyringRestoreTests {
         try await expectHeld(drawer)
     }
 
-    @Test("Ways in of a keyring that is older than the vault has seen, or has another root key, do not stay")
+    @Test("Slots of an outdated keyring, or of one with another root key, are not kept")
     func slotsGo() async throws {
         try await backedUp()
         let older = try Data(contentsOf: URL(filePath: keyring))
@@ -282,7 +282,7 @@ struct KeyringRestoreTests {
     }
 
     @Test(
-        "A revision that the index cannot have seen counts for nothing or needs force, and the keyring can count on",
+        "An impossible keyring revision in the index is ignored or needs force, and the keyring can still change",
         arguments: [.max, 1 << 53, (1 << 53) - 4, 1 << 33] as [Int64])
     func forgedRevision(_ revision: Int64) async throws {
         try await backedUp()
@@ -292,7 +292,7 @@ struct KeyringRestoreTests {
         }
         try index.close()
         if revision >= 1 << 53 {
-            // No keyring can hold it: the row is damaged, and `catalog.backup` speaks in its place.
+            // No keyring can have this revision: the row is damaged, and `catalog.backup` is used instead.
             #expect(try await restore().revision < 1 << 34)
         } else {
             let error = try await refusal()
@@ -311,13 +311,13 @@ struct KeyringRestoreTests {
 
     // MARK: Power loss
 
-    @Test("Whatever the disk kept of a change or a restore, the keyring is the old one or the new one")
+    @Test("After a power loss during a change or a restore, the keyring is either the old or the new one")
     func powerLoss() async throws {
         try await backedUp()
         let root = PosixFileSystem.folder(of: keyring)
         let copies = try TemporaryFolder()
         let taken = Mutex(0)
-        // Each keyring that was there.
+        // Every version of the keyring file.
         let seen = Mutex<Set<Data>>([])
         let disk = SimulatedFileSystem(root: root)
         let keyring = keyring
@@ -350,15 +350,15 @@ struct KeyringRestoreTests {
         for number in 0..<count {
             let left = FileManager.default.contents(atPath: copies.path + "/\(number)/keyring.json")
             #expect(left.map { allowed.contains($0) } == true, "cut \(number)")
-            // A backup is whole, and counted, or not there.
+            // A backup is complete and counted, or absent.
             guard let copy = FileManager.default.contents(atPath: copies.path + "/\(number)/second.json") else {
                 continue
             }
             #expect(copy == FileManager.default.contents(atPath: second), "cut \(number)")
             let counted = try KeyringReader.unauthenticated(Array(#require(left))).generations.map(\.backups)
-            // What is restored is the backup before it, and has its count.
+            // The restored keyring comes from the earlier backup, and has its count.
             #expect(counted == [2] || left == last, "cut \(number)")
         }
-        #expect(allowed.count == 4, "before, after each of two acts, restored")
+        #expect(allowed.count == 4, "before, after each of two changes, and restored")
     }
 }

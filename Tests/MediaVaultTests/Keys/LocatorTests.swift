@@ -8,11 +8,11 @@ import VaultModel
 @testable import MediaVault
 @testable import VaultStorage
 
-@Suite("A fresh locator: every resource id is computed anew", .timeLimit(.minutes(5)))
+@Suite("A new locator changes every resource id", .timeLimit(.minutes(5)))
 struct LocatorTests {
     private let length: Int64 = 300_000
 
-    @Test("Everything is found by its URL as before, ids are others, and the old key is gone from the keyring")
+    @Test("Titles are found by their URLs as before, ids change, and the old key is gone from the keyring")
     func changed() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let vault = try await fixture.open()
@@ -22,7 +22,7 @@ struct LocatorTests {
         _ = try await reader.next()
         let report = try await vault.changeLocator()
         #expect(!report.isLocatorChanging && keyring.locators == [2] && vault.store.index.locator == 2)
-        // What played ends with a sentence, never with wrong bytes.
+        // A reader in progress ends with an error, never with wrong bytes.
         let ended = await #expect(throws: VaultError.self) { while try await reader.next() != nil {} }
         #expect(ended?.code == .removed)
         let newID = try await vault.name(MediaReference(fixture.url)).id
@@ -37,7 +37,7 @@ struct LocatorTests {
         #expect(fixture.bytesSent == length)
     }
 
-    @Test("What was stored for single users is theirs still, and addresses made before are void")
+    @Test("Titles stored for single users stay theirs, and earlier playback links are void")
     func principals() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let vault = try await fixture.open()
@@ -54,7 +54,7 @@ struct LocatorTests {
         #expect(fixture.bytesSent == length)
     }
 
-    @Test("A reseal by URL that was not finished is one of the same titles afterwards")
+    @Test("An unfinished reseal by URL still applies to the same titles afterwards")
     func resealOrder() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let vault = try await fixture.open()
@@ -68,7 +68,7 @@ struct LocatorTests {
         await vault.close()
     }
 
-    @Test("Titles that do not open keep the ids that they have, and that is no secret")
+    @Test("Titles that do not open keep their ids, and the error reports it")
     func unopened() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let vault = try await fixture.open()
@@ -81,7 +81,7 @@ struct LocatorTests {
         await vault.close()
     }
 
-    @Test("Broken off after the keyring or after the index, it is finished by the next", arguments: [false, true])
+    @Test("A change interrupted before or after the index changed is finished later", arguments: [false, true])
     func brokenOff(_ isIndexDone: Bool) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         var vault = try await fixture.open()

@@ -5,11 +5,11 @@ import VaultModel
 import VaultStorage
 import VaultTestSupport
 
-@Suite("Resealing where there is little room", .timeLimit(.minutes(2)))
+@Suite("Resealing with little free space", .timeLimit(.minutes(2)))
 struct ResealRoomTests {
     private static let length: Int64 = 50_000_000
 
-    /// A vault that holds a film in six segments, and the size of the largest file.
+    /// Returns a vault that holds a title in six segments, and the disk size of the largest segment.
     private func filled() async throws -> (RoomFixture, Vault, Int64) {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open()
@@ -26,39 +26,39 @@ struct ResealRoomTests {
         return last?.report
     }
 
-    @Test("Room for one segment is enough: segments that are refused while another is at work come one by one")
+    @Test("Space for one segment is enough: segments refused while another is sealed follow one by one")
     func one() async throws {
         let (fixture, vault, segment) = try await filled()
         let limit = fixture.meter.total + segment
         fixture.meter.limit(to: limit)
         let report = try await reseal(vault, fixture)
         #expect(report?.resources == 1 && report?.bytes == Self.length && report?.problems == 0)
-        #expect(fixture.meter.refusals > 0, "two at a time have no room, else this proves nothing")
+        #expect(fixture.meter.refusals > 0, "premise: there is no space for two segments at a time")
         #expect(fixture.meter.most <= limit && fixture.meter.total == limit - segment)
         fixture.origin.stop()
         try await fixture.play(vault, 1, Self.length)
         await vault.close()
     }
 
-    @Test("With less the disk is full, what is held plays on, and it is gone on with where there is room again")
+    @Test("With less space the disk is full, held bytes still play, and the reseal resumes when space returns")
     func less() async throws {
         let (fixture, vault, segment) = try await filled()
         let held = fixture.meter.total
         fixture.meter.limit(to: held + segment - 1)
         let error = await #expect(throws: VaultError.self) { try await reseal(vault, fixture) }
         #expect(error?.code == .diskFull)
-        #expect(fixture.meter.total == held, "what was begun and not finished takes no room")
+        #expect(fixture.meter.total == held, "unfinished segments use no space")
         fixture.origin.stop()
         try await fixture.play(vault, 1, Self.length)
         fixture.meter.limit(to: held + segment)
         let report = try await reseal(vault, fixture)
         #expect(report?.resources == 1 && report?.problems == 0 && fixture.meter.total == held)
         try await fixture.play(vault, 1, Self.length)
-        #expect(try await vault.audit().receipts.map(\.act) == [.reseal], "one receipt, when it was whole")
+        #expect(try await vault.audit().receipts.map(\.act) == [.reseal], "one receipt, after the reseal was complete")
         await vault.close()
     }
 
-    @Test("Something that was merely played goes where there is not even room for one")
+    @Test("If there is no space for even one segment, a title that was only played is evicted")
     func played() async throws {
         let (fixture, vault, segment) = try await filled()
         try await fixture.play(vault, 2, 300_000)

@@ -13,7 +13,7 @@ struct ResealTests {
         return (fixture, vault)
     }
 
-    @Test("Every segment gets another file and another key; what is read is the same, and nothing is fetched")
+    @Test("Every segment gets a new file and a new key; its bytes stay the same, and nothing is fetched")
     func whole() async throws {
         let (fixture, vault) = try await filled()
         let before = Set(fixture.segmentFiles)
@@ -33,7 +33,7 @@ struct ResealTests {
         await again.close()
     }
 
-    @Test("Readers that are under way get every byte, while their segments change under them")
+    @Test("Readers in progress get every byte while their segments are resealed")
     func playing() async throws {
         let (fixture, vault) = try await filled()
         let reader = try await vault.read(fixture.url)
@@ -55,10 +55,10 @@ struct ResealTests {
         await vault.close()
     }
 
-    @Test("What is broken off is gone on with, and is not begun anew")
+    @Test("An interrupted reseal resumes and does not start again")
     func resumed() async throws {
         let (fixture, vault) = try await filled()
-        // However late the first is broken off, this one is left.
+        // However late the first reseal is interrupted, this title remains.
         for try await _ in vault.download(fixture.origin.url("/other")) {}
         let first = Task {
             for try await step in vault.reseal(bytesPerSecond: 400_000) where step.bytes > 0 { break }
@@ -73,10 +73,10 @@ struct ResealTests {
         await vault.close()
     }
 
-    @Test("One that a new owner goes on with lets every act come before it, and goes on afterwards")
+    @Test("A reseal that a new owner resumes yields to every key operation, and resumes afterwards")
     func givesWay() async throws {
         let (fixture, first) = try await filled()
-        // Each turn seals a title or two before it is broken off, and some are left in the end.
+        // Each turn reseals a title or two before it is interrupted, and some remain at the end.
         for number in 0..<8 { for try await _ in first.download(fixture.origin.url("/other-\(number)")) {} }
         for try await step in first.reseal(bytesPerSecond: 1_000_000) where step.bytes > 0 { break }
         await first.close()
@@ -91,11 +91,11 @@ struct ResealTests {
         #expect((1...9).contains(last?.report?.resources ?? 0) && last?.report?.problems == 0)
         #expect(try await fixture.read(vault) == 0..<20_000_000)
         let receipts = try await vault.audit().receipts.filter { $0.act == .reseal }
-        #expect(receipts.map(\.resources) == [9], "those that were done before it was broken off are in it")
+        #expect(receipts.map(\.resources) == [9], "titles resealed before the interruption are counted")
         await vault.close()
     }
 
-    @Test("A title that is removed while it is sealed anew is no title that has new keys")
+    @Test("A title that is removed during a reseal is not counted as resealed")
     func removed() async throws {
         let (fixture, vault) = try await filled()
         var last: ResealProgress?
@@ -108,7 +108,7 @@ struct ResealTests {
         await vault.close()
     }
 
-    @Test("Damage that cannot be written down ends a reseal all the same, and hides nothing that can be sealed anew")
+    @Test("A reseal ends despite damage that cannot be recorded, and reseals everything that is sound")
     func damageUnwritten() async throws {
         let fixture = try await VaultFixture(ScriptedResource(seed: 12, length: 20_000_000))
         let first = try await fixture.open()
@@ -125,7 +125,7 @@ struct ResealTests {
             bytes[200] ^= 1
             try bytes.write(to: file)
         }
-        // Before the trigger: with one the index is not opened.
+        // Opens before the trigger exists, because an index with a trigger is refused.
         let vault = try await fixture.open(mode: .offline)
         let database = try DatabaseQueue(path: fixture.place.folder + "/index.sqlite")
         try await database.write { db in
@@ -140,7 +140,7 @@ struct ResealTests {
         await vault.close()
     }
 
-    @Test("What the vault does not know is refused, and so is a reader and a rate of nothing")
+    @Test("A reseal is refused for an unknown title, for a rate of zero, and for a reader")
     func refused() async throws {
         let (fixture, vault) = try await filled()
         let unknown = MediaReference(fixture.origin.url("/other"))

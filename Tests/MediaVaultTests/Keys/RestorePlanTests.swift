@@ -3,11 +3,11 @@ import VaultModel
 
 @testable import MediaVault
 
-@Suite("Whether a backup of the keyring fits a vault")
+@Suite("Checking whether a keyring backup fits a vault")
 struct RestorePlanTests {
     private typealias Facts = RestorePlan.Facts
 
-    /// A vault with generation 1 and ten titles, and a backup of now.
+    /// The facts of a vault with generation 1 and ten titles, and of a current backup.
     private static let sound = Facts(
         revision: 3, current: 1, active: [1], hasLocator: true, knownRevision: 3, indexedRevision: 3, indexed: [1],
         resources: [1: 10],
@@ -19,11 +19,11 @@ struct RestorePlanTests {
         return facts
     }
 
-    @Test("A backup of now, or of a time since when no generation went, comes back whole")
+    @Test("A current backup, or one since which no generation was retired, is restored completely")
     func whole() throws {
         for facts in [
             Self.sound, Self.facts { $0.indexedRevision = 9 },
-            // Generation 2 was added to the keyring, and the index has yet to name it.
+            // Generation 2 was added to the keyring, and the index does not name it yet.
             Self.facts { ($0.active, $0.current, $0.indexedRevision) = ([1, 2], 2, 9) },
             Self.facts { ($0.resources, $0.opened) = ([:], []) },
         ] {
@@ -32,7 +32,7 @@ struct RestorePlanTests {
         }
     }
 
-    @Test("A key that was retired since does not come back, and is warned of")
+    @Test("A key that was retired after the backup does not come back, and a warning reports it")
     func retired() throws {
         let judgement = try RestorePlan(
             Self.facts {
@@ -40,13 +40,13 @@ struct RestorePlanTests {
             })
         #expect(judgement.retired == [1] && judgement.current == 2 && judgement.warnings.count == 1)
         #expect(judgement.warnings[0].contains("generation 1"))
-        // A retire that was cut short left its key in both, at the revision of now: it is not done yet.
+        // An interrupted retirement left its key in both, at the current revision: it is not done yet.
         let unfinished = try RestorePlan(
             Self.facts { ($0.active, $0.indexed, $0.resources, $0.opened) = ([1, 2], [2], [2: 10], [2]) })
         #expect(unfinished.retired.isEmpty)
     }
 
-    @Test("Titles under a generation that it lacks, or has another key of, are warned of by number")
+    @Test("A warning counts titles under a generation that the backup lacks or has with another key")
     func lacking() throws {
         let judgement = try RestorePlan(
             Self.facts { ($0.indexed, $0.resources, $0.indexedRevision) = ([1, 2], [1: 10, 2: 7], 9) })
@@ -57,12 +57,12 @@ struct RestorePlanTests {
         #expect(other.warnings.count == 1)
     }
 
-    @Test("What opens nothing of the vault is refused, whatever is wanted")
+    @Test("A backup that opens nothing in the vault is always refused")
     func nothing() {
         for facts in [
             Self.facts { $0.hasLocator = false }, Self.facts { $0.opened = [] },
             Self.facts { ($0.resources, $0.opened, $0.opensSettings) = ([:], [], false) },
-            // All that it holds was retired since.
+            // Every generation in the backup was retired later.
             Self.facts { ($0.indexed, $0.resources, $0.opened, $0.indexedRevision) = ([2], [:], [], 9) },
         ] {
             let error = #expect(throws: VaultError.self) { try RestorePlan(facts) }

@@ -4,7 +4,7 @@ import MediaVault
 import OriginTestSupport
 import Testing
 
-@Suite("What is shredded is gone for good", .timeLimit(.minutes(2)))
+@Suite("Shredded titles cannot be recovered", .timeLimit(.minutes(2)))
 struct ShredTests {
     private let fixture: VaultFixture
     private let vault: Vault
@@ -15,7 +15,7 @@ struct ShredTests {
         #expect(try await fixture.read(vault) == 0..<3_000_000)
     }
 
-    /// Every wrapped key of the index, as its row has it.
+    /// Returns every wrapped key in the index, as stored.
     private func wrappedKeys() throws -> [Data] {
         var configuration = Configuration()
         configuration.readonly = true
@@ -24,7 +24,7 @@ struct ShredTests {
         return try database.read { try Data.fetchAll($0, sql: "SELECT wrapped FROM resourceKey") }
     }
 
-    /// The files of the vault's folder in which some bytes stand.
+    /// Returns the files in the vault folder that contain the given bytes.
     private func files(holding bytes: Data) throws -> [String] {
         let folder = fixture.place.folder
         return try FileManager.default.subpathsOfDirectory(atPath: folder).filter { name in
@@ -32,13 +32,13 @@ struct ShredTests {
         }
     }
 
-    @Test("Its wrapped key stands nowhere any more, neither while the vault is open nor after")
+    @Test("A shredded title's wrapped key is in no file, neither while the vault is open nor afterwards")
     func destroyed() async throws {
-        // An index that was put aside holds keys, too.
+        // An index that was set aside contains keys, too.
         try FileManager.default.copyItem(
             atPath: fixture.place.folder + "/index.sqlite", toPath: fixture.place.folder + "/index.sqlite.damaged")
         let key = try #require(try wrappedKeys().first)
-        #expect(try !files(holding: key).isEmpty, "the search finds what is there")
+        #expect(try !files(holding: key).isEmpty, "premise: the search finds the key")
         let report = try await vault.shred([MediaReference(fixture.url)])
         #expect(report.outcome == .destroyed && report.generation == 2)
         #expect(report.titles.map(\.error) == [nil] && (report.titles[0].bytes ?? 0) > 3_000_000)
@@ -51,7 +51,7 @@ struct ShredTests {
         #expect(try files(holding: key).isEmpty)
     }
 
-    @Test("What else the vault holds is read as before, under the new generation")
+    @Test("Other titles are read as before, under the new generation")
     func others() async throws {
         let other = MediaReference(fixture.origin.url("/other.mp4"))
         #expect(try await fixture.bytes(vault, other) == 3_000_000)
@@ -63,7 +63,7 @@ struct ShredTests {
         await again.close()
     }
 
-    @Test("Quickly, the generation stays as it is, and the receipt says removed")
+    @Test("A quick shred keeps the generation, and its receipt has the outcome removed")
     func quick() async throws {
         let key = try #require(try wrappedKeys().first)
         let report = try await vault.shred([MediaReference(fixture.url)], quick: true)
@@ -73,7 +73,7 @@ struct ShredTests {
         await vault.close()
     }
 
-    @Test("A reader ends, and who opens it from then on begins anew")
+    @Test("A shred ends readers of the title, and the next read fetches it again")
     func playing() async throws {
         let reader = try await vault.read(fixture.url)
         _ = try await reader.next()
@@ -85,7 +85,7 @@ struct ShredTests {
         await vault.close()
     }
 
-    @Test("What the vault does not know is told, and the others are shredded")
+    @Test("An unknown title is reported, and the others are shredded")
     func unknown() async throws {
         let unknown = MediaReference(fixture.origin.url("/unknown"))
         let report = try await vault.shred([unknown, MediaReference(fixture.url)])
@@ -94,7 +94,7 @@ struct ShredTests {
         await vault.close()
     }
 
-    @Test("Where nothing is there to be forgotten nothing is called destroyed, and no receipt is written")
+    @Test("A shred that finds no title reports nothing destroyed and writes no receipt")
     func nothing() async throws {
         let report = try await vault.shred([MediaReference(fixture.origin.url("/unknown"))])
         #expect(report.outcome == .removed && report.generation == 1)
@@ -102,7 +102,7 @@ struct ShredTests {
         await vault.close()
     }
 
-    @Test("An index that is made anew knows nothing of what was shredded, and all of the rest")
+    @Test("A rebuilt index contains no shredded title and all others")
     func rebuilt() async throws {
         let other = MediaReference(fixture.origin.url("/other.mp4"))
         #expect(try await fixture.bytes(vault, other) == 3_000_000)
@@ -119,7 +119,7 @@ struct ShredTests {
         await again.close()
     }
 
-    @Test("Where the keyring is away destroying fails without a receipt, and is done again when it is back")
+    @Test("If the keyring is missing, destroying fails without a receipt, and succeeds when it is back")
     func keyringAway() async throws {
         let (keyring, away) = (fixture.place.keyring, fixture.place.keyring + ".away")
         let id = try await vault.status().vaultID
@@ -131,11 +131,11 @@ struct ShredTests {
         #expect(try await vault.destroy(vaultID: id).resources == 1)
         let receipts = try await Vault.audit(fixture.place, unlock: nil).receipts
         #expect(receipts.map(\.act) == [.destroy])
-        #expect(receipts.map(\.resources) == [1], "what the attempt before has deleted counts")
+        #expect(receipts.map(\.resources) == [1], "titles that the failed attempt deleted are counted")
         #expect(!FileManager.default.fileExists(atPath: keyring) && fixture.segmentFiles.isEmpty)
     }
 
-    @Test("A vault is destroyed by its own id alone; then it does not open, and its log is checked without a key")
+    @Test("Only its own id destroys a vault; it then does not open, and its log is checked without a key")
     func destroyedVault() async throws {
         let wrong = await #expect(throws: VaultError.self) {
             try await vault.destroy(vaultID: String(repeating: "0", count: 32))

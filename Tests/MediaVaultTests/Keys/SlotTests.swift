@@ -3,7 +3,7 @@ import MediaVault
 import OriginTestSupport
 import Testing
 
-@Suite("Ways to unlock", .timeLimit(.minutes(5)))
+@Suite("Unlock methods", .timeLimit(.minutes(5)))
 struct SlotTests {
     private let fixture: VaultFixture
     private let folder: TemporaryFolder
@@ -17,7 +17,7 @@ struct SlotTests {
 
     private func keyFile(_ name: String) -> Unlock { .keyFile(path: folder.path + "/" + name) }
 
-    /// What opening the vault for reading comes to; nil where it opens, and what was held is right.
+    /// Returns the error code of opening the vault as a reader; nil if it opens and holds the expected bytes.
     private func trouble(_ unlock: Unlock) async throws -> VaultError.Code? {
         do {
             let vault = try await Vault.open(fixture.place, unlock: unlock, options: VaultOptions(access: .reader))
@@ -35,7 +35,7 @@ struct SlotTests {
         return vault
     }
 
-    @Test("Ways are added, changed and removed while the vault is open and read")
+    @Test("Slots are added, changed and removed while the vault is open and in use")
     func life() async throws {
         let vault = try await filled()
         try await vault.addSlot(NewSlot(keyFile("second"), label: "anna"))
@@ -54,7 +54,7 @@ struct SlotTests {
         #expect(try await KeyringSummary.read(fixture.place.keyring).slots.map(\.number) == [1, 3])
     }
 
-    @Test("A credential opens what it was added for")
+    @Test("A credential opens the vault that it was added to")
     func credential() async throws {
         let vault = try await filled()
         _ = FileManager.default.createFile(
@@ -67,7 +67,7 @@ struct SlotTests {
         #expect(try await trouble(.credential(path: folder.path + "/none")) == .wrongKey)
     }
 
-    @Test("A passphrase that is forgotten opens nothing any more; what it has opened stays open")
+    @Test("An erased passphrase opens nothing any more; a vault that it opened stays open")
     func forgotten() async throws {
         let vault = try await filled()
         let typed = try passphrase("pass")
@@ -81,7 +81,7 @@ struct SlotTests {
         #expect(try await trouble(passphrase("pass")) == nil)
     }
 
-    @Test("A vault made with a sensitive passphrase says so")
+    @Test("A keyring created with a sensitive passphrase records its cost parameters")
     func sensitive() async throws {
         let place = VaultPlace(folder: folder.path + "/vault", keyring: folder.path + "/keyring.json")
         _ = try await Vault.initialize(place, unlock: passphrase("pass"), strength: .sensitive)
@@ -89,7 +89,7 @@ struct SlotTests {
         #expect(slot.opsLimit == 4 && slot.memLimit == 1 << 30)
     }
 
-    @Test("The last way stays, and a reader changes none")
+    @Test("The last slot cannot be removed, and a reader cannot change slots")
     func refused() async throws {
         let vault = try await fixture.open()
         let last = await #expect(throws: VaultError.self) { try await vault.removeSlot(1) }
@@ -102,7 +102,7 @@ struct SlotTests {
         #expect(try await KeyringSummary.read(fixture.place.keyring).revision == 1)
     }
 
-    @Test("The only way that is known to open goes by force alone; one that was proved may stay in its place")
+    @Test("The only slot that is known to open is removed by force only, unless another was proved")
     func proof() async throws {
         var vault = try await filled()
         try await vault.addSlot(NewSlot(keyFile("second")))
@@ -112,7 +112,7 @@ struct SlotTests {
         let refused = await #expect(throws: VaultError.self) { try await vault.removeSlot(1) }
         #expect(refused?.code == .inUse && refused?.message.contains("slot 1") == true)
         #expect(try Data(contentsOf: URL(filePath: fixture.place.keyring)) == before)
-        // A new root key is sealed for what opens its slot: that proves it.
+        // A root rotation needs a key that opens each slot, which proves the slots.
         _ = try await vault.rotateRoot(unlockedBy: [fixture.unlock, keyFile("second")])
         try await vault.removeSlot(1)
         #expect(try await trouble(fixture.unlock) == .wrongKey)
@@ -126,7 +126,7 @@ struct SlotTests {
         #expect(try await trouble(keyFile("third")) == nil)
     }
 
-    @Test("Of changes at the same time each is made whole, or told that another came before")
+    @Test("Each of several concurrent changes is complete, or is refused because another came first")
     func together() async throws {
         let vault = try await fixture.open()
         let outcomes = await withTaskGroup(of: VaultError.Code?.self) { group in
@@ -147,7 +147,7 @@ struct SlotTests {
         await vault.close()
     }
 
-    @Test("A keyring's file that was changed behind the owner's back is not written over")
+    @Test("A keyring file that was changed behind the owner's back is not overwritten")
     func changedBehind() async throws {
         let vault = try await fixture.open()
         let old = try Data(contentsOf: URL(filePath: fixture.place.keyring))

@@ -6,12 +6,12 @@ import VaultModel
 @testable import MediaVault
 @testable import VaultStorage
 
-@Suite("How far an act on the keys is that was broken off, is told by whoever looks", .timeLimit(.minutes(2)))
+@Suite("Any process can report the progress of an interrupted key operation", .timeLimit(.minutes(2)))
 struct UnfinishedActTests {
     private let length: Int64 = 20_000_000
     private var film: ScriptedResource { ScriptedResource(seed: 17, length: length) }
 
-    @Test("A reseal: the titles and bytes that it has still to do, until it is done")
+    @Test("A reseal reports its remaining titles and bytes until it is done")
     func reseal() async throws {
         let (fixture, vault) = try await VaultFixture.filled(film)
         for name in ["/second", "/third"] { for try await _ in vault.download(fixture.origin.url(name)) {} }
@@ -19,14 +19,14 @@ struct UnfinishedActTests {
         _ = try await vault.rotateKeys()
         for try await step in vault.reseal(bytesPerSecond: 4_000_000) where step.bytes > 0 { break }
         #expect(try await vault.keyReport().reseal?.isDue == true)
-        // Until it is closed the vault may go on by itself.
+        // The vault may resume by itself until it is closed.
         await vault.close()
         let reader = try await fixture.open(.reader)
         let report = try await reader.keyReport()
         let rest = try #require(report.reseal)
         #expect(rest.isDue && (1...3).contains(rest.resources) && (1..<(3 * length)).contains(rest.bytes))
         let older = report.generations[0]
-        #expect(older.bytes == rest.bytes, "what lies under the older keys is what is left")
+        #expect(older.bytes == rest.bytes, "the bytes under older keys are the remaining bytes")
         #expect(older.resources == rest.resources && older.leaving == rest.resources)
         #expect(report.generations[1].resources == 3)
         await reader.close()
@@ -37,7 +37,7 @@ struct UnfinishedActTests {
         await again.close()
     }
 
-    @Test("Shreds: how many titles, until the next owner has finished them")
+    @Test("Unfinished shreds are counted until the next owner finishes them")
     func shreds() async throws {
         let (fixture, vault) = try await VaultFixture.filled(film)
         let id = try await vault.name(MediaReference(fixture.url)).id

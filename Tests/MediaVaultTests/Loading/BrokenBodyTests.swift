@@ -3,11 +3,11 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-@Suite("Bodies that break off", .timeLimit(.minutes(5)))
+@Suite("Response bodies that break off", .timeLimit(.minutes(5)))
 struct BrokenBodyTests {
     private static let length: Int64 = 600_000
 
-    /// How a body breaks off.
+    /// A way in which a body breaks off.
     struct Break: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let apply: @Sendable (inout ScriptedAnswer) -> Void
@@ -49,12 +49,13 @@ struct BrokenBodyTests {
         },
     ]
 
-    @Test("Once: the reader goes on at the next byte, and no byte comes twice", arguments: breaks)
+    @Test(
+        "If a body breaks off once, the reader resumes at the next byte, and no byte is sent twice", arguments: breaks)
     func once(_ broken: Break) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: Self.length))
         fixture.origin.answer { [resource = fixture.resource] request in
             var answer = resource.answer(to: request)
-            // The reader has begun when it breaks off.
+            // The reader has already started when the body breaks off.
             if request.number == 0 { answer.cut(at: 200_000, by: .close) }
             if request.number == 1 { broken.apply(&answer) }
             return answer
@@ -68,7 +69,9 @@ struct BrokenBodyTests {
         #expect(try await fixture.stored() == [0..<Self.length])
     }
 
-    @Test("For ever: a typed error within the patience, few requests, and nothing held is lost", arguments: breaks)
+    @Test(
+        "If every body breaks off, the reader fails with a typed error in time, after few requests; held bytes stay",
+        arguments: breaks)
     func forEver(_ broken: Break) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: Self.length))
         fixture.origin.answer { [resource = fixture.resource] request in
@@ -91,7 +94,7 @@ struct BrokenBodyTests {
         #expect(try await fixture.stored() == [0..<200_000])
     }
 
-    @Test("A download goes on as a player does, and says what it could not get")
+    @Test("A download resumes after each break, as a player does, and completes")
     func download() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: Self.length))
         fixture.origin.answer { [resource = fixture.resource] request in
@@ -106,7 +109,7 @@ struct BrokenBodyTests {
         await vault.close()
     }
 
-    @Test("A body that only its connection ends is whole when that ends; a reset is no end")
+    @Test("A close-delimited body is complete when the connection closes, but not when it is reset")
     func closeDelimited() async throws {
         let fixture = try await VaultFixture(
             ScriptedResource(length: Self.length, entityTag: nil, supportsRanges: false))
@@ -126,7 +129,7 @@ struct BrokenBodyTests {
         #expect(try await fixture.stored() == [0..<Self.length])
     }
 
-    @Test("An early FIN of such a body is an end too soon where the length is known")
+    @Test("An early FIN truncates a close-delimited body if its length is known")
     func closeDelimitedTooSoon() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: Self.length, supportsRanges: false))
         fixture.origin.answer { [resource = fixture.resource] request in

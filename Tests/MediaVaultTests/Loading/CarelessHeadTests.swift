@@ -4,9 +4,9 @@ import Testing
 import VaultModel
 import VaultTestSupport
 
-@Suite("Origins that answer GET, and HEAD badly", .timeLimit(.minutes(5)))
+@Suite("Origins that answer GET correctly and HEAD badly", .timeLimit(.minutes(5)))
 struct CarelessHeadTests {
-    /// What becomes of a good answer to HEAD.
+    /// A change that spoils a good answer to HEAD.
     struct Spoiling: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let spoil: @Sendable (inout ScriptedAnswer) -> Void
@@ -41,7 +41,7 @@ struct CarelessHeadTests {
         return fixture
     }
 
-    @Test("The last bytes of a title never seen are given, with a strong validator and without", arguments: spoilings)
+    @Test("The last bytes of an unknown title are served, with or without a strong validator", arguments: spoilings)
     func suffix(_ spoiling: Spoiling) async throws {
         for entityTag in ["\"v1\"", nil] {
             let fixture = try await fixture(spoiling, entityTag)
@@ -52,12 +52,12 @@ struct CarelessHeadTests {
             while let more = try await reader.next() { bytes += more }
             #expect(bytes == fixture.media.bytes(Self.length - 1000..<Self.length))
             #expect(
-                fixture.origin.exchanges.count { $0.request.method == "HEAD" } == 1, "one question by HEAD is enough")
+                fixture.origin.exchanges.count { $0.request.method == "HEAD" } == 1, "one HEAD request is enough")
             await vault.close()
         }
     }
 
-    @Test("A good HEAD without a strong validator does for the last bytes, and one GET brings them")
+    @Test("For the last bytes a good HEAD without a strong validator is enough, and one GET fetches them")
     func suffixWithoutValidator() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: Self.length, entityTag: nil))
         let vault = try await fixture.open()
@@ -66,8 +66,7 @@ struct CarelessHeadTests {
         await vault.close()
     }
 
-    @Test(
-        "What HEAD says of a title never seen is not believed where GET says otherwise", arguments: spoilings.prefix(5))
+    @Test("An answer to HEAD for an unknown title is not trusted if GET contradicts it", arguments: spoilings.prefix(5))
     func cold(_ spoiling: Spoiling) async throws {
         let fixture = try await fixture(spoiling, "\"v1\"")
         let vault = try await fixture.open()
@@ -80,7 +79,7 @@ struct CarelessHeadTests {
     }
 
     @Test(
-        "A length or a type that HEAD alone has told keeps no range from being asked for",
+        "A length or type known only from HEAD does not keep a range from being requested",
         arguments: ["100", "1000000"])
     func lengthFromHead(length: String) async throws {
         for entityTag in ["\"v1\"", nil] {
@@ -92,7 +91,7 @@ struct CarelessHeadTests {
             let vault = try await fixture.open()
             let told = try await vault.head(of: fixture.url).information
             #expect(
-                told.length == Int64(length) && told.type == "text/html", "the premise: there is nothing else to tell")
+                told.length == Int64(length) && told.type == "text/html", "premise: only HEAD has reported them")
             #expect(try await fixture.read(vault, .closed(first: 200_000, last: 249_999)) == 200_000..<250_000)
             let known = try await vault.head(of: fixture.url).information
             #expect(known.length == Self.length && known.type == fixture.resource.contentType)
@@ -101,7 +100,7 @@ struct CarelessHeadTests {
         }
     }
 
-    @Test("A type that HEAD alone has told gives way to that of the bytes, where all else is right")
+    @Test("A type known only from HEAD is replaced by the type from GET if all else is right")
     func typeAlone() async throws {
         let fixture = try await fixture(Spoiling("a wrong type") { $0.set("Content-Type", "text/html") }, "\"v1\"")
         let vault = try await fixture.open()
@@ -115,7 +114,7 @@ struct CarelessHeadTests {
         await again.close()
     }
 
-    @Test("What GET says as well is believed: a title that is empty, or is not there")
+    @Test("An answer to HEAD that GET confirms is trusted: an empty title, or a missing one")
     func confirmed() async throws {
         let empty = try await VaultFixture(ScriptedResource(length: 0))
         let vault = try await empty.open()
@@ -131,7 +130,7 @@ struct CarelessHeadTests {
         await other.close()
     }
 
-    @Test("Held bytes do not wait for an origin that is silent to HEAD, and the range is not cut for it")
+    @Test("Held bytes do not wait for an origin that does not answer HEAD, and the range is not shortened")
     func silentToHead() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: Self.length))
         let first = try await fixture.open()
@@ -140,7 +139,7 @@ struct CarelessHeadTests {
         let gate = Gate()
         fixture.origin.answer { [resource = fixture.resource] request in
             var answer = resource.answer(to: request)
-            // Nothing at all is answered until what is held was given.
+            // The origin answers nothing until the held bytes were served.
             if request.method == "HEAD" { answer.before = [.hold(Gate())] } else { answer.before = [.hold(gate)] }
             return answer
         }
@@ -152,14 +151,14 @@ struct CarelessHeadTests {
             #expect(fixture.media.matches(bytes, at: position))
             position += Int64(bytes.count)
         }
-        #expect(!fixture.origin.exchanges.dropFirst().contains { $0.phase == .done }, "the origin has said nothing yet")
+        #expect(!fixture.origin.exchanges.dropFirst().contains { $0.phase == .done }, "the origin has not answered yet")
         gate.open()
         while let bytes = try await reader.next() {
             #expect(fixture.media.matches(bytes, at: position))
             position += Int64(bytes.count)
         }
         #expect(position == Self.length)
-        // Later ranges neither: HEAD is not tried again.
+        // Later ranges do not wait either: HEAD is not sent again.
         for first in [10_000, 50_000] as [Int64] {
             let range = try await fixture.read(vault, .from(first))
             #expect(range == first..<Self.length)
@@ -168,7 +167,7 @@ struct CarelessHeadTests {
         await vault.close()
     }
 
-    @Test("An origin that was silent to HEAD is asked by GET alone from then on")
+    @Test("An origin that did not answer HEAD receives only GET from then on")
     func silenceIsRemembered() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: Self.length))
         fixture.origin.answer { [resource = fixture.resource] request in
@@ -188,7 +187,7 @@ struct CarelessHeadTests {
         await vault.close()
     }
 
-    @Test("Held bytes are given before a silent HEAD is given up, stale ones too", arguments: [false, true])
+    @Test("Held bytes, even stale ones, are served before an unanswered HEAD times out", arguments: [false, true])
     func givenAtOnce(isStale: Bool) async throws {
         let fixture = try await FreshFixture(ScriptedResource(length: Self.length))
         let first = try await fixture.open()
@@ -203,22 +202,20 @@ struct CarelessHeadTests {
         var options = VaultOptions()
         options.retry.moment = .milliseconds(1)
         options.retry.staleTimeLimit = .milliseconds(1)
-        // Longer than the test may last: it ends only if HEAD is not waited for.
+        // Longer than the test may run: it ends only if the reader does not wait for HEAD.
         options.retry.headTimeLimit = .seconds(3600)
         options.now = { [clock = fixture.clock] in clock.now }
         let vault = try await Vault.open(fixture.vault.place, unlock: fixture.vault.unlock, options: options)
         let reader = try await vault.read(fixture.url, range: .from(0))
-        #expect(reader.range == 0..<Self.length && !reader.isShortened, "nobody has said that the origin is gone")
+        #expect(reader.range == 0..<Self.length && !reader.isShortened, "the origin is not known to be unreachable")
         #expect(try await reader.next()?.isEmpty == false)
         await fixture.origin.wait { $0.contains { $0.request.method == "HEAD" } }
-        #expect(!fixture.vault.ranges.contains("bytes=0-0"), "HEAD is still waited for, beside")
+        #expect(!fixture.vault.ranges.contains("bytes=0-0"), "the answer to HEAD is still pending")
         reader.cancel()
         await vault.close()
     }
 
-    @Test(
-        "A stale title that is partly held is given while its origin is silent; what has changed begins and is not mixed"
-    )
+    @Test("A partly held stale title is served while its origin is silent, and a changed version is not mixed in")
     func staleAndChanged() async throws {
         let fixture = try await FreshFixture(ScriptedResource(length: Self.length))
         let vault = try await fixture.open()

@@ -3,9 +3,9 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-@Suite("Content that changes under a reader", .timeLimit(.minutes(5)))
+@Suite("Content that changes while it is read", .timeLimit(.minutes(5)))
 struct ChangingOriginTests {
-    /// What the origin has, and then has.
+    /// A resource before and after it changes at its origin.
     struct Change: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let before: ScriptedResource
@@ -39,7 +39,9 @@ struct ChangingOriginTests {
         Change(
             "a shorter one under the same date",
             from: { ($0.entityTag, $0.lastModified) = (nil, "x") },
-            to: { ($0.entityTag, $0.lastModified, $0.media) = (nil, "x", PseudoRandomMedia(seed: 2, length: 100_000)) }),
+            to: {
+                ($0.entityTag, $0.lastModified, $0.media) = (nil, "x", PseudoRandomMedia(seed: 2, length: 100_000))
+            }),
         Change(
             "another length and no validator at all", from: { $0.entityTag = nil },
             to: { ($0.entityTag, $0.media) = (nil, PseudoRandomMedia(seed: 2, length: 300_000)) }),
@@ -49,7 +51,7 @@ struct ChangingOriginTests {
     ]
 
     @Test(
-        "Mid-film: the reader ends with an error, no two versions are mixed, and the next one has the new",
+        "If content changes mid-stream, the reader fails, no versions are mixed, and the next reader gets the new one",
         arguments: changes)
     func midFilm(_ change: Change) async throws {
         let fixture = try await VaultFixture(change.before)
@@ -73,7 +75,9 @@ struct ChangingOriginTests {
         #expect(try await fixture.stored(versions: [change.after.media]) == [0..<change.after.media.length])
     }
 
-    @Test("Between two runs: what was held goes when the new is there, and the two are never mixed", arguments: changes)
+    @Test(
+        "If content changes between two runs, the new version replaces the held bytes, and the two are never mixed",
+        arguments: changes)
     func betweenRuns(_ change: Change) async throws {
         let fixture = try await VaultFixture(change.before)
         let vault = try await fixture.openHasty()
@@ -92,7 +96,7 @@ struct ChangingOriginTests {
         #expect(try await fixture.stored(versions: [change.after.media]) == [0..<change.after.media.length])
     }
 
-    @Test("The same date and length are the same content, over restarts (Last-Modified alone)")
+    @Test("With Last-Modified alone, the same date and length mean the same content, also after a restart")
     func dateOnly() async throws {
         var resource = ScriptedResource(length: 300_000, entityTag: nil)
         resource.lastModified = "Mon, 01 Jan 2029 00:00:00 GMT"
@@ -107,7 +111,7 @@ struct ChangingOriginTests {
         await again.close()
     }
 
-    @Test("Without any validator what is held plays, and a restart fills nothing into it")
+    @Test("Without any validator held bytes are served, and after a restart none are added")
     func noValidator() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 300_000, entityTag: nil))
         let vault = try await fixture.openHasty()

@@ -4,11 +4,11 @@ import VaultModel
 
 @testable import MediaVault
 
-@Suite("Crumbs: small questions and small answers make no crowd of files", .timeLimit(.minutes(2)))
+@Suite("Tiny requests and tiny answers do not create many files", .timeLimit(.minutes(2)))
 struct CrumbTests {
     private static let block: Int64 = 32 << 10
 
-    @Test("A range smaller than a block is rounded out to it, and no byte is fetched twice")
+    @Test("A range smaller than a block is extended to the block, and no byte is fetched twice")
     func extendedToBlocks() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 200_000))
         let vault = try await fixture.open()
@@ -27,7 +27,7 @@ struct CrumbTests {
         await vault.close()
     }
 
-    @Test("One byte of each block is asked for: there is a file for each block at most, and few once they are joined")
+    @Test("Requests for one byte of each block create at most one file per block, and few after they are joined")
     func oneByteQuestions() async throws {
         let length: Int64 = 64 * Self.block
         let fixture = try await VaultFixture(ScriptedResource(length: length))
@@ -51,7 +51,7 @@ struct CrumbTests {
         let loader = try #require(vault.loaders.all.first)
         await loader.settle()
         await vault.joinAll(of: loader)
-        #expect(fixture.segmentFiles.count == 1, "a reader that has begun is no hindrance")
+        #expect(fixture.segmentFiles.count == 1, "an active reader does not prevent joining")
         try await read(to: length)
         #expect(position == length && fixture.bytesSent == length)
         await vault.close()
@@ -63,7 +63,7 @@ struct CrumbTests {
 
     // MARK: Answers
 
-    /// A state that knows a title, and a reader of all of it that has begun.
+    /// Returns a state that knows a title, and an active reader of the whole title.
     private func reading(_ length: Int64) -> (LoaderState, ReaderState.ID) {
         var state = LoaderState(mode: .online)
         _ = state.learn(
@@ -73,7 +73,7 @@ struct CrumbTests {
         return (state, reader)
     }
 
-    @Test("An origin that answers each large question with one byte is asked as one that fails, and given up")
+    @Test("An origin that answers each large request with one byte counts as failing, and the reader gives up")
     func oneByteAnswers() {
         var (state, reader) = reading(1_000_000)
         let start = ContinuousClock.now
@@ -102,7 +102,7 @@ struct CrumbTests {
         #expect(isTold && questions <= 30 && now - start >= state.retry.policy.patience)
     }
 
-    @Test("A block that drips in is not waited for when its readers have left, and few are at all")
+    @Test("After its readers left, a block that drips in is abandoned, and only a few such blocks may continue at all")
     func leftAlone() {
         var (state, _) = reading(100_000_000)
         var (now, cancelled) = (ContinuousClock.now, 0)
@@ -110,7 +110,7 @@ struct CrumbTests {
             let first = Int64(number) * 1_000_000
             let reader = state.addReader(first..<first + 1)
             guard case (.fetch(let fetch), _) = state.step(reader, now: now), let range = state.fetches[fetch] else {
-                Issue.record("it asks")
+                Issue.record("the reader must start a fetch")
                 return
             }
             #expect(range.isExtendedToBlocks)
@@ -126,13 +126,13 @@ struct CrumbTests {
         #expect(cancelled == 20 && !state.fetches.values.contains(where: \.isActive))
     }
 
-    @Test("A block that comes for one byte of it comes to its end when its reader leaves; a larger range is let go")
+    @Test("If its reader leaves, a block fetched for one byte is completed, and a larger range is cancelled")
     func leavingReader() {
         for (range, isReleased) in [(10..<11, false), (0..<100_000, true)] as [(ByteRange, Bool)] {
             var (state, _) = reading(200_000)
             let reader = state.addReader(range)
             guard case (.fetch(let fetch), _) = state.step(reader, now: .now) else {
-                Issue.record("it asks")
+                Issue.record("the reader must start a fetch")
                 return
             }
             _ = state.accept(fetch, end: state.fetches[fetch]?.end, fromZero: false)
@@ -141,11 +141,11 @@ struct CrumbTests {
         }
     }
 
-    @Test("A short answer at the end of a title, or to a small question, is none of those", arguments: [10, 40_000])
+    @Test("A short answer at the end of a title or to a small request is not a failure", arguments: [10, 40_000])
     func shortEnd(count: Int64) {
         var (state, reader) = reading(count)
         guard case (.fetch(let fetch), _) = state.step(reader, now: .now) else {
-            Issue.record("it asks")
+            Issue.record("the reader must start a fetch")
             return
         }
         _ = state.accept(fetch, end: count, fromZero: false)

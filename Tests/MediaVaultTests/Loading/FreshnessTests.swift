@@ -4,9 +4,9 @@ import Testing
 import VaultModel
 import VaultTestSupport
 
-@Suite("What is held and its origin", .timeLimit(.minutes(5)))
+@Suite("Freshness of held bytes", .timeLimit(.minutes(5)))
 struct FreshnessTests {
-    @Test("Held and fresh: no request at all, for bytes and for the head, after a restart too")
+    @Test("Held and fresh bytes and their head are served without any request, also after a restart")
     func fresh() async throws {
         let fixture = try await FreshFixture()
         let vault = try await fixture.filled()
@@ -20,7 +20,7 @@ struct FreshnessTests {
         await again.close()
     }
 
-    @Test("Stale: one question with the validator, and its 304 makes it fresh again, over a restart")
+    @Test("A stale title is revalidated by one conditional request, and its 304 makes it fresh, also after a restart")
     func revalidated() async throws {
         let fixture = try await FreshFixture()
         let vault = try await fixture.filled()
@@ -37,7 +37,7 @@ struct FreshnessTests {
         await again.close()
     }
 
-    @Test("A date alone is asked by as well; an answer with equal validators does as a 304 does")
+    @Test("Revalidation works with a date alone, and an answer with equal validators counts like a 304")
     func byDate() async throws {
         let date = "Sat, 21 Nov 2020 12:00:00 GMT"
         let film = ScriptedResource(length: 100_000, entityTag: nil, lastModified: date)
@@ -48,13 +48,13 @@ struct FreshnessTests {
         #expect(!reader.isStale && reader.originStatus == 304)
         #expect(fixture.asked(since: 1) == ["HEAD \(date)"])
         fixture.origin.answer { request in
-            // It knows no conditions.
+            // This origin ignores conditional requests.
             var answer = film.answer(to: request)
             answer.status = answer.status == 304 ? 200 : answer.status
             answer.set("Content-Length", "100000")
             return answer
         }
-        // What was found out a moment ago would count: another vault has to ask.
+        // The result of a moment ago would still count, so another vault must send the request.
         await vault.close()
         let again = try await fixture.open()
         fixture.clock.advance(by: 60)
@@ -64,7 +64,7 @@ struct FreshnessTests {
         await again.close()
     }
 
-    @Test("Sixteen readers at once share the question (L13)")
+    @Test("Sixteen concurrent readers share one revalidation")
     func shared() async throws {
         let gate = Gate()
         let fixture = try await FreshFixture()
@@ -85,7 +85,7 @@ struct FreshnessTests {
         await vault.close()
     }
 
-    @Test("Unreachable: what is held is given stale, and says so; it is not deleted")
+    @Test("If the origin is unreachable, held bytes are served, marked as stale, and not deleted")
     func unreachable() async throws {
         let fixture = try await FreshFixture()
         let vault = try await fixture.filled()
@@ -100,7 +100,7 @@ struct FreshnessTests {
         await vault.close()
     }
 
-    @Test("An origin that does not answer holds no first byte up for long, and its late answer counts")
+    @Test("An origin that does not answer delays no first byte for long, and its late answer counts")
     func slow() async throws {
         let gate = Gate()
         let fixture = try await FreshFixture()
@@ -111,19 +111,19 @@ struct FreshnessTests {
             return answer
         }
         fixture.clock.advance(by: 60)
-        // The gate stays shut: that this returns is what is tested.
+        // The gate stays closed: the test is that this call returns.
         let reader = try await vault.read(fixture.url)
         #expect(reader.staleness == .slow)
         #expect(try await fixture.vault.read(vault) == 0..<200_000)
         gate.open()
         await fixture.origin.wait { $0.last?.phase == .done }
         while try await vault.read(fixture.url).isStale { try await Task.sleep(for: .milliseconds(5)) }
-        // HEAD was left unanswered, and GET asked in its place.
+        // HEAD was not answered, so GET was sent instead.
         #expect(fixture.origin.exchanges.map(\.request.method) == ["GET", "HEAD", "GET"])
         await vault.close()
     }
 
-    @Test("Changed: the new representation begins, and the two are never mixed")
+    @Test("If the content changed, the new representation starts over, and the two are never mixed")
     func changed() async throws {
         let fixture = try await FreshFixture()
         let vault = try await fixture.filled()
@@ -144,7 +144,7 @@ struct FreshnessTests {
         await vault.close()
     }
 
-    @Test("A HEAD that is answered carelessly costs nothing that is held: a GET is asked before anything goes")
+    @Test("A careless answer to HEAD removes no held byte: a GET must confirm it first")
     func carelessHead() async throws {
         let careless: [@Sendable (inout ScriptedAnswer) -> Void] = [
             { $0.status = 405 }, { $0.status = 404 }, { ($0.status, $0.fields) = (200, [("Content-Length", "0")]) },
@@ -166,7 +166,7 @@ struct FreshnessTests {
         }
     }
 
-    @Test("Nor does it cost anything where a hole is to be fetched, fresh or not")
+    @Test("A careless answer to HEAD removes no held byte if a gap must be fetched, fresh or not")
     func carelessHeadAtHole() async throws {
         let fixture = try await FreshFixture()
         let vault = try await fixture.open()
@@ -184,7 +184,7 @@ struct FreshnessTests {
     }
 
     @Test(
-        "A refusal leaves what is held; it counts only where the origin wants every use confirmed",
+        "A refusal keeps held bytes; readers see it only if the origin requires revalidation for each use",
         arguments: [401, 403, 404, 410, 451, 500, 503])
     func refused(status: Int) async throws {
         for (cacheControl, counts) in [("max-age=60", false), ("max-age=60, must-revalidate", status < 500)] {
@@ -206,7 +206,7 @@ struct FreshnessTests {
         }
     }
 
-    @Test("A missing first byte is fetched without another question; its answer makes the rest fresh")
+    @Test("A missing first byte is fetched without a separate revalidation, and the answer makes the rest fresh")
     func gapFirst() async throws {
         let fixture = try await FreshFixture()
         let vault = try await fixture.open()
@@ -218,7 +218,7 @@ struct FreshnessTests {
         await vault.close()
     }
 
-    @Test("Pinned: no request, however old; unpinned it is asked for again")
+    @Test("A pinned title causes no request however old it is, and is revalidated again when unpinned")
     func pinned() async throws {
         let fixture = try await FreshFixture(cacheControl: "no-cache")
         let vault = try await fixture.filled()
@@ -233,7 +233,7 @@ struct FreshnessTests {
         await again.close()
     }
 
-    @Test("Without a validator the length is all there is: the same is given stale, another begins anew")
+    @Test("Without a validator, equal length means held bytes are served as stale, and another length starts over")
     func unverifiable() async throws {
         let fixture = try await FreshFixture(ScriptedResource(length: 100_000, entityTag: nil))
         let vault = try await fixture.filled()
@@ -248,7 +248,7 @@ struct FreshnessTests {
         await again.close()
     }
 
-    @Test("A clock that jumps by ten years, there and back, costs one question each time")
+    @Test("A clock that jumps ten years forward and back causes one revalidation each time")
     func clockJumps() async throws {
         let fixture = try await FreshFixture()
         let vault = try await fixture.filled()

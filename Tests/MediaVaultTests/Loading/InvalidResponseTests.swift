@@ -2,7 +2,7 @@ import MediaVault
 import OriginTestSupport
 import Testing
 
-@Suite("Origins that lie", .timeLimit(.minutes(5)))
+@Suite("Origins that send invalid responses", .timeLimit(.minutes(5)))
 struct InvalidResponseTests {
     private func fixture() async throws -> VaultFixture { try await VaultFixture(ScriptedResource(length: Lie.length)) }
 
@@ -14,10 +14,12 @@ struct InvalidResponseTests {
         }
     }
 
-    /// Redirects are followed ten times; everything else is asked once.
+    /// Returns the most requests for an invalid response: ten redirects are followed, and no request is repeated.
     private func most(_ lie: Lie) -> Int { lie.testDescription.contains("circle") ? 11 : 1 }
 
-    @Test("At first: one sentence, nothing stored, and not asked again", arguments: Lie.aboutRanges + Lie.aboutBodies)
+    @Test(
+        "If the first response is invalid, reading fails with one sentence, and nothing is stored or requested again",
+        arguments: Lie.aboutRanges + Lie.aboutBodies)
     func atFirst(_ lie: Lie) async throws {
         let fixture = try await fixture()
         self.lie(fixture, lie)
@@ -27,14 +29,15 @@ struct InvalidResponseTests {
         #expect(reception.error.map { $0.message.contains("127.0.0.1") && !$0.message.contains("\n") } == true)
         #expect(fixture.origin.exchanges.count == most(lie))
         #expect(try await vault.summary(of: fixture.url) == nil)
-        // Whoever tells the truth later is believed.
+        // A later valid response is accepted.
         fixture.origin.answer { [resource = fixture.resource] in resource.answer(to: $0) }
         #expect(try await fixture.read(vault) == 0..<Lie.length)
         await vault.close()
     }
 
     @Test(
-        "On the way: what is held plays up to the lie, and is held still", arguments: Lie.aboutRanges + Lie.aboutBodies)
+        "If a later response is invalid, held bytes are served up to it and stay held",
+        arguments: Lie.aboutRanges + Lie.aboutBodies)
     func onTheWay(_ lie: Lie) async throws {
         let fixture = try await fixture()
         let vault = try await fixture.openHasty()
@@ -43,13 +46,13 @@ struct InvalidResponseTests {
         let reception = await fixture.receive(vault)
         #expect(reception.bytes == 0..<100_000 && reception.wrongByte == nil)
         #expect(reception.error?.code == .invalidResponse && reception.error?.firstMissing == 100_000)
-        // A HEAD may have asked before.
+        // A HEAD may have been sent before.
         #expect(fixture.origin.exchanges.count <= 2 + 2 * most(lie))
         await vault.close()
         #expect(try await fixture.stored() == [0..<100_000])
     }
 
-    @Test("A 416 without a length, for a byte that must be there, is a lie")
+    @Test("A 416 without a length, for a byte that must exist, is an invalid response")
     func unsatisfiableWithin() async throws {
         let fixture = try await fixture()
         let vault = try await fixture.openHasty()
@@ -64,7 +67,7 @@ struct InvalidResponseTests {
         #expect(try await fixture.stored() == [0..<100_000])
     }
 
-    @Test("A 200 for a range is used from its offset, and the bytes before it are kept, too")
+    @Test("A 200 for a range is used from its offset, and the bytes before the offset are kept as well")
     func wholeForRange() async throws {
         let fixture = try await fixture()
         let vault = try await fixture.openHasty()
@@ -74,7 +77,7 @@ struct InvalidResponseTests {
             resource.supportsRanges = false
             return resource.answer(to: request)
         }
-        // It was open when the origin stopped to give ranges.
+        // This reader was open when the origin stopped supporting ranges.
         let reception = await fixture.receive(vault, .closed(first: 140_000, last: 199_999))
         #expect(reception.bytes == 140_000..<200_000 && reception.error == nil && reception.wrongByte == nil)
         #expect(fixture.origin.exchanges.count <= 3)
@@ -83,7 +86,7 @@ struct InvalidResponseTests {
         #expect(ByteRanges(stored).isSuperset(of: ByteRanges(0..<200_000)))
     }
 
-    @Test("A part that is shorter than was asked for is taken, and the rest asked for")
+    @Test("A part shorter than requested is accepted, and the rest is requested")
     func shorterParts() async throws {
         let fixture = try await fixture()
         fixture.origin.answer { [resource = fixture.resource] request in
@@ -103,7 +106,7 @@ struct InvalidResponseTests {
         await vault.close()
     }
 
-    @Test("A part whose length nobody knows ends where the origin says that nothing follows", arguments: [true, false])
+    @Test("A resource of unknown length ends if the origin reports that no byte follows", arguments: [true, false])
     func unknownTotal(saysTotal: Bool) async throws {
         let fixture = try await fixture()
         fixture.origin.answer { [resource = fixture.resource] request in
@@ -128,7 +131,7 @@ struct InvalidResponseTests {
         #expect(try await fixture.stored() == [0..<Lie.length])
     }
 
-    @Test("A length of a petabyte is believed, and nothing is made for it in advance")
+    @Test("A length of a petabyte is accepted, and nothing is allocated for it in advance")
     func petabyte() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 1 << 50))
         let vault = try await fixture.openHasty()
@@ -138,7 +141,7 @@ struct InvalidResponseTests {
         await vault.close()
     }
 
-    @Test("Beyond 4 GiB every byte is right, held and sought, near the end and across the edge")
+    @Test("Beyond 4 GiB every byte is right, held or fetched by a seek, near the end and across the boundary")
     func beyondFourGigabytes() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 5 << 30))
         let edge: Int64 = 1 << 32
@@ -151,7 +154,7 @@ struct InvalidResponseTests {
         #expect(try await fixture.stored() == [edge - 50_000..<edge + 50_000, (5 << 30) - 32_768..<5 << 30])
     }
 
-    @Test("Bytes after the end of the answer are not the film's, whenever they come", arguments: [true, false])
+    @Test("Bytes after the end of an answer are ignored, whenever they arrive", arguments: [true, false])
     func extraBytes(comeLate: Bool) async throws {
         let fixture = try await fixture()
         let gate = Gate()
@@ -159,7 +162,7 @@ struct InvalidResponseTests {
         fixture.origin.answer { [resource = fixture.resource] request in
             var answer = resource.answer(to: request)
             guard request.number == 0, case .media(let media, let range) = answer.body.first else { return answer }
-            // The last piece, so that both come together; or nothing before the answer is over.
+            // With the last piece, so that both arrive together, or only after the answer has ended.
             let cut = range.upperBound - 1000
             let end = media.bytes(cut..<range.upperBound)
             let rest: [ScriptedStep] = comeLate ? [.bytes(end), .hold(gate), .bytes(lies)] : [.bytes(end + lies)]
@@ -170,7 +173,7 @@ struct InvalidResponseTests {
         #expect(try await fixture.read(vault, .closed(first: 0, last: 99_999)) == 0..<100_000)
         gate.open()
         await fixture.origin.wait { $0[0].phase == .done || $0[0].phase == .abandoned }
-        #expect(fixture.origin.exchanges[0].bodyBytesSent == 100_000 + Int64(lies.count), "they were sent")
+        #expect(fixture.origin.exchanges[0].bodyBytesSent == 100_000 + Int64(lies.count), "premise: they were sent")
         #expect(try await fixture.read(vault) == 0..<Lie.length)
         #expect(fixture.origin.exchanges.map(\.connection) == [0, 1])
         await vault.close()

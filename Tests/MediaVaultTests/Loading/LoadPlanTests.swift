@@ -3,13 +3,13 @@ import Testing
 
 @Suite("Load plan")
 struct LoadPlanTests {
-    @Test("0–1000 with 200–500 and 700–800 held is five pieces, in order")
+    @Test("The range 0–1000 with 200–500 and 700–800 held yields five pieces, in order")
     func fivePieces() {
         let pieces = LoadPlan.pieces(of: 0..<1000, held: ByteRanges([200..<500, 700..<800]), inFlight: ByteRanges())
         #expect(pieces == [.gap(0..<200), .held(200..<500), .gap(500..<700), .held(700..<800), .gap(800..<1000)])
     }
 
-    @Test("What is in flight is waited for, and what is held counts before it")
+    @Test("Bytes in flight are waited for, and held bytes take precedence over them")
     func inFlight() {
         let pieces = LoadPlan.pieces(
             of: 10..<100, held: ByteRanges([20..<30, 45..<50]), inFlight: ByteRanges([25..<60]))
@@ -19,7 +19,7 @@ struct LoadPlanTests {
             ])
     }
 
-    @Test("In a small universe every plan covers its request exactly once, and only missing bytes are gaps")
+    @Test("For all small ranges a plan covers its request exactly once, and only missing bytes are gaps")
     func exhaustive() {
         let size: Int64 = 5
         let sets = (0..<(1 << size)).map { bits in

@@ -3,12 +3,12 @@ import VaultModel
 
 @testable import MediaVault
 
-/// What a fetch's sealer is given to do, without a file.
-@Suite("Loader state: what is sealed, and by whom")
+/// The work that a fetch's sealer receives, without a file.
+@Suite("Loader state: which fetch seals which bytes")
 struct LoaderSealingTests {
     private let start = ContinuousClock.now
 
-    /// A state with one transfer of everything, from an origin that cannot jump.
+    /// Returns a state with one transfer of the whole resource, from an origin without range support.
     private func fetching(_ length: Int64 = 1_000_000) -> (LoaderState, FetchState.ID) {
         var state = LoaderState(mode: .online)
         _ = state.learn(
@@ -25,7 +25,7 @@ struct LoaderSealingTests {
         return fetch
     }
 
-    /// Takes the bytes that a sealer is given; nil where it is given other work.
+    /// Takes the bytes that a sealer receives; nil if it receives other work.
     private func take(_ state: inout LoaderState, _ fetch: FetchState.ID) -> ByteRange? {
         guard case .seal(let bytes, let offset) = state.sealWork(fetch).0 else { return nil }
         return offset..<offset + Int64(bytes.count)
@@ -39,59 +39,59 @@ struct LoaderSealingTests {
             keyNumber: 1, blockSize: 32 << 10, start: range.lowerBound, length: range.length)
     }
 
-    @Test("After 5 s without a byte the short block is sealed, once")
+    @Test("After 5 s without a byte the short block is sealed once")
     func flush() {
         var (state, fetch) = fetching()
         _ = state.received([1, 2, 3], by: fetch, now: start)
-        #expect(take(&state, fetch) == 0..<3, "bytes that came are sealed")
+        #expect(take(&state, fetch) == 0..<3, "received bytes are sealed")
         _ = state.tick(now: start + .seconds(4))
         guard case .wait = state.sealWork(fetch).0 else {
-            Issue.record("nothing is due yet")
+            Issue.record("nothing may be due yet")
             return
         }
         _ = state.tick(now: start + .seconds(5))
         guard case .close = state.sealWork(fetch).0 else {
-            Issue.record("the segment is closed")
+            Issue.record("the segment must be closed")
             return
         }
         guard case .wait = state.sealWork(fetch).0 else {
-            Issue.record("it is closed once")
+            Issue.record("the segment must be closed only once")
             return
         }
     }
 
-    @Test("Bytes that come again while an earlier fetch seals them are left to it, and passed over")
+    @Test("Bytes that arrive again while an earlier fetch seals them are left to that fetch and skipped")
     func anothersBytes() throws {
         var (state, earlier) = fetching()
         _ = state.received([UInt8](repeating: 1, count: 40_000), by: earlier, now: start)
         #expect(take(&state, earlier) == 0..<40_000)
-        // A whole block can be opened; the short one is with the sealer.
+        // A full block can be opened; the sealer still has the short one.
         _ = state.sealed(try segment(1, 0..<32_768), by: earlier)
         _ = state.receiverEnded(earlier, nil, now: start, chance: 1)
         let later = addFetch(&state, 1_000_000)
         _ = state.received([UInt8](repeating: 1, count: 90_000), by: later, now: start)
         guard case .close = state.sealWork(later).0 else {
-            Issue.record("what is held is passed over")
+            Issue.record("held bytes must be skipped")
             return
         }
         guard case .wait = state.sealWork(later).0 else {
-            Issue.record("the short block is waited for")
+            Issue.record("the later fetch must wait for the short block")
             return
         }
         guard case .finish = state.sealWork(earlier).0 else {
-            Issue.record("the earlier fetch closes its segment")
+            Issue.record("the earlier fetch must close its segment")
             return
         }
         let grown = try segment(1, 0..<40_000)
         _ = state.sealed(grown, by: earlier)
         guard case .close = state.sealWork(later).0 else {
-            Issue.record("then it is passed over, too")
+            Issue.record("then the short block must be skipped as well")
             return
         }
         #expect(take(&state, later) == 40_000..<90_000)
     }
 
-    @Test("An earlier fetch that still runs is asked to seal its short block at once")
+    @Test("An earlier fetch that still runs must seal its short block at once")
     func askedToSeal() throws {
         var (state, earlier) = fetching()
         _ = state.received([1, 2, 3], by: earlier, now: start)
@@ -100,19 +100,19 @@ struct LoaderSealingTests {
         _ = state.received([1, 2, 3, 4], by: later, now: start)
         #expect(take(&state, later) == nil)
         guard case .close = state.sealWork(earlier).0 else {
-            Issue.record("the short block is sealed before it is due")
+            Issue.record("the short block must be sealed before it is due")
             return
         }
     }
 
-    @Test("Where the earlier fetch's bytes are refused, the later one seals them")
+    @Test("If the earlier fetch's bytes are discarded, the later fetch seals them")
     func refusedBytes() throws {
         var (state, earlier) = fetching()
         _ = state.received([1, 2, 3], by: earlier, now: start)
         let later = addFetch(&state, 1_000_000)
         _ = state.received([1, 2, 3, 4], by: later, now: start)
         guard case .wait = state.sealWork(later).0 else {
-            Issue.record("an earlier fetch seals them")
+            Issue.record("the later fetch must leave the bytes to the earlier one")
             return
         }
         _ = state.discard([earlier])

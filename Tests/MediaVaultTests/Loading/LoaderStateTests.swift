@@ -3,12 +3,12 @@ import VaultModel
 
 @testable import MediaVault
 
-/// The loader's decisions, without a socket, a file or a clock of the machine's.
-@Suite("Loader state: one value, changed by one at a time (L14)")
+/// The loader's decisions, without a socket, a file or the system clock.
+@Suite("Loader state: decisions of one loader")
 struct LoaderStateTests {
     private let start = ContinuousClock.now
 
-    /// A state that knows a representation of `length` bytes, and has one reader of everything that wants byte 0.
+    /// Returns a state that knows a representation of `length` bytes, with one reader of all of it, at byte 0.
     private func reading(_ length: Int64 = 10_000_000) -> (LoaderState, ReaderState.ID, FetchState.ID) {
         var state = LoaderState(mode: .online)
         _ = state.learn(
@@ -17,14 +17,14 @@ struct LoaderStateTests {
                 supportsRanges: true))
         let reader = state.addReader(0..<length)
         guard case (.fetch(let fetch), _) = state.step(reader, now: start) else {
-            Issue.record("a reader of a gap starts a fetch")
+            Issue.record("a reader of a gap must start a fetch")
             return (state, reader, 0)
         }
         _ = state.accept(fetch, end: length, fromZero: false)
         return (state, reader, fetch)
     }
 
-    @Test("A transfer runs only a window ahead of its fastest reader")
+    @Test("A transfer runs at most one window ahead of its fastest reader")
     func window() {
         var (state, reader, fetch) = reading()
         var received: Int64 = 0
@@ -33,12 +33,12 @@ struct LoaderStateTests {
             received += 16 << 10
         }
         #expect(received == FetchState.leastWindow)
-        #expect(FetchState.leastWindow == 64 << 10, "a player that tries a place and leaves costs no more")
+        #expect(FetchState.leastWindow == 64 << 10, "a player that probes a position and leaves costs no more")
         _ = state.advance(reader, to: 20_000)
         #expect(state.mayReceive(fetch, now: start) == true)
     }
 
-    @Test("A reader faster than its window gets a larger one, and loses it when it stands still")
+    @Test("A reader that outruns its window gets a larger one, and loses it when it stops reading")
     func growingWindow() {
         var (state, reader, fetch) = reading(100_000_000)
         var position: Int64 = 0
@@ -58,16 +58,16 @@ struct LoaderStateTests {
             _ = state.step(reader, now: start)
             fill()
         }
-        #expect(ahead() == 16 * FetchState.leastWindow, "it stops growing")
+        #expect(ahead() == 16 * FetchState.leastWindow, "the window stops growing")
         _ = state.tick(now: start + .seconds(1))
-        #expect(state.fetches[fetch]?.recent.start == state.fetches[fetch]?.present, "what is sealed is let go of")
+        #expect(state.fetches[fetch]?.recent.start == state.fetches[fetch]?.present, "sealed bytes are released")
         position += ahead()
         _ = state.advance(reader, to: position)
         fill()
         #expect(ahead() == FetchState.leastWindow)
     }
 
-    @Test("A transfer whose readers stand still is let go after 30 s, and taken up again when one reads on")
+    @Test("A transfer whose readers stopped reading ends after 30 s, and resumes when one of them reads on")
     func letGo() {
         var (state, reader, fetch) = reading()
         while state.mayReceive(fetch, now: start) == true {
@@ -80,68 +80,68 @@ struct LoaderStateTests {
         _ = state.receiverEnded(fetch, nil, now: start, chance: 1)
         _ = state.advance(reader, to: FetchState.leastWindow)
         guard case (.fetch(let next), _) = state.step(reader, now: start + .seconds(31)) else {
-            Issue.record("the reader takes the transfer up again")
+            Issue.record("the reader must resume the transfer")
             return
         }
         #expect(state.fetches[next]?.start == FetchState.leastWindow)
     }
 
-    @Test("A fetch whose last reader leaves is cancelled; one that another reader still wants is not (L10, L18, X16)")
+    @Test("A fetch is cancelled when its last reader leaves, and not while another reader wants it")
     func leaving() {
         var (state, reader, fetch) = reading()
         let other = state.addReader(0..<100_000)
         guard case (.wait, _) = state.step(other, now: start) else {
-            Issue.record("the second reader waits for the first one's fetch")
+            Issue.record("the second reader must wait for the first reader's fetch")
             return
         }
         #expect(state.removeReader(reader).cancelled.isEmpty)
         #expect(state.removeReader(other).cancelled == [fetch])
     }
 
-    @Test("A reader far ahead starts its own fetch, and the one behind stops where that began")
+    @Test("A reader far ahead starts its own fetch, and the fetch behind stops where the new one began")
     func cut() {
         var (state, _, fetch) = reading()
         let seek = state.addReader(9_000_000..<10_000_000)
         guard case (.fetch(let ahead), _) = state.step(seek, now: start) else {
-            Issue.record("a seek does not wait for a transfer far behind it")
+            Issue.record("a seek must not wait for a transfer far behind it")
             return
         }
         #expect(state.fetches[fetch]?.end == 9_000_000 && state.fetches[ahead]?.start == 9_000_000)
     }
 
-    @Test("What still comes from a fetch that was let go is used up to where another one begins")
+    @Test("Bytes that still arrive from a cancelled fetch are used up to the start of the next fetch")
     func lateBytes() {
         var (state, reader, fetch) = reading()
         _ = state.received([UInt8](repeating: 1, count: 10_000), by: fetch, now: start)
         #expect(state.removeReader(reader).cancelled == [fetch])
         let next = state.addReader(15_000..<10_000_000)
         guard case (.fetch, _) = state.step(next, now: start) else {
-            Issue.record("a fetch that was let go is not waited for")
+            Issue.record("a reader must not wait for a cancelled fetch")
             return
         }
         #expect(state.received([UInt8](repeating: 1, count: 8_000), by: fetch, now: start).used == 5_000)
         #expect(state.received([UInt8](repeating: 1, count: 8_000), by: fetch, now: start).used == 0)
     }
 
-    @Test("A failure reaches each reader that waited for it, once (L7, L17)")
+    @Test("A failure reaches each reader that waited for the fetch, once")
     func failure() {
         var (state, reader, fetch) = reading()
         guard case (.wait, _) = state.step(reader, now: start) else {
-            Issue.record("the reader waits for its fetch")
+            Issue.record("the reader must wait for its fetch")
             return
         }
         _ = state.receiverEnded(fetch, .origin(OriginFailure(.interrupted, "broke off")), now: start, chance: 1)
         guard case (.failed, _) = state.step(reader, now: start) else {
-            Issue.record("the reader is told")
+            Issue.record("the reader must receive the error")
             return
         }
         guard case (.fetch, _) = state.step(reader, now: start) else {
-            Issue.record("after that it may try again")
+            Issue.record("after that the reader may try again")
             return
         }
     }
 
-    @Test("What passes through unstored stays until its reader has had it, and is not fetched twice")
+    @Test("Bytes that are not stored stay in memory until their reader took them, and are not fetched twice")
     func leftOver() {
         var (state, reader, fetch) = reading(20_000)
         _ = state.storeFailed(fetch, segment: nil, VaultError(.noRoom, "no room"))
@@ -151,14 +151,14 @@ struct LoaderStateTests {
         _ = state.receiverEnded(fetch, nil, now: start, chance: 1)
         _ = state.remove(fetch)
         guard case (.take(let bytes), _) = state.step(reader, now: start) else {
-            Issue.record("the bytes are there")
+            Issue.record("the reader must get the bytes")
             return
         }
         _ = state.advance(reader, to: 10_000)
         #expect(bytes.count == 20_000 && state.fetches.count == 1)
         let other = state.addReader(5_000..<20_000)
         guard case (.take, _) = state.step(other, now: start) else {
-            Issue.record("another takes them, too")
+            Issue.record("another reader must get them as well")
             return
         }
         _ = state.advance(reader, to: 20_000)
@@ -167,18 +167,18 @@ struct LoaderStateTests {
         #expect(state.fetches.isEmpty)
     }
 
-    @Test("Offline nothing is fetched: a gap is a hole at its byte")
+    @Test("Offline nothing is fetched, and a gap is reported at its first byte")
     func offline() {
         var state = LoaderState(mode: .offline)
         _ = state.learn(ContentInformation(length: 10, type: nil, validators: Validators(), supportsRanges: true))
         let reader = state.addReader(4..<10)
         guard case (.hole(at: 4, isDamage: false), _) = state.step(reader, now: start) else {
-            Issue.record("a gap offline is a hole")
+            Issue.record("offline a gap must be reported")
             return
         }
     }
 
-    @Test("What is held and fresh is opened without a question; what is anything else is not")
+    @Test("Only held and fresh ranges are opened without a request")
     func held() {
         func opened(
             _ requested: RequestedRange, held: Int64 = 100, length: Int64? = 100, supportsRanges: Bool = true,
@@ -201,12 +201,12 @@ struct LoaderStateTests {
         }
         #expect(opened(.whole) == 0..<100 && opened(.from(40)) == 40..<100 && opened(.suffix(7)) == 93..<100)
         #expect(opened(.closed(first: 10, last: 19)) == 10..<20 && opened(.closed(first: 90, last: 900)) == 90..<100)
-        #expect(opened(.from(100)) == nil, "no byte of it exists")
+        #expect(opened(.from(100)) == nil, "the range is past the end")
         #expect(opened(.from(40), held: 99) == nil && opened(.closed(first: 0, last: 98), held: 99) == 0..<99)
-        #expect(opened(.from(0), age: 9) != nil && opened(.from(0), age: 10) == nil, "it is stale")
+        #expect(opened(.from(0), age: 9) != nil && opened(.from(0), age: 10) == nil, "the title is stale")
         #expect(opened(.from(0), age: 10) { $0.isPinned = true } == 0..<100)
-        #expect(opened(.closed(first: 0, last: 9), length: nil) == nil, "nobody knows how long it is")
-        #expect(opened(.closed(first: 0, last: 9), held: 99, supportsRanges: false) == nil, "everything is given")
+        #expect(opened(.closed(first: 0, last: 9), length: nil) == nil, "the length is unknown")
+        #expect(opened(.closed(first: 0, last: 9), held: 99, supportsRanges: false) == nil, "the whole title is served")
         #expect(opened(.closed(first: 0, last: 9), supportsRanges: false) == 0..<10)
         #expect(opened(.whole) { _ = $0.end(with: VaultError(.closed, "closed")) } == nil)
         #expect(opened(.whole) { _ = $0.setMode(vault: .offline) } == 0..<100)

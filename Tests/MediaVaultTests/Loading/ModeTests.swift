@@ -7,7 +7,7 @@ import VaultTestSupport
 
 @Suite("Modes of a vault and of its resources", .timeLimit(.minutes(5)))
 struct ModeTests {
-    /// A film of which 100 000 bytes of 200 000 are held, long stale.
+    /// Returns a fixture that holds 100 000 of a title's 200 000 bytes, long stale.
     private func partlyHeld() async throws -> FreshFixture {
         let fixture = try await FreshFixture()
         let vault = try await fixture.open()
@@ -17,7 +17,7 @@ struct ModeTests {
         return fixture
     }
 
-    /// Every file of a vault, and what is in it.
+    /// Returns every file of a vault with its content.
     private func files(of fixture: FreshFixture) throws -> [String: Data] {
         let folder = URL(filePath: fixture.vault.place.folder)
         let names =
@@ -26,7 +26,8 @@ struct ModeTests {
         return try Dictionary(uniqueKeysWithValues: names.map { ($0.path, try Data(contentsOf: $0)) })
     }
 
-    @Test("prefer-vault: what is held plays without a question, gaps are fetched", arguments: [true, false])
+    @Test(
+        "With prefer-vault, held bytes are served without revalidation, and gaps are fetched", arguments: [true, false])
     func preferVault(isOfVault: Bool) async throws {
         let fixture = try await partlyHeld()
         let vault = try await fixture.open(mode: isOfVault ? .preferVault : nil)
@@ -39,7 +40,7 @@ struct ModeTests {
         #expect(fixture.vault.bytesSent == 200_000)
     }
 
-    @Test("offline, of one resource: it is not asked for, and others are")
+    @Test("An offline resource is not requested, while others are")
     func offline() async throws {
         let fixture = try await partlyHeld()
         let vault = try await fixture.open()
@@ -52,10 +53,11 @@ struct ModeTests {
         await vault.close()
     }
 
-    @Test("no-store: all plays, held bytes from the vault, and no file changes", arguments: [true, false])
+    @Test(
+        "With no-store everything plays, held bytes come from the vault, and no file changes", arguments: [true, false])
     func noStore(isSeen: Bool) async throws {
         let fixture = isSeen ? try await partlyHeld() : try await FreshFixture()
-        // Opening and closing alone may write.
+        // Only opening and closing may write.
         let opened = try await fixture.open(mode: .noStore)
         await opened.close()
         let before = try files(of: fixture)
@@ -66,20 +68,20 @@ struct ModeTests {
         #expect(try await fixture.vault.held(vault) == (isSeen ? [0..<100_000] : []))
         #expect(try await vault.head(of: fixture.url).bypass == .mode)
         #expect(try await vault.status().bytesFetched == (isSeen ? 100_000 : 0))
-        #expect(try await vault.status().storeFailure == nil, "it is no failure of the store")
+        #expect(try await vault.status().storeFailure == nil, "no-store is not a storage failure")
         let download = await #expect(throws: VaultError.self) { for try await _ in vault.download(fixture.url) {} }
         #expect(download?.message.contains("no-store") == true)
         await vault.close()
         #expect(try files(of: fixture) == before)
     }
 
-    @Test("A resource's mode rests sealed with it, and is there after a restart")
+    @Test("A resource's mode is stored sealed, and survives a restart")
     func rests() async throws {
         let fixture = try await partlyHeld()
         let vault = try await fixture.open()
         #expect(try await vault.mode(of: fixture.url) == nil)
         try await vault.setMode(.preferVault, for: fixture.url)
-        // Of a title never seen, too.
+        // An unknown title can have a mode as well.
         try await vault.setMode(.noStore, for: fixture.origin.url("/private.mp4"))
         await vault.close()
         for (_, content) in try files(of: fixture) {
@@ -96,7 +98,7 @@ struct ModeTests {
         await again.close()
     }
 
-    @Test("A resource's mode stays when all its bytes make room")
+    @Test("A resource's mode stays when all its bytes are removed")
     func staysEvicted() async throws {
         let fixture = try await partlyHeld()
         let first = try await fixture.open()
@@ -106,7 +108,7 @@ struct ModeTests {
         #expect(try await vault.prune(StorageLimits(maxSize: 1)).segments > 0)
         #expect(try await vault.summary(of: fixture.url)?.held.isEmpty == true)
         #expect(try await vault.mode(of: fixture.url) == .preferVault)
-        // One by age meets it, too, and comes to an end.
+        // Pruning by age considers the resource as well, and finishes.
         fixture.clock.advance(by: 100_000)
         #expect(try await vault.prune(StorageLimits(maxAge: 3600)).resources == 0)
         try await vault.setMode(nil, for: fixture.url)
@@ -114,14 +116,14 @@ struct ModeTests {
         await vault.close()
     }
 
-    @Test("The vault's mode is a setting; a mode of the run counts before it")
+    @Test("The vault's mode is a setting, and a mode for the run overrides it")
     func setting() async throws {
         let fixture = try await FreshFixture()
         let vault = try await fixture.open()
         #expect(vault.mode == .online)
         try await vault.setMode(.offline)
         let error = await #expect(throws: VaultError.self) { try await vault.read(fixture.url) }
-        #expect(error?.code == .notHeld, "it counts at once")
+        #expect(error?.code == .notHeld, "the mode applies at once")
         await vault.close()
         let again = try await fixture.open()
         #expect(again.mode == .offline)
@@ -134,7 +136,7 @@ struct ModeTests {
         await online.close()
     }
 
-    @Test("A mode that is set while a film plays counts for its readers: nothing more comes, and what came is kept")
+    @Test("A mode set during playback applies to active readers: no more bytes arrive, and received bytes are kept")
     func live() async throws {
         let gate = Gate()
         let fixture = try await FreshFixture()
@@ -151,14 +153,14 @@ struct ModeTests {
         let error = await #expect(throws: VaultError.self) { while try await reader.next() != nil {} }
         #expect(error?.code == .notHeld && error?.firstMissing == 65_536)
         gate.open()
-        // Back online the rest alone is fetched.
+        // Back online, only the rest is fetched.
         try await vault.setMode(nil, for: fixture.url)
         #expect(try await fixture.vault.read(vault) == 0..<200_000)
         #expect(fixture.vault.ranges.last == "bytes=65536-")
         await vault.close()
     }
 
-    @Test("Once a vault stores again, what it had let pass by is taken in from there on")
+    @Test("When a vault stores again, it also stores bytes that it had passed through unstored")
     func storesAgain() async throws {
         let fixture = try await FreshFixture()
         let vault = try await fixture.open()

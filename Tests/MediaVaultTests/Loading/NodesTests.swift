@@ -3,13 +3,13 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-@Suite("Nodes of one origin that name the same bytes differently", .timeLimit(.minutes(5)))
+@Suite("Nodes of one origin that send different validators for the same bytes", .timeLimit(.minutes(5)))
 struct NodesTests {
     private static let length: Int64 = 900_000
     private static let date = "Mon, 01 Jan 2029 00:00:00 GMT"
     private static let media = PseudoRandomMedia(seed: 1, length: length)
 
-    /// How the nodes name what they have: by the number of the answer.
+    /// The validators that the nodes send, by the number of the answer.
     struct Naming: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let tag: @Sendable (Int) -> String
@@ -23,7 +23,7 @@ struct NodesTests {
         Naming(testDescription: "strong and weak in turn") { ($0.isMultiple(of: 2) ? "" : "W/") + "\"a\"" },
     ]
 
-    /// An origin whose nodes have the same film.
+    /// Returns a fixture whose origin has several nodes with the same media file.
     private func fixture(_ naming: Naming, date: String? = date) async throws -> VaultFixture {
         let fixture = try await VaultFixture(ScriptedResource(length: Self.length))
         fixture.origin.answer { request in
@@ -34,8 +34,8 @@ struct NodesTests {
     }
 
     @Test(
-        "At one length and date they are one version: no reader ends, and each byte is fetched once", arguments: namings
-    )
+        "Answers with equal length and date are one version: no reader fails, and each byte is fetched once",
+        arguments: namings)
     func settled(_ naming: Naming) async throws {
         let fixture = try await fixture(naming)
         let vault = try await fixture.open()
@@ -59,20 +59,20 @@ struct NodesTests {
         #expect(position == Self.length)
         await vault.close()
         #expect(try await fixture.stored() == [0..<Self.length])
-        // After a restart the date alone is still what counts.
+        // After a restart, still only the date counts.
         let again = try await fixture.open()
         #expect(try await fixture.read(again) == 0..<Self.length)
         await again.close()
     }
 
-    @Test("What was found out of nodes is known after a restart: nothing is asked for it again")
+    @Test("What the vault learned about nodes survives a restart without further probes")
     func settledBefore() async throws {
         let fixture = try await fixture(Self.namings[0])
         let vault = try await fixture.open()
         for first in [0, 300_000, 600_000] as [Int64] {
             #expect(try await fixture.read(vault, .closed(first: first, last: first + 9_999)) == first..<first + 10_000)
         }
-        #expect(fixture.ranges.contains("bytes=0-0"), "it was found out by asking")
+        #expect(fixture.ranges.contains("bytes=0-0"), "premise: the vault probed the origin")
         await vault.close()
         let asked = fixture.origin.exchanges.count
         let again = try await fixture.open()
@@ -82,7 +82,7 @@ struct NodesTests {
         await again.close()
     }
 
-    @Test("A version that is new, at the same length and date, begins after a few questions, and the two are not mixed")
+    @Test("A new version of equal length and date starts over after a few probes, and the two are not mixed")
     func version() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: Self.length, lastModified: Self.date))
         let vault = try await fixture.open()
@@ -98,7 +98,7 @@ struct NodesTests {
         #expect(try await fixture.stored(versions: [newer.media]) == [0..<Self.length])
     }
 
-    @Test("An origin that gives no second answer beside a first is not waited for", arguments: [date, nil])
+    @Test("A reader does not wait for an origin that sends no second answer during the first", arguments: [date, nil])
     func oneAnswerAtATime(date: String?) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: Self.length, lastModified: date))
         let vault = try await fixture.openHasty(stall: .seconds(20))
@@ -111,11 +111,11 @@ struct NodesTests {
         }
         let seek = await fixture.receive(vault, .from(500_000), versions: [newer.media])
         #expect(seek.bytes == 500_000..<Self.length && seek.error == nil)
-        #expect(fixture.ranges.contains("bytes=0-0"), "the premise: it was asked again")
+        #expect(fixture.ranges.contains("bytes=0-0"), "premise: the vault sent a probe")
         await vault.close()
     }
 
-    @Test("A later date, or another length, is another version still where tags say nothing")
+    @Test("A later date or another length is still another version if entity tags are ignored")
     func laterVersion() async throws {
         let fixture = try await fixture(Self.namings[0])
         let vault = try await fixture.open()
@@ -133,7 +133,9 @@ struct NodesTests {
         #expect(try await fixture.stored(versions: [newer.media]) == [0..<Self.length])
     }
 
-    @Test("Without a date, tags that are others each time say nothing: it plays", arguments: namings[2...3])
+    @Test(
+        "Without a date, entity tags that differ in each answer are ignored, and the title plays",
+        arguments: namings[2...3])
     func eachTime(_ naming: Naming) async throws {
         let fixture = try await fixture(naming, date: nil)
         let vault = try await fixture.open()
@@ -147,7 +149,7 @@ struct NodesTests {
         #expect(try await fixture.stored() == [0..<Self.length])
     }
 
-    @Test("Where the operator says so tags are not asked by, nor compared, from then on; and it can be taken back")
+    @Test("Once the operator turns entity tags off, they are neither sent nor compared, and the setting can be undone")
     func byOperator() async throws {
         let fixture = try await fixture(Self.namings[0])
         let vault = try await fixture.open()

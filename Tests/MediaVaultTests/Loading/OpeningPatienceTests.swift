@@ -5,12 +5,12 @@ import VaultModel
 
 @testable import MediaVault
 
-@Suite("A player that opens while connections to its origin fail", .timeLimit(.minutes(5)))
+@Suite("Opening a title while connections to its origin fail", .timeLimit(.minutes(5)))
 struct OpeningPatienceTests {
     private let start = ContinuousClock.now
     private let length: Int64 = 400_000
 
-    @Test("A seek whose first request is reset is answered by the next, where the origin answered lately")
+    @Test("A seek whose first requests are reset succeeds by retries if the origin answered recently")
     func seek() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         fixture.origin.answer { [resource = fixture.resource] request in
@@ -25,7 +25,7 @@ struct OpeningPatienceTests {
         await vault.close()
     }
 
-    @Test("An origin that never answered is not asked twice before its player is told")
+    @Test("If an origin never answered, its player gets the error after one request")
     func first() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         fixture.origin.answer { [resource = fixture.resource] request in
@@ -39,7 +39,7 @@ struct OpeningPatienceTests {
         await vault.close()
     }
 
-    /// A state that knows a title, one of whose readers opens just now.
+    /// Returns a state that knows a title, with one reader that is just opening it.
     private func opening() -> (LoaderState, ReaderState.ID) {
         var state = LoaderState(mode: .online)
         _ = state.learn(
@@ -49,9 +49,9 @@ struct OpeningPatienceTests {
         return (state, reader)
     }
 
-    /// Lets each transfer that a reader asks for end with a failure, until the reader is told or waits for ever.
+    /// Fails each transfer that a reader starts, until the reader gets the error or waits forever.
     ///
-    /// - Returns: how many there were, and when it was told; nil where it was not.
+    /// - Returns: The number of transfers and the time of the error; nil if the reader got none.
     private func fail(
         _ state: inout LoaderState, _ reader: ReaderState.ID, _ failure: FetchFailure
     ) -> (tries: Int, told: ContinuousClock.Instant)? {
@@ -72,14 +72,14 @@ struct OpeningPatienceTests {
         return nil
     }
 
-    @Test("After some seconds it is told", arguments: [OriginFailure.Kind.unreachable, .interrupted])
+    @Test("The player gets the error after some seconds", arguments: [OriginFailure.Kind.unreachable, .interrupted])
     func someSeconds(kind: OriginFailure.Kind) throws {
         var (state, reader) = opening()
         let end = try #require(fail(&state, reader, .origin(OriginFailure(kind, "reset"))))
         #expect(end.told - start == state.retry.policy.openingTimeLimit && (4...10).contains(end.tries))
     }
 
-    @Test("What the origin says itself is told at once", arguments: [404, 503])
+    @Test("A refusal by the origin is reported at once", arguments: [404, 503])
     func refusal(status: Int) throws {
         var (state, reader) = opening()
         let refusal = FetchFailure.origin(OriginFailure(.refused(status: status, retryAfter: nil), "refused"))
@@ -87,7 +87,7 @@ struct OpeningPatienceTests {
         #expect(end.tries == 1 && end.told == start)
     }
 
-    @Test("An answer is remembered over the failures after it, for a minute")
+    @Test("An answer is remembered for a minute, despite later failures")
     func lately() {
         let contact = OriginReachability()
         contact.note(isReachable: false, now: start)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Origins of all kinds")
 struct OriginBehaviourTests {
-    @Test("Content that changed between two runs starts anew, and the two are never mixed")
+    @Test("Content that changed between two runs starts over, and the two versions are never mixed")
     func changedBetweenRuns() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 300_000))
         let first = try await fixture.open()
@@ -24,7 +24,7 @@ struct OriginBehaviourTests {
         await second.close()
     }
 
-    @Test("Content that changes while it is read ends the reader, and the next one gets the new content whole")
+    @Test("If content changes while it is read, the reader fails, and the next one gets all of the new content")
     func changedWhileReading() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 900_000))
         let vault = try await fixture.open()
@@ -33,7 +33,7 @@ struct OriginBehaviourTests {
         #expect(gate != nil)
         let newer = ScriptedResource(seed: 2, length: 900_000, entityTag: "\"v2\"")
         fixture.origin.answer { newer.answer(to: $0) }
-        // A seek ahead makes a new transfer, which brings the news.
+        // A seek ahead starts a new transfer, which discovers the change.
         let seek = try await vault.read(fixture.url, range: .from(800_000))
         var position: Int64 = 800_000
         while let bytes = try await seek.next() {
@@ -46,7 +46,7 @@ struct OriginBehaviourTests {
         await vault.close()
     }
 
-    @Test("An origin without ranges is read whole from byte 0, stored, and then has ranges")
+    @Test("A resource from an origin without range support is read from byte 0, stored, and then served in ranges")
     func withoutRanges() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 500_000, supportsRanges: false))
         let vault = try await fixture.open()
@@ -64,7 +64,7 @@ struct OriginBehaviourTests {
         await vault.close()
     }
 
-    @Test("A body of unknown length is streamed, and its length is known once it has ended")
+    @Test("A body of unknown length is streamed, and its length is known when it has ended")
     func unknownLength() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 200_000, supportsRanges: false))
         fixture.origin.answer { [resource = fixture.resource] request in
@@ -87,7 +87,7 @@ struct OriginBehaviourTests {
     }
 
     @Test(
-        "Nothing, one byte, and whole numbers of blocks are all read and held exactly",
+        "Empty, one-byte and whole-block resources are read and held exactly",
         arguments: [0, 1, 32_767, 32_768, 32_769, 65_536])
     func sizes(length: Int64) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
@@ -100,7 +100,7 @@ struct OriginBehaviourTests {
         await again.close()
     }
 
-    @Test("A body that breaks off is taken up again at the next byte", arguments: [ScriptedStep.close, .reset])
+    @Test("A body that breaks off is resumed at the next byte", arguments: [ScriptedStep.close, .reset])
     func brokenOff(step: ScriptedStep) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 700_000))
         fixture.origin.answer { [resource = fixture.resource] request in
@@ -115,7 +115,7 @@ struct OriginBehaviourTests {
         await vault.close()
     }
 
-    @Test("An error status is passed on and nothing is stored", arguments: [401, 403, 404, 410, 500, 503])
+    @Test("An error status is passed on, and nothing is stored", arguments: [401, 403, 404, 410, 500, 503])
     func refused(status: Int) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 100))
         fixture.origin.answer { _ in
@@ -144,7 +144,7 @@ struct OriginBehaviourTests {
     }
 
     @Test(
-        "What a resource is can be asked without a byte of it, once, and even where HEAD is refused",
+        "A resource's information is requested once, with at most one byte of it, even if HEAD is refused",
         arguments: [true, false])
     func information(allowsHead: Bool) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 70_000, contentType: "video/webm"))
@@ -165,7 +165,7 @@ struct OriginBehaviourTests {
         await vault.close()
     }
 
-    @Test("An origin that answers ranges without saying so gives the range asked for")
+    @Test("An origin that supports ranges without advertising them sends the requested range")
     func silentAboutRanges() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 300_000))
         fixture.origin.answer { [resource = fixture.resource] request in
@@ -183,7 +183,7 @@ struct OriginBehaviourTests {
         await vault.close()
     }
 
-    @Test("A short first request of an origin without ranges gives all that was promised")
+    @Test("A short first request to an origin without range support serves the whole promised range")
     func probeWithoutRanges() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 400_000, supportsRanges: false))
         let vault = try await fixture.open()
@@ -198,7 +198,7 @@ struct OriginBehaviourTests {
         await vault.close()
     }
 
-    @Test("After a change nothing of the old content answers, wherever its transfer stood")
+    @Test("After a change no old content is served, whatever state its transfer was in")
     func oldTransferIsDropped() async throws {
         let gate = Gate()
         let fixture = try await VaultFixture(ScriptedResource(length: 900_000))
@@ -233,7 +233,7 @@ struct OriginBehaviourTests {
         await again.close()
     }
 
-    @Test("A body that ends before the length that is known is taken up a few times, not for ever")
+    @Test("A body that ends before its known length is resumed a few times, not forever")
     func shortWithoutRanges() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 100_000, supportsRanges: false))
         fixture.origin.answer { [resource = fixture.resource] request in
@@ -250,7 +250,7 @@ struct OriginBehaviourTests {
             for try await _ in try await vault.read(fixture.url) {}
         }
         #expect(error?.code == .unreachable)
-        // A HEAD, one that brought bytes, and those in a minute that bring none: on a busy machine it may be minutes.
+        // A HEAD, one that brought bytes, and each minute's tries that bring none: a busy machine may take minutes.
         let minutes = Int((ContinuousClock.now - begun) / .seconds(60)) + 1
         #expect(fixture.origin.exchanges.count <= 2 + 30 * minutes)
         await vault.close()

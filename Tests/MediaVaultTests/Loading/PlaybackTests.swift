@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Playback")
 struct PlaybackTests {
-    @Test("Playing a remote film leaves a local copy, and the second time nothing is asked")
+    @Test("Playing a remote title leaves a local copy, and the second time no request is sent")
     func playTwice() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 3_000_017))
         let first = try await fixture.open()
@@ -22,7 +22,7 @@ struct PlaybackTests {
         await second.close()
     }
 
-    @Test("Held bytes come from the store and the rest from the network, from the advanced offset on")
+    @Test("Held bytes come from the store, and the rest from the network at the advanced offset")
     func gapsOnly() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 400_000))
         let vault = try await fixture.open()
@@ -34,7 +34,7 @@ struct PlaybackTests {
         #expect(fixture.bytesSent == 200_000)
     }
 
-    @Test("A range apart from what is held is kept, and a later request fetches only what lies between")
+    @Test("A range apart from the held bytes is kept, and a later request fetches only the gap between")
     func rangesApart() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 500_000))
         let vault = try await fixture.open()
@@ -50,7 +50,7 @@ struct PlaybackTests {
         await again.close()
     }
 
-    @Test("Every request form gives exactly its bytes: first, last, both, suffix, past the end")
+    @Test("Every form of range yields exactly its bytes: first, last, both, suffix, past the end")
     func requestForms() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 100_001))
         let vault = try await fixture.open()
@@ -66,7 +66,7 @@ struct PlaybackTests {
     }
 
     @Test(
-        "The player's pattern of probe, open-ended request, cancel and seek fetches no byte twice (L10, L11, L15, C11)")
+        "A player's pattern of probe, open-ended request, cancel and seek fetches no byte twice")
     func playersPattern() async throws {
         let total: Int64 = 6_000_000
         let fixture = try await VaultFixture(ScriptedResource(length: total))
@@ -90,7 +90,7 @@ struct PlaybackTests {
         await vault.close()
     }
 
-    @Test("A reader that leaves in the middle of a block loses none of the bytes that came")
+    @Test("If a reader leaves in the middle of a block, no received byte is lost")
     func cancelKeepsTheShortBlock() async throws {
         let gate = Gate()
         let fixture = try await VaultFixture(ScriptedResource(length: 200_000))
@@ -112,7 +112,7 @@ struct PlaybackTests {
         await again.close()
     }
 
-    @Test("Two hundred random seeks fetch the union of what they ask for, small gaps as blocks, each byte once")
+    @Test("Two hundred random seeks fetch the union of their ranges, small gaps as blocks, and each byte once")
     func randomSeeks() async throws {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")
@@ -126,14 +126,14 @@ struct PlaybackTests {
             let last = min(length - 1, first + Int64.random(in: 0..<60_000, using: &random))
             #expect(try await fixture.read(vault, .closed(first: first, last: last)) == first..<(last + 1))
             for gap in wanted.gaps(in: first..<(last + 1)) {
-                // Nobody knew the title when the first was asked for.
+                // The title was unknown when the first range was requested.
                 let asked =
                     wanted.isEmpty
                     ? gap : LoadPlan.extendedToBlocks(gap, block: 32 << 10, there: wanted, length: length)
                 wanted.insert(contentsOf: asked)
             }
         }
-        // What the last one was rounded out to may still be on its way.
+        // The rest of the last range's block may still be in flight.
         while try await vault.status().bytesFetched < wanted.byteCount { try await Task.sleep(for: .milliseconds(5)) }
         #expect(try await vault.status().bytesFetched == wanted.byteCount)
         #expect(fixture.bytesSent == wanted.byteCount)
@@ -143,7 +143,7 @@ struct PlaybackTests {
         await again.close()
     }
 
-    @Test("Eight readers of one film share one transfer")
+    @Test("Eight readers of one title share one transfer")
     func sharedTransfer() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 4_000_000))
         let vault = try await fixture.open()
@@ -156,7 +156,7 @@ struct PlaybackTests {
         await vault.close()
     }
 
-    @Test("A seek far ahead opens its own transfer at once, and the first one stops where it began (L11, C7)")
+    @Test("A seek far ahead starts its own transfer at once, and the first transfer stops where the new one began")
     func seekAhead() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 8_000_000))
         let vault = try await fixture.open()

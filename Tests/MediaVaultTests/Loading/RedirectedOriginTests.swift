@@ -3,7 +3,7 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-@Suite("Redirects, and who sees what on the way", .timeLimit(.minutes(5)))
+@Suite("Redirects, and which fields each origin receives", .timeLimit(.minutes(5)))
 struct RedirectedOriginTests {
     private let length: Int64 = 200_000
     private static let secrets: HeaderFields = [
@@ -17,7 +17,7 @@ struct RedirectedOriginTests {
     }
 
     @Test(
-        "Targets that live shortly are not remembered: each fetch begins at the URL that was given",
+        "Redirect targets are not remembered: each fetch starts at the given URL",
         arguments: [301, 302, 303, 307, 308])
     func notRemembered(status: Int) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
@@ -36,7 +36,7 @@ struct RedirectedOriginTests {
         await vault.close()
     }
 
-    @Test("At another port nobody sees a field of the caller's, whatever its name, on the first fill and on later ones")
+    @Test("Another port receives none of the caller's fields, on the first fetch or on later ones")
     func anotherPort() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let away = try ScriptedOrigin(fixture.resource)
@@ -49,7 +49,7 @@ struct RedirectedOriginTests {
             MediaReference(fixture.url, fields: Self.secrets), range: .closed(first: 0, last: 99))
         {}
         await vault.close()
-        // The plain URL plays it after a restart, with the fields that are sealed.
+        // After a restart the plain URL plays the title, with the sealed fields.
         let again = try await fixture.openHasty(allowing: ["127.0.0.1"])
         #expect(try await fixture.read(again) == 0..<length)
         #expect(away.exchanges.count >= 2 && !received(away).contains(where: carriesSecret))
@@ -57,7 +57,9 @@ struct RedirectedOriginTests {
         await again.close()
     }
 
-    @Test("At another host of the same port nobody does, and on the way back they stay behind")
+    @Test(
+        "Another host on the same port receives no field of the caller's, nor does the first host after a redirect back"
+    )
     func anotherHost() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let port = fixture.origin.port
@@ -76,10 +78,10 @@ struct RedirectedOriginTests {
         await vault.close()
     }
 
-    @Test("Another scheme is another origin: whoever listens there in plain sees nothing")
+    @Test("Another scheme is another origin, and a plain-text listener there receives no field")
     func anotherScheme() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
-        // The port is the same, and what comes is the beginning of TLS.
+        // The port is the same, and the listener receives the start of a TLS handshake.
         let port = fixture.origin.port
         fixture.origin.answer { _ in .redirect(to: "https://127.0.0.1:\(port)/film.mp4") }
         let vault = try await fixture.openHasty()
@@ -92,7 +94,7 @@ struct RedirectedOriginTests {
         await vault.close()
     }
 
-    @Test("A name and password in Location are dropped")
+    @Test("A user name and password in Location are dropped")
     func userInfoInLocation() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let away = try ScriptedOrigin(fixture.resource)
@@ -107,7 +109,7 @@ struct RedirectedOriginTests {
         await vault.close()
     }
 
-    @Test("Ten redirects are followed, relative and absolute ones; one more is a lie", arguments: [10, 11])
+    @Test("Ten redirects are followed, relative or absolute, and one more is an invalid response", arguments: [10, 11])
     func chain(hops: Int) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let root = fixture.origin.url("/").absoluteString

@@ -9,7 +9,9 @@ struct RefusingOriginTests {
 
     private static let statuses = [400, 401, 403, 404, 410, 429, 451, 500, 502, 503, 504, 599]
 
-    @Test("At first: the status is told at once, nothing is stored, and nobody asks twice", arguments: statuses)
+    @Test(
+        "If the first request is refused, the status is reported at once, and nothing is stored or requested again",
+        arguments: statuses)
     func atFirst(_ status: Int) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         fixture.origin.answer { _ in
@@ -23,7 +25,7 @@ struct RefusingOriginTests {
         await vault.close()
     }
 
-    @Test("On the way: what is held plays up to there, and is held still", arguments: statuses)
+    @Test("If a later request is refused, held bytes are served up to the gap and stay held", arguments: statuses)
     func onTheWay(_ status: Int) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         fixture.origin.answer { [resource = fixture.resource] request in
@@ -36,14 +38,14 @@ struct RefusingOriginTests {
         let reception = await fixture.receive(vault)
         #expect(reception.bytes == 0..<100_000 && reception.wrongByte == nil)
         #expect(reception.error?.originStatus == status && reception.error?.firstMissing == 100_000)
-        // What may pass by itself is asked again; what will not, is not.
+        // Only refusals that may be temporary are retried.
         let isFinal = [400, 401, 403, 404, 410, 451, 599].contains(status)
         #expect(isFinal ? fixture.origin.exchanges.count == 2 : fixture.origin.exchanges.count <= 31)
         await vault.close()
         #expect(try await fixture.stored() == [0..<100_000])
     }
 
-    @Test("A Retry-After that is too long for a player is a refusal, and is passed on")
+    @Test("A Retry-After that is too long for a player counts as a refusal and is passed on")
     func longRetryAfter() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         fixture.origin.answer { [resource = fixture.resource] request in
@@ -61,7 +63,7 @@ struct RefusingOriginTests {
         await vault.close()
     }
 
-    @Test("An origin that is busy for a second is waited for before a player is told", arguments: [429, 503])
+    @Test("If an origin is busy for a second, the player waits and gets no error", arguments: [429, 503])
     func busyForAMoment(_ status: Int) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         fixture.origin.answer { [resource = fixture.resource] request in
@@ -75,7 +77,7 @@ struct RefusingOriginTests {
         await vault.close()
     }
 
-    @Test("One that stays busy is asked twice, and the player is told")
+    @Test("If an origin stays busy, it is asked twice, and the player gets the error")
     func busyForGood() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         fixture.origin.answer { _ in ScriptedAnswer(429, fields: ["Content-Length": "0", "Retry-After": "1"]) }
@@ -86,7 +88,7 @@ struct RefusingOriginTests {
         await vault.close()
     }
 
-    @Test("A redirect to where one is refused is a refusal")
+    @Test("A redirect to a target that refuses is a refusal")
     func redirectedRefusal() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         fixture.origin.answer { request in
@@ -99,7 +101,7 @@ struct RefusingOriginTests {
         await vault.close()
     }
 
-    @Test("A player that opens a refused title again and again is answered without the origin after a while")
+    @Test("A player that keeps opening a refused title is answered without the origin after a while")
     func openingStorm() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         fixture.origin.answer { _ in ScriptedAnswer(404, fields: ["Content-Length": "0"]) }

@@ -3,19 +3,19 @@ import OriginTestSupport
 import Synchronization
 import Testing
 
-/// Signed addresses that run out while they are used.
-@Suite("Addresses that are renewed", .timeLimit(.minutes(5)))
+/// Signed URLs that expire while they are used.
+@Suite("Renewal of expiring URLs", .timeLimit(.minutes(5)))
 struct RenewalTests {
     private let length: Int64 = 600_000
 
-    /// A vault that ignores `token`, and an origin that takes the tokens that are good at the time.
+    /// Creates a vault that ignores `token`, and an origin that accepts the currently valid tokens.
     private func signed() async throws -> (VaultFixture, Vault, good: GoodTokens) {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let good = GoodTokens()
         fixture.origin.answer { [resource = fixture.resource] request in
             guard good.allow(request.target) else { return ScriptedAnswer(403, fields: ["Content-Length": "0"]) }
             var answer = resource.answer(to: request)
-            // Each token is good for so many bytes, as if its time were over.
+            // Each answer breaks off after 200 000 bytes, as if its token had expired.
             answer.cut(at: 200_000, by: .close)
             return answer
         }
@@ -36,14 +36,14 @@ struct RenewalTests {
         fixture.origin.url("/film.mp4?token=\(token)")
     }
 
-    @Test("A renewed address continues the same download; the old one is not asked again")
+    @Test("A renewed URL continues the same download, and the old URL is not used again")
     func continues() async throws {
         let (fixture, vault, good) = try await signed()
         let reader = try await vault.read(url(fixture, 1))
         var position: Int64 = 0
         while position < 100_000, let bytes = try await reader.next() { position += Int64(bytes.count) }
         good.set([2])
-        // Another player comes with the new address.
+        // Another player opens the new URL.
         let other = try await vault.read(url(fixture, 2), range: .closed(first: 0, last: 9))
         while try await other.next() != nil {}
         while let bytes = try await reader.next() {
@@ -57,13 +57,13 @@ struct RenewalTests {
         await vault.close()
     }
 
-    @Test("An old address that is refused gives way to the newer one that the vault knows, once")
+    @Test("If an old URL is refused, the vault uses the newer one that it knows, once")
     func refused() async throws {
         let (fixture, vault, good) = try await signed()
         good.set([2])
         let first = try await vault.read(url(fixture, 2), range: .closed(first: 0, last: 99))
         while try await first.next() != nil {}
-        // A player that still has the old address comes back.
+        // A player that still has the old URL returns.
         #expect(try await fixture.bytes(vault, MediaReference(url(fixture, 1))) == length)
         let refused = fixture.origin.exchanges.filter { $0.request.target.hasSuffix("token=1") }
         #expect(refused.count == 1)
@@ -74,7 +74,7 @@ struct RenewalTests {
         await again.close()
     }
 
-    @Test("After a restart the address that last worked is still known")
+    @Test("After a restart the last URL that worked is still known")
     func remembered() async throws {
         let (fixture, vault, good) = try await signed()
         let first = try await vault.read(url(fixture, 1), range: .closed(first: 0, last: 99))
@@ -90,7 +90,7 @@ struct RenewalTests {
         await again.close()
     }
 
-    @Test("When every address is refused the reader is told, and the origin was asked once by each")
+    @Test("If every URL is refused, the reader gets the error after one request for each URL")
     func allRefused() async throws {
         let (fixture, vault, good) = try await signed()
         let first = try await vault.read(url(fixture, 1), range: .closed(first: 0, last: 99))

@@ -4,14 +4,14 @@ import VaultModel
 
 @testable import MediaVault
 
-/// When an origin that fails is asked again, without a socket or a clock of the machine's.
-@Suite("Trying again")
+/// When a failing origin is asked again, without a socket or the system clock.
+@Suite("Retries")
 struct RetryTests {
     private let start = ContinuousClock.now
     private let brokeOff = FetchFailure.origin(OriginFailure(.interrupted, "broke off"))
 
     @Test(
-        "The first try is at once, the others at a random time under a limit that doubles",
+        "The first retry is immediate, and later ones come after a random delay whose limit doubles",
         arguments: [
             (0, 1.0, Duration.zero), (1, 1, .zero), (2, 0, .zero), (2, 1, .milliseconds(250)),
             (2, 0.5, .milliseconds(125)), (3, 1, .milliseconds(500)), (4, 1, .seconds(1)), (7, 1, .seconds(8)),
@@ -22,7 +22,7 @@ struct RetryTests {
     }
 
     @Test(
-        "Asking again is for what may pass by itself",
+        "Only failures that may be temporary are retried",
         arguments: [
             (.interrupted, true), (.unreachable, true), (.invalidResponse, false),
             (.refused(status: 404, retryAfter: nil), false),
@@ -41,7 +41,7 @@ struct RetryTests {
     private func asks(_ advice: RetrySchedule.Advice) -> Bool { if case .ask = advice { true } else { false } }
     private func givesUp(_ advice: RetrySchedule.Advice) -> Bool { if case .giveUp = advice { true } else { false } }
 
-    @Test("A reader waits as long as its patience lasts, and one that has not begun not at all")
+    @Test("An active reader waits until its time limit, and one that is still opening does not wait")
     func patience() {
         var schedule = RetrySchedule()
         for _ in 0..<3 { schedule.failed(brokeOff, now: start, chance: 1) }
@@ -53,10 +53,10 @@ struct RetryTests {
         #expect(waits(advice(.milliseconds(300), .zero), until: start + .milliseconds(300)))
         #expect(givesUp(advice(.seconds(45), .seconds(45))))
         #expect(givesUp(advice(.zero, .zero, brokeOff)))
-        #expect(asks(advice(.zero, .zero)), "who opens asks for itself")
+        #expect(asks(advice(.zero, .zero)), "an opening reader may send its own request")
     }
 
-    @Test("Whose patience ends before the next try asks once for itself: the origin may be back")
+    @Test("A reader whose time limit ends before the next retry tries once itself, since the origin may be back")
     func ownTry() {
         var schedule = RetrySchedule()
         let gone = FetchFailure.origin(.noResponse)
@@ -68,12 +68,12 @@ struct RetryTests {
         #expect(waits(advice(since), until: since + .seconds(5)))
         #expect(asks(advice(since + .seconds(5))))
         schedule.failed(gone, now: since + .seconds(5), chance: 1)
-        #expect(givesUp(advice(since + .seconds(5))), "it has been told")
+        #expect(givesUp(advice(since + .seconds(5))), "the reader got the failure")
         for _ in 0..<30 { schedule.failed(gone, now: start + .milliseconds(500), chance: 1) }
-        #expect(givesUp(advice(since + .seconds(5))), "no try is free")
+        #expect(givesUp(advice(since + .seconds(5))), "no retry is left")
     }
 
-    @Test("Retry-After is waited for, and a little longer")
+    @Test("A reader waits for Retry-After and a little longer")
     func retryAfter() {
         var schedule = RetrySchedule()
         schedule.failed(
@@ -82,7 +82,7 @@ struct RetryTests {
         #expect(waits(advice, until: start + .milliseconds(7250)))
     }
 
-    @Test("A new byte ends the trouble, and the next failure is the first again")
+    @Test("New bytes reset the schedule, and the next failure counts as the first")
     func recovered() {
         var schedule = RetrySchedule()
         for _ in 0..<5 { schedule.failed(brokeOff, now: start, chance: 1) }
@@ -93,7 +93,7 @@ struct RetryTests {
         #expect(asks(schedule.advice(after: brokeOff, patience: .seconds(45), since: start, now: start)))
     }
 
-    @Test("There are no more tries in a minute that bring nothing than are allowed, whoever asks")
+    @Test("The number of fruitless tries in a minute is limited for all readers together")
     func noStorm() {
         var schedule = RetrySchedule()
         for second in 0..<30 {
@@ -101,14 +101,14 @@ struct RetryTests {
         }
         let now = start + .seconds(29)
         let begun = schedule.advice(after: brokeOff, patience: .seconds(300), since: now, now: now)
-        #expect(waits(begun, until: start + .seconds(60)), "the oldest is a minute ago then")
+        #expect(waits(begun, until: start + .seconds(60)), "the oldest try is then a minute old")
         #expect(givesUp(schedule.advice(after: nil, patience: .zero, since: now, now: now)))
         let later = start + .seconds(60)
         #expect(asks(schedule.advice(after: nil, patience: .zero, since: later, now: later)))
     }
 
     @Test(
-        "A try that brought something is none of them: a line that breaks every few KB is asked again at once",
+        "A try that brought bytes does not count: a connection that breaks every few KB is retried at once",
         arguments: [RetryPolicy.worthwhile, 100_000, 256_000, 1 << 30])
     func progress(bytes: Int64) {
         var schedule = RetrySchedule()
@@ -119,7 +119,7 @@ struct RetryTests {
         }
     }
 
-    @Test("A try that brought less than a block is none of them either, and the next one is not made at once")
+    @Test("A try that brought less than a block does not count either, but the next one is delayed")
     func meagre() {
         var schedule = RetrySchedule()
         var now = start
@@ -134,7 +134,7 @@ struct RetryTests {
     }
 
     @Test(
-        "Who was promised everything waits ten seconds for an origin that is gone, and as ever for a silent line",
+        "A reader of a whole resource waits ten seconds for an unreachable origin, and as usual for a silent one",
         arguments: [
             (OriginFailure(.unreachable, "connection refused"), true, 10),
             (OriginFailure(.unreachable, "no connection"), true, 10),
@@ -149,12 +149,12 @@ struct RetryTests {
                 after: nil, patience: .seconds(45), since: start, isWhole: isWhole, now: start + after)
         }
         #expect(!givesUp(advice(.seconds(seconds) - .milliseconds(1))) && givesUp(advice(.seconds(seconds))))
-        // It is waited for no longer than that, also where the next try would be later.
+        // The wait is no longer than that, even if the next try would be later.
         for second in 1..<9 { schedule.failed(.origin(failure), now: start + .seconds(second), chance: 1) }
         if seconds == 10 { #expect(waits(advice(.seconds(9)), until: start + .seconds(10))) }
     }
 
-    @Test("An origin that falls silent, and is gone only then, is waited for ten seconds from there on")
+    @Test("If a silent origin becomes unreachable, the ten seconds start at that moment")
     func goneLater() {
         var schedule = RetrySchedule()
         schedule.failed(.origin(.noResponse), now: start + .seconds(20), chance: 0)
@@ -165,7 +165,7 @@ struct RetryTests {
         #expect(!givesUp(advice(.seconds(30))) && givesUp(advice(.seconds(31))))
         schedule.received(1)
         schedule.failed(brokeOff, now: start + .seconds(40), chance: 0)
-        #expect(!givesUp(advice(.seconds(44))), "it is back")
+        #expect(!givesUp(advice(.seconds(44))), "the origin is back")
     }
 
     // MARK: In the loader
@@ -183,7 +183,7 @@ struct RetryTests {
         return reader
     }
 
-    @Test("Readers of one gap share one schedule, and one of them asks")
+    @Test("Readers of one gap share one schedule, and only one of them sends a request")
     func shared() {
         var state = state()
         let readers = (0..<8).map { _ in reader(&state, at: 0) }
@@ -197,7 +197,7 @@ struct RetryTests {
             guard let fetch = fetches.first else { return }
             _ = state.receiverEnded(fetch, brokeOff, now: now, chance: 1)
             _ = state.remove(fetch)
-            // All are told the same time.
+            // All readers get the same time.
             var times: Set<ContinuousClock.Instant> = []
             for reader in readers {
                 let (_, effects) = state.step(reader, now: now - .milliseconds(1))
@@ -208,14 +208,14 @@ struct RetryTests {
         }
     }
 
-    @Test("While an origin is in trouble one asks for all, whatever gap each reads")
+    @Test("While an origin is failing, one reader tries for all, whatever gap each of them reads")
     func oneAsks() {
         var state = state()
         let (near, far) = (reader(&state, at: 0), reader(&state, at: 9_000_000))
         guard case (.fetch(let first), _) = state.step(near, now: start),
             case (.fetch(let second), _) = state.step(far, now: start)
         else {
-            Issue.record("each asks for its own gap")
+            Issue.record("each reader must start a fetch for its own gap")
             return
         }
         for fetch in [first, second] {
@@ -226,24 +226,24 @@ struct RetryTests {
         guard case (.fetch(let probe), _) = state.step(far, now: later),
             case (.wait, let effects) = state.step(near, now: later)
         else {
-            Issue.record("one asks, one waits")
+            Issue.record("one reader must start a fetch, and the other must wait")
             return
         }
         #expect(effects.alarms.isEmpty)
-        // The head is good: now the other asks for its own.
+        // The answer's head is valid, so the other reader may fetch its own gap.
         _ = state.accept(probe, end: 10_000_000, fromZero: false)
         guard case (.fetch, _) = state.step(near, now: later) else {
-            Issue.record("the one that waited asks")
+            Issue.record("the reader that waited must start a fetch")
             return
         }
     }
 
-    @Test("A transfer that was dropped while its readers paused is no failure, and is taken up again at once")
+    @Test("A transfer that was dropped while its readers paused is not a failure, and resumes at once")
     func dropped() {
         var state = state()
         let reader = reader(&state, at: 0)
         guard case (.fetch(let fetch), _) = state.step(reader, now: start) else {
-            Issue.record("it asks")
+            Issue.record("the reader must start a fetch")
             return
         }
         _ = state.accept(fetch, end: 10_000_000, fromZero: false)
@@ -256,14 +256,14 @@ struct RetryTests {
         _ = state.receiverEnded(fetch, brokeOff, now: start + .seconds(9), chance: 1)
         #expect(!state.retry.isFailing)
         guard case (.fetch(let next), _) = state.step(reader, now: start + .seconds(9)) else {
-            Issue.record("it asks again")
+            Issue.record("the reader tries again")
             return
         }
         #expect(state.fetches[next]?.start == present)
     }
 
     @Test(
-        "Who opens waits once for an origin that is busy for three seconds at most, and is told of any other refusal",
+        "An opening reader waits once for an origin that is busy for at most three seconds, and gets any other refusal",
         arguments: [
             (429, 3, true), (503, 1, true), (503, 0, true), (503, 4, false), (500, 1, false), (429, nil, false),
         ] as [(Int, Int?, Bool)])
@@ -280,7 +280,7 @@ struct RetryTests {
         let (step, effects) = state.step(reader, now: start)
         guard isWaitedFor, let seconds = retryAfter else {
             guard case .failed = step else {
-                Issue.record("it is told at once")
+                Issue.record("the reader must get the error at once")
                 return
             }
             return
@@ -288,22 +288,22 @@ struct RetryTests {
         let time = start + .seconds(seconds)
         if seconds > 0 {
             #expect(effects.alarms.map(\.time) == [time])
-            // Woken for another reason, it waits on.
+            // Woken for another reason, the reader keeps waiting.
             guard case (.wait, _) = state.step(reader, now: time - .milliseconds(1)) else {
-                Issue.record("it waits")
+                Issue.record("the reader must keep waiting")
                 return
             }
-            #expect(fails(at: time), "it asks again")
+            #expect(fails(at: time), "the reader tries again")
         } else if case .fetch(let fetch) = step {
             _ = state.receiverEnded(fetch, busy, now: start, chance: 0)
         }
         guard case (.failed, _) = state.step(reader, now: time) else {
-            Issue.record("once is enough")
+            Issue.record("the reader must wait only once")
             return
         }
     }
 
-    @Test("A signal wakes everybody who waits for it")
+    @Test("A signal wakes every task that waits for it")
     func signal() async {
         let loader = SignalBox()
         await withTaskGroup(of: Void.self) { group in

@@ -3,23 +3,23 @@ import VaultModel
 
 @testable import MediaVault
 
-@Suite("When an origin is asked whether a representation is current")
+@Suite("Revalidation: when to ask the origin, and how long to wait")
 struct RevalidationTests {
     private let start = ContinuousClock.now
 
-    @Test("One asks, the others join, and none waits longer than the patience after it began")
+    @Test("One reader asks, the others join, and none waits longer than the time limit after the start")
     func shared() {
         var revalidation = Revalidation()
         let end = start + Revalidation.patience
         #expect(revalidation.advice(now: start) == .ask(until: end))
         #expect(revalidation.advice(now: start + .seconds(1)) == .join(until: end))
-        #expect(revalidation.advice(now: end) == .know(.stale(.slow)), "who comes then does not wait at all")
+        #expect(revalidation.advice(now: end) == .know(.stale(.slow)), "a later reader does not wait at all")
         #expect(revalidation.verdict == .stale(.slow) && revalidation.isRunning)
         revalidation.end(.confirmed(status: 304), now: end + .seconds(1))
         #expect(revalidation.verdict == .confirmed(status: 304) && !revalidation.isRunning)
     }
 
-    @Test("What was found out is not asked again within two seconds, what was not within ten")
+    @Test("A revalidation is not repeated within two seconds after success, or ten after failure")
     func pauses() {
         let verdicts: [(Revalidation.Verdict, Duration)] = [
             (.confirmed(status: 304), .seconds(2)), (.changed, .seconds(2)), (.stale(.refused), .seconds(10)),

@@ -4,12 +4,12 @@ import VaultModel
 
 @testable import MediaVault
 
-/// Readers, receivers and sealers of one loader in every order, without a socket, a file or a clock.
-@Suite("Loader state: a transfer that is shared wakes all who wait for it")
+/// Readers, receivers and sealers of one loader in random orders, without a socket, a file or a clock.
+@Suite("Loader state: a shared transfer wakes all its waiters")
 struct SharedTransferTests {
     private let start = ContinuousClock.now
 
-    @Test("A transfer that begins again at byte 0 is gone on with as what is held is passed over")
+    @Test("A transfer that starts again at byte 0 continues while its held bytes are skipped")
     func passesOver() async throws {
         var state = LoaderState(mode: .online)
         _ = state.learn(
@@ -20,7 +20,7 @@ struct SharedTransferTests {
         state.map.put(held)
         let reader = state.addReader(4_000_000..<8_000_000)
         guard case (.fetch(let fetch), _) = state.step(reader, now: start) else {
-            Issue.record("the reader asks for what is missing")
+            Issue.record("the reader must fetch the gap")
             return
         }
         _ = state.accept(fetch, end: 8_000_000, fromZero: true)
@@ -28,21 +28,21 @@ struct SharedTransferTests {
             _ = state.received([UInt8](repeating: 1, count: 16 << 10), by: fetch, now: start)
         }
         let present = try #require(state.fetches[fetch]?.present)
-        #expect(present < 4_000_000, "the origin is faster than the sealer, which holds it back")
+        #expect(present < 4_000_000, "the origin is faster than the sealer, which slows it down")
         await withCheckedContinuation { receiver in
             let isWaiting = state.waitToReceive(fetch, receiver)
             #expect(isWaiting)
             guard case (.close, let effects) = state.sealWork(fetch) else {
-                Issue.record("what is held is passed over")
+                Issue.record("held bytes must be skipped")
                 receiver.resume()
                 return
             }
-            #expect(effects.waiters.count == 1, "the receiver goes on")
+            #expect(effects.waiters.count == 1, "the receiver continues")
             receiver.resume()
         }
     }
 
-    @Test("A transfer from an origin that cannot jump goes on for a reader that is behind, when another leaves")
+    @Test("Without range support, a transfer continues for a reader that is behind when another reader leaves")
     func adopted() {
         var state = LoaderState(mode: .online)
         _ = state.learn(
@@ -51,7 +51,7 @@ struct SharedTransferTests {
                 supportsRanges: false))
         let leaving = state.addReader(0..<8_000_000)
         guard case (.fetch(let fetch), _) = state.step(leaving, now: start) else {
-            Issue.record("the reader asks for what is missing")
+            Issue.record("the reader must fetch the gap")
             return
         }
         _ = state.accept(fetch, end: 8_000_000, fromZero: true)
@@ -60,16 +60,16 @@ struct SharedTransferTests {
         _ = state.advance(leaving, to: 65_536)
         let behind = state.addReader(0..<8_000_000)
         guard case (.open, _) = state.step(behind, now: start) else {
-            Issue.record("the other reads what is sealed")
+            Issue.record("the other reader must read sealed bytes")
             return
         }
         let first = state.removeReader(leaving).cancelled
-        #expect(first.isEmpty, "it would be sent from byte 0 once more")
+        #expect(first.isEmpty, "a new transfer would start at byte 0 again")
         let last = state.removeReader(behind).cancelled
-        #expect(last == [fetch], "nobody is left who wants it")
+        #expect(last == [fetch], "no reader is left")
     }
 
-    @Test("Whatever comes first, every reader has all its bytes, and none waits for the time to pass")
+    @Test("In any order of events every reader gets all its bytes, and none waits for a timer")
     func interleavings() {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("SharedTransferTests.interleavings: seed \(seed)")
@@ -87,14 +87,14 @@ struct SharedTransferTests {
     }
 }
 
-/// One loader's state, and all who act on it, one at a time in an order that the seed says.
+/// One loader's state and all its actors, which act one at a time in an order given by the seed.
 private struct Interleaving {
     private struct Transfer {
         var isAsked = false
         var isReceiving = true
         var isCancelled = false
         var isSealing = true
-        /// The segment that is being written, and the bytes of its block that is not full.
+        /// The segment being written, and the number of bytes in its incomplete block.
         var writing: SegmentDescription?
         var filling: Int64 = 0
     }
@@ -124,7 +124,7 @@ private struct Interleaving {
     private let length: Int64
     private let supportsRanges: Bool
     private let storeFails: Bool
-    /// The kind that is slow; one that there is not is none.
+    /// The kind of actor that is slow; no actor is slow if no kind has this number.
     private let slow: Int
     private(set) var isShared = false
 
@@ -136,7 +136,7 @@ private struct Interleaving {
         slow = .random(in: 0...3, using: &random)
         guard Bool.random(using: &random) else { return }
         _ = state.learn(information)
-        // What is held of a title that cannot be jumped in is sent again, and passed over.
+        // Without range support, held bytes are sent again and skipped.
         guard Bool.random(using: &random) else { return }
         state.map.put(Self.segment(.max, 0..<Int64.random(in: 1...length, using: &random)))
     }
@@ -157,7 +157,7 @@ private struct Interleaving {
             supportsRanges: supportsRanges)
     }
 
-    /// - Returns: what went wrong.
+    /// - Returns: The mistake that was found; nil if there was none.
     mutating func run() -> String? {
         let readers = Int.random(in: 1...5, using: &random)
         var toCome = readers
@@ -183,14 +183,14 @@ private struct Interleaving {
 
     private mutating func addReader() {
         let first = Int64.random(in: 0..<length, using: &random)
-        // One who asks for ten bytes in the middle gets them, or all where the origin cannot jump.
+        // A reader of ten bytes in the middle gets them, or the whole resource without range support.
         let isWhole = !supportsRanges || Bool.random(using: &random)
         let range = isWhole ? 0..<length : first..<min(length, first + 10)
         let asked = state.information == nil && Bool.random(using: &random) ? first..<min(length, first + 10) : range
         wanted[state.addReader(asked)] = asked
     }
 
-    /// One who can go on; those of one kind seldom, so that the others run far ahead of them.
+    /// Returns an actor that can continue; the slow kind seldom, so that the others run far ahead of it.
     private mutating func next() -> Actor? {
         let actors = runnable()
         let quick = actors.filter { $0.kind != slow }
@@ -226,7 +226,7 @@ private struct Interleaving {
 
     private mutating func stepReader(_ id: ReaderState.ID) -> String? {
         guard let range = wanted[id], let position = state.readers[id]?.position else { return "a reader is gone" }
-        // A player leaves when it likes, and one that was refused its range opens again.
+        // A player may leave at any time, and opens again if its range was refused.
         let opensAgain = !supportsRanges && state.information != nil && range.lowerBound != 0
         if opensAgain || Int.random(in: 0..<200, using: &random) == 0 {
             wanted[id] = nil

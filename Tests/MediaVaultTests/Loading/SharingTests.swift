@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Readers of one resource")
 struct SharingTests {
-    @Test("A request gets what is there at once, and ends only when its whole range was answered (L6, L8, X4)")
+    @Test("A reader gets available bytes at once, and ends only when its whole range was served")
     func progressive() async throws {
         let gate = Gate()
         let fixture = try await VaultFixture(ScriptedResource(length: 300_000))
@@ -17,7 +17,7 @@ struct SharingTests {
         let reader = try await vault.read(fixture.url, range: .closed(first: 10_000, last: 209_999))
         var position: Int64 = 10_000
         while position < 100_000, let bytes = try await reader.next() { position += Int64(bytes.count) }
-        #expect(position == 100_000 && reader.isWaitingForOrigin, "all that came was handed on")
+        #expect(position == 100_000 && reader.isWaitingForOrigin, "all received bytes were handed on")
         gate.open()
         while let bytes = try await reader.next() {
             #expect(fixture.media.matches(bytes, at: position))
@@ -27,7 +27,7 @@ struct SharingTests {
         await vault.close()
     }
 
-    @Test("All who wait for the first answer learn from it, and one request was sent (L9, L13, H12)")
+    @Test("All readers that wait for the first answer learn from it, and only one request is sent")
     func oneQuestion() async throws {
         let gate = Gate()
         let fixture = try await VaultFixture(ScriptedResource(length: 100_000, contentType: "audio/flac"))
@@ -49,7 +49,7 @@ struct SharingTests {
         await vault.close()
     }
 
-    @Test("Reading a little ahead of time goes through the same store (L16)")
+    @Test("Reading ahead goes through the same store")
     func ahead() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 200_000))
         let vault = try await fixture.open()
@@ -59,7 +59,7 @@ struct SharingTests {
         await vault.close()
     }
 
-    @Test("What is held is handed on in small pieces, never as one")
+    @Test("Held bytes are served in small pieces, never as one")
     func pieces() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 1_000_000))
         let vault = try await fixture.open()
@@ -71,20 +71,20 @@ struct SharingTests {
         await vault.close()
     }
 
-    @Test("A reader that nobody takes bytes from holds the origin back")
+    @Test("A reader whose bytes are not consumed slows the origin down")
     func backPressure() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 64 << 20))
         let vault = try await fixture.open()
         let reader = try await vault.read(fixture.url)
         await fixture.origin.wait { $0.first?.phase == .blocked }
         #expect(
-            try await vault.status().bytesFetched < 1 << 20, "little more than the window has come into the process")
-        #expect(fixture.bytesSent < 16 << 20, "the rest stands in the sockets' buffers")
+            try await vault.status().bytesFetched < 1 << 20, "the process received little more than the window")
+        #expect(fixture.bytesSent < 16 << 20, "the rest is in the sockets' buffers")
         reader.cancel()
         await vault.close()
     }
 
-    @Test("A vault that is closed ends its readers, and takes no more (L17, L20)")
+    @Test("Closing a vault ends its readers, and a closed vault accepts no more")
     func closing() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 8 << 20))
         let vault = try await fixture.open()

@@ -4,11 +4,11 @@ import VaultModel
 
 @testable import MediaVault
 
-@Suite("Origins that are slow, or silent", .timeLimit(.minutes(5)))
+@Suite("Slow or silent origins", .timeLimit(.minutes(5)))
 struct SlowOriginTests {
     private let length: Int64 = 200_000
 
-    @Test("One that drips goes on for as long as it drips")
+    @Test("A transfer from an origin that drips bytes continues as long as bytes arrive")
     func drip() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 8))
         fixture.origin.answer { [resource = fixture.resource] request in
@@ -16,14 +16,14 @@ struct SlowOriginTests {
             for place in (1..<8).reversed() { answer.insert(.pause(.milliseconds(400)), at: Int64(place)) }
             return answer
         }
-        // Far slower than a byte a second, in the measure of this time-out.
+        // Relative to this timeout, far slower than a byte per second.
         let vault = try await fixture.openHasty(stall: .milliseconds(900))
         #expect(try await fixture.read(vault) == 0..<8)
         #expect(fixture.origin.exchanges.count == 1)
         await vault.close()
     }
 
-    @Test("A head that drips is given up in time")
+    @Test("A response head that drips in is given up in time")
     func drippingHead() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         fixture.origin.answer { _ in
@@ -40,7 +40,9 @@ struct SlowOriginTests {
         await vault.close()
     }
 
-    @Test("Silence instead of a head is told at once to who opens, and other titles are not touched")
+    @Test(
+        "If no response head arrives, an opening player gets the error without a retry; other titles are not affected"
+    )
     func silence() async throws {
         let (silent, other) = (
             try await VaultFixture(ScriptedResource(length: length)),
@@ -63,7 +65,7 @@ struct SlowOriginTests {
         await vault.close()
     }
 
-    @Test("A stall just before the end is taken up at the byte where it stopped")
+    @Test("After a stall just before the end, the transfer resumes at the byte where it stopped")
     func nearTheEnd() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         fixture.origin.answer { [resource = fixture.resource] request in
@@ -77,7 +79,7 @@ struct SlowOriginTests {
         await vault.close()
     }
 
-    @Test("A transfer that the origin drops because its reader pauses is taken up again, and costs no try")
+    @Test("A transfer that the origin drops while its reader pauses resumes, and uses up no retry")
     func pausedReader() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 40 << 20))
         fixture.origin.answer { [resource = fixture.resource] request in
@@ -86,13 +88,13 @@ struct SlowOriginTests {
             return answer
         }
         var options = VaultOptions()
-        // Not one failure would be forgiven.
+        // A single failure would end the reader.
         options.retry.patience = .zero
         let vault = try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)
         let reader = try await vault.read(fixture.url)
         var position: Int64 = 0
         for pause in 1...3 {
-            // A player that stands still for longer than the origin waits.
+            // The player pauses for longer than the origin waits.
             await fixture.origin.wait { $0.count == pause && $0[pause - 1].phase == .abandoned }
             try await Task.sleep(for: FetchState.stallTime)
             let next = pause < 3 ? position + (8 << 20) : .max
@@ -108,7 +110,7 @@ struct SlowOriginTests {
         await vault.close()
     }
 
-    @Test("An origin that is gone is told soon to who opens, and waited for by who reads")
+    @Test("If an origin is unreachable, an opening player gets the error soon, and an active reader waits")
     func unreachable() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         fixture.origin.answer { [resource = fixture.resource] request in
@@ -135,7 +137,8 @@ struct SlowOriginTests {
     }
 
     @Test(
-        "A line that breaks each 100 KB brings everything, without a pause", arguments: [100_000, 256_000] as [Int64])
+        "A connection that breaks every 100 KB fetches everything without a pause",
+        arguments: [100_000, 256_000] as [Int64])
     func breaks(each bytes: Int64) async throws {
         let length = bytes * 60
         let fixture = try await VaultFixture(ScriptedResource(length: length))
@@ -144,14 +147,14 @@ struct SlowOriginTests {
             answer.cut(at: bytes, by: .close)
             return answer
         }
-        // More would be waited for than this where breaks were held against the line.
+        // The waits would exceed this if each break counted as a failure.
         let vault = try await fixture.openHasty(patience: .seconds(20))
         #expect(try await fixture.read(vault) == 0..<length)
         #expect(fixture.origin.exchanges.count == 60 && fixture.bytesSent == length)
         await vault.close()
     }
 
-    @Test("An origin that has gone is told in time to who was promised everything, and waited for by who has a range")
+    @Test("If an origin disappears, a reader of a whole resource gets the error soon, and a reader of a range waits")
     func gone() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let gate = Gate()
@@ -188,7 +191,7 @@ struct SlowOriginTests {
         await vault.close()
     }
 
-    @Test("Eight readers of an origin that fails ask no more often than one")
+    @Test("Eight readers of a failing origin cause no more requests than one")
     func noStorm() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let gate = Gate()
@@ -221,10 +224,10 @@ struct SlowOriginTests {
             gate.open()
             for await error in group { #expect(error?.code == .refused && error?.firstMissing == 100_000) }
         }
-        // One schedule: at once, then within 0.25, 0.5, 1, 2, 4 seconds; half of that on the average.
+        // One schedule: at once, then within 0.25, 0.5, 1, 2, 4 seconds; on average half of that.
         #expect(fixture.origin.exchanges.count <= 31)
         let perReader = Double(fixture.origin.exchanges.count - 1) / 8
-        #expect(perReader < 3, "the readers do not each make a schedule of their own")
+        #expect(perReader < 3, "the readers do not each have their own schedule")
         await vault.close()
         #expect(try await fixture.stored() == [0..<100_000])
     }

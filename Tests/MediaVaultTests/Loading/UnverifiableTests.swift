@@ -4,14 +4,14 @@ import Synchronization
 import Testing
 import VaultModel
 
-@Suite("Content that nothing tells from another version", .timeLimit(.minutes(5)))
+@Suite("Content without validators, whose versions cannot be told apart", .timeLimit(.minutes(5)))
 struct UnverifiableTests {
     private static let length: Int64 = 900_000
     private let old = ScriptedResource(seed: 1, length: length, entityTag: nil)
     private let new = ScriptedResource(seed: 2, length: length, entityTag: nil)
     private var versions: [PseudoRandomMedia] { [old.media, new.media] }
 
-    /// An origin that closes each connection after its answer.
+    /// Returns a fixture whose origin closes each connection after its answer.
     private func answer(_ fixture: VaultFixture, with resource: ScriptedResource) {
         fixture.origin.answer { request in
             var answer = resource.answer(to: request)
@@ -21,7 +21,7 @@ struct UnverifiableTests {
     }
 
     @Test(
-        "What comes by another connection is another version: it begins anew, in the same run too",
+        "Bytes from another connection count as another version and start over, even within one run",
         arguments: [true, false])
     func otherConnection(fromHeld: Bool) async throws {
         let fixture = try await VaultFixture(old)
@@ -40,7 +40,7 @@ struct UnverifiableTests {
         #expect(try await fixture.stored(versions: [new.media]) == [0..<Self.length])
     }
 
-    @Test("What comes by one connection is one version, range after range")
+    @Test("All ranges from one connection count as one version")
     func oneConnection() async throws {
         let fixture = try await VaultFixture(old)
         let vault = try await fixture.open()
@@ -54,7 +54,7 @@ struct UnverifiableTests {
         #expect(try await fixture.stored() == [0..<200_000, 500_000..<600_000])
     }
 
-    @Test("A few bytes are given beside a film that is being read, wherever they lie")
+    @Test("A few bytes are served from any position while the title is read")
     func fewBytesBeside() async throws {
         let fixture = try await VaultFixture(old)
         let vault = try await fixture.open()
@@ -73,16 +73,16 @@ struct UnverifiableTests {
         await vault.close()
     }
 
-    @Test("Players side by side each get one version, none is cut short, and one version is stored")
+    @Test("Concurrent players each get one version, none is cut short, and one version is stored")
     func sideBySide() async throws {
         let fixture = try await VaultFixture(old)
         let vault = try await fixture.open()
         let film = try await vault.read(fixture.url)
         var position: Int64 = 0
         if let bytes = try await film.next() { position += Int64(bytes.count) }
-        #expect(film.entityTag.isWeak, "nothing names its bytes")
+        #expect(film.entityTag.isWeak, "no validator identifies its bytes")
         fixture.origin.answer { [new] in new.answer(to: $0) }
-        // One where nothing is held, and one that begins with what is held.
+        // One player where nothing is held, and one that starts in held bytes.
         for range in [RequestedRange.from(600_000), .closed(first: 0, last: 99)] {
             let reader = try await vault.read(fixture.url, range: range)
             #expect(range != .from(600_000) || (reader.bypass == .unverifiable && reader.entityTag != film.entityTag))
@@ -102,7 +102,7 @@ struct UnverifiableTests {
         #expect(try await fixture.stored() == [0..<Self.length])
     }
 
-    @Test("A reader whose connection breaks ends, and what comes next begins anew")
+    @Test("A reader fails if its connection breaks, and the next one starts over")
     func brokenOff() async throws {
         let fixture = try await VaultFixture(old)
         fixture.origin.answer { [old, new] request in
@@ -120,7 +120,7 @@ struct UnverifiableTests {
         #expect(try await fixture.stored(versions: [new.media]) == [0..<Self.length])
     }
 
-    @Test("A download over several connections brings one version", arguments: [1, 4])
+    @Test("A download over several connections stores one version", arguments: [1, 4])
     func download(connections: Int) async throws {
         let film = ScriptedResource(seed: 1, length: 20 << 20, entityTag: nil)
         let fixture = try await VaultFixture(film)
@@ -132,7 +132,7 @@ struct UnverifiableTests {
         #expect(try await fixture.stored() == [0..<film.media.length])
     }
 
-    @Test("Where the operator says that nothing changes, any connection fills, and a later run does")
+    @Test("If the operator declares content immutable, bytes from any connection are stored, also in a later run")
     func immutable() async throws {
         let fixture = try await VaultFixture(old)
         answer(fixture, with: old)

@@ -3,11 +3,11 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-@Suite("What addresses for players open of others'", .timeLimit(.minutes(5)))
+@Suite("The scope of playback links", .timeLimit(.minutes(5)))
 struct AddressScopeTests {
     private let film = ScriptedResource(length: 200_000)
 
-    /// An origin that gives `private` to one user alone, and everything else to everybody.
+    /// Returns an origin that serves `private` to one user only, and everything else to everyone.
     private func fixture() async throws -> VaultFixture {
         let fixture = try await VaultFixture(film)
         fixture.origin.answer { [film] request in
@@ -17,7 +17,7 @@ struct AddressScopeTests {
         return fixture
     }
 
-    @Test("An address for one title neither opens another of its folder that credentials name, nor spends them")
+    @Test("A link for one title neither opens a private title in its folder, nor sends its credentials")
     func otherTitle() async throws {
         let fixture = try await fixture()
         let (secret, trailer) = (fixture.origin.url("/a/private.mp4"), fixture.origin.url("/a/trailer.mp4"))
@@ -25,14 +25,14 @@ struct AddressScopeTests {
         let reader = try await filling.read(
             MediaReference(secret, fields: ["Authorization": "Bearer one"]), range: .closed(first: 0, last: 99_999))
         while try await reader.next() != nil {}
-        await filling.close()  // A client may have a byte before it is durable.
+        await filling.close()  // A client may get bytes before they are durable.
         let vault = try await fixture.open()
-        #expect(try await vault.summary(of: secret)?.bytes == 100_000, "its plain name means it")
+        #expect(try await vault.summary(of: secret)?.bytes == 100_000, "the plain URL names the private title")
         let address = vault.tokens.playbackPath(for: trailer, expires: .max)
         let nested = vault.tokens.playbackPath(
             for: try MediaURL("http://127.0.0.1:8300" + vault.tokens.playbackPath(for: trailer, expires: .max)),
             expires: .max)
-        // Who gives out an address that was changed has made nothing of it that it was not.
+        // A link to a changed link grants no more than the changed link itself.
         let changed = "http://127.0.0.1:8300" + address.replacing("trailer", with: "private")
         let around = vault.tokens.playbackPath(for: try MediaURL(changed), expires: .max)
         for target in [address, nested, around] {
@@ -49,14 +49,14 @@ struct AddressScopeTests {
             let new = fixture.origin.exchanges.dropFirst(asked)
             #expect(!new.isEmpty && new.allSatisfy { $0.request.fields["Authorization"] == nil })
         }
-        // The one that it was made for it opens, with the fields that were stored with it.
+        // A link for the private title opens it, with the fields stored with the title.
         let own = vault.tokens.playbackPath(for: secret, expires: .max)
         let reference = try #require(vault.tokens.reference(ofTarget: own, now: 0))
         #expect(try await fixture.bytes(vault, reference) == 200_000)
         await vault.close()
     }
 
-    @Test("Titles of nobody's are opened by the address of any of their folder")
+    @Test("A link for any title of a folder opens the public titles in that folder")
     func unusedKey() async throws {
         let fixture = try await fixture()
         let vault = try await fixture.open()
@@ -70,7 +70,7 @@ struct AddressScopeTests {
         await vault.close()
     }
 
-    @Test("The same Authorization with other cookies or other fields is another principal")
+    @Test("The same Authorization with other cookies or fields is another principal")
     func otherFields() async throws {
         let fixture = try await fixture()
         let vault = try await fixture.open()
@@ -90,7 +90,7 @@ struct AddressScopeTests {
         await vault.close()
     }
 
-    @Test("An address that a manifest named is asked at public addresses alone, after a restart too")
+    @Test("A URL named by a manifest is requested at public addresses only, after a restart too")
     func derivedAfterRestart() async throws {
         let fixture = try await VaultFixture(film)
         fixture.origin.answer { [film] request in
@@ -109,14 +109,14 @@ struct AddressScopeTests {
         await vault.close()
         let again = try await fixture.open()
         let asked = fixture.origin.exchanges.count
-        // The operator names another address, which is refused: the one that is remembered has its turn.
+        // The operator names another URL, which the origin refuses: the remembered URL would be next.
         let named = MediaReference(fixture.origin.url("/named"), contentID: "film")
         await #expect(throws: VaultError.self) {
             try await again.read(named, range: .closed(first: 100_000, last: 100_009))
         }
         let targets = fixture.origin.exchanges.dropFirst(asked).map(\.request.target)
         #expect(!targets.isEmpty && targets.allSatisfy { $0 == "/named" }, "\(targets)")
-        // Once the operator has named it, it may lie anywhere.
+        // A URL that the operator named may be at any address.
         derived.isDerived = false
         #expect(try await fixture.bytes(again, derived) == 200_000)
         await again.close()

@@ -3,11 +3,11 @@ import MediaVault
 import OriginTestSupport
 import Testing
 
-@Suite("Request fields of a caller's", .timeLimit(.minutes(5)))
+@Suite("Request fields from a caller", .timeLimit(.minutes(5)))
 struct CredentialTests {
     private let length: Int64 = 200_000
 
-    /// An origin that gives each of two users a film of their own, and nobody else any.
+    /// Returns an origin that serves each of two users their own title, and refuses all others.
     private func fixture() async throws -> VaultFixture {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let theirs = ScriptedResource(seed: 2, length: length)
@@ -31,7 +31,7 @@ struct CredentialTests {
         return all
     }
 
-    @Test("Fields are sealed with the resource and serve its later fills, by the plain URL, after a restart too")
+    @Test("Fields are sealed with the resource and used for later fetches by plain URL, after a restart too")
     func kept() async throws {
         let fixture = try await fixture()
         let vault = try await fixture.open()
@@ -49,7 +49,7 @@ struct CredentialTests {
         await held.close()
     }
 
-    @Test("Two users never share a body, and the plain URL then means neither")
+    @Test("Two users never share a body, and the plain URL then names neither")
     func twoUsers() async throws {
         let fixture = try await fixture()
         let vault = try await fixture.open()
@@ -61,7 +61,7 @@ struct CredentialTests {
         let error = await #expect(throws: VaultError.self) { try await vault.read(fixture.url) }
         #expect(error?.originStatus == 401)
         #expect(try await vault.summary(of: fixture.url) == nil)
-        // An address for one of them plays theirs, and nothing of the fields stands in it.
+        // A link for one user plays that user's copy, and contains none of the fields.
         let path = try vault.tokens.playbackPath(for: reference(fixture, "two"), expires: 4_000_000_000)
         let played = try #require(vault.tokens.reference(ofTarget: path, now: 0))
         #expect(played.fields.fields.isEmpty)
@@ -69,7 +69,7 @@ struct CredentialTests {
         await vault.close()
     }
 
-    @Test("What is there for nobody in particular is what the plain URL means")
+    @Test("The plain URL names the copy stored without credentials, if there is one")
     func publicToo() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let vault = try await fixture.open()
@@ -79,7 +79,7 @@ struct CredentialTests {
         await vault.close()
     }
 
-    @Test("A name before the host is a field like any: taken off the URL, sealed, and the same user's as the header's")
+    @Test("A user name in the URL becomes a sealed field, and names the same user as the header does")
     func userInfo() async throws {
         let fixture = try await fixture()
         let vault = try await fixture.open()
@@ -92,7 +92,7 @@ struct CredentialTests {
         await vault.close()
     }
 
-    @Test("Any field that might be a key keeps users apart; one that cannot does not")
+    @Test("A field that may be a credential keeps users apart; a field that cannot be one does not")
     func otherFields() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let vault = try await fixture.open()
@@ -105,7 +105,7 @@ struct CredentialTests {
         await vault.close()
     }
 
-    @Test("New fields take the place of the old once they have worked")
+    @Test("New fields replace the old ones after they have worked")
     func replaced() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         fixture.origin.answer { [resource = fixture.resource] request in
@@ -125,7 +125,7 @@ struct CredentialTests {
         await again.close()
     }
 
-    @Test("Fields stay with the origin they were given for, when a content id moves to another")
+    @Test("Fields stay with the origin they were given for if a content id moves to another")
     func anotherOrigin() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let away = try ScriptedOrigin(fixture.resource)
@@ -139,7 +139,7 @@ struct CredentialTests {
         await vault.close()
     }
 
-    @Test("No field lies in the vault's folder in plain, nor in what the vault says")
+    @Test("No field appears in plain text in the vault's folder or in its reports")
     func sealed() async throws {
         let fixture = try await fixture()
         let secret = "Bearer one"

@@ -7,7 +7,7 @@ import VaultModel
 @Suite("Header files")
 struct HeaderFileTests {
     @Test(
-        "One field a line, with either line end; blank lines count for nothing",
+        "A file has one field per line, with either line ending; blank lines are ignored",
         arguments: [
             ("", [:]), ("\n\r\n  \n", [:]), ("A: b", ["A": "b"]), ("A: b\r\n\r\nC:d\n", ["A": "b", "C": "d"]),
             ("A:\t b: c \n", ["A": "b: c"]), ("A:", ["A": ""]), ("A: 1\nA: 2", ["A": "1", "A": "2"]),
@@ -18,7 +18,7 @@ struct HeaderFileTests {
     }
 
     @Test(
-        "What is no list of fields is refused without being repeated",
+        "Text that is not a list of fields is refused, and the error does not repeat it",
         arguments: [
             Array("secret".utf8), Array("A: b\n secret".utf8), Array(": secret".utf8), Array("secret secret: b".utf8),
             Array("A: sec\u{0}ret".utf8), Array("A: b\rsecret: c\n".utf8), Array("Host: secret".utf8),
@@ -30,7 +30,7 @@ struct HeaderFileTests {
         #expect(error?.message.contains("secret") == false)
     }
 
-    @Test("A file is read as far as it may go, and only where nobody else can read it")
+    @Test("A file is read up to the size limit, and only if no other user can read it")
     func file() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/fields"

@@ -3,10 +3,10 @@ import VaultModel
 
 @testable import MediaVault
 
-@Suite("Who a request says is asking")
+@Suite("The identity in request fields")
 struct IdentityTests {
     @Test(
-        "Whatever might say it does; Authorization or Cookie alone by its value",
+        "Every field that may be a credential counts; Authorization or Cookie alone counts by its value",
         arguments: [
             (HeaderFields(["authorization": "Bearer x", "Accept": "*/*"]), "Bearer x"),
             (HeaderFields(["Cookie": "c=1"]), "c=1"),

@@ -2,7 +2,7 @@ import MediaVault
 import OriginTestSupport
 import Testing
 
-@Suite("What names a resource", .timeLimit(.minutes(5)))
+@Suite("Naming of resources", .timeLimit(.minutes(5)))
 struct NamingTests {
     private let length: Int64 = 200_000
 
@@ -33,7 +33,7 @@ struct NamingTests {
         await again.close()
     }
 
-    @Test("Two hosts that are one have one resource, and each is asked by its own name")
+    @Test("Two hosts that are mapped to one share a resource, and each is requested by its own name")
     func mappedHost() async throws {
         let fixture = try await fixture()
         let vault = try await fixture.open()
@@ -50,7 +50,7 @@ struct NamingTests {
         await vault.close()
     }
 
-    @Test("A change of the policy hides what has another name now, keeps it, and lets readers go on")
+    @Test("A policy change hides titles that get another name, keeps their bytes, and lets readers continue")
     func changed() async throws {
         let gate = Gate()
         let fixture = try await fixture()
@@ -82,7 +82,7 @@ struct NamingTests {
         await again.close()
     }
 
-    @Test("A content id is one resource, whatever its address; without it the address is another")
+    @Test("A content id names one resource at any URL; the URL without it names another")
     func contentID() async throws {
         let fixture = try await fixture()
         let vault = try await fixture.open()
@@ -97,7 +97,7 @@ struct NamingTests {
         await vault.close()
     }
 
-    @Test("This vault's own address stands for what it plays, even expired; another vault's is a URL like any")
+    @Test("A vault's own link names its title, even if expired; another vault's link is an ordinary URL")
     func ownAddress() async throws {
         let (fixture, stranger) = (try await fixture(), try await fixture())
         let vault = try await fixture.open()

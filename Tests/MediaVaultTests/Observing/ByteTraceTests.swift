@@ -9,7 +9,7 @@ struct ByteTraceTests {
         pieces.reduce(into: ByteTrace()) { $0.note($1.0, $1.1) }
     }
 
-    @Test("Bytes side by side of one source are one run; a jump, or another source, begins the next")
+    @Test("Adjacent bytes from one source form a run; a jump or another source begins the next")
     func runs() {
         let trace = trace([
             (0..<10, .origin), (10..<30, .origin), (30..<40, .vault), (40..<40, .origin), (50..<60, .vault),
@@ -22,7 +22,7 @@ struct ByteTraceTests {
         #expect(trace.bytes == 50 && trace.bytes(from: .vault) == 20 && trace.omitted == 0)
     }
 
-    @Test("Of more changes of source than anybody reads the bytes alone are told")
+    @Test("Beyond the maximum number of runs only the bytes are counted")
     func bound() {
         var trace = ByteTrace()
         for offset: Int64 in 0..<100 { trace.note(offset..<offset + 1, offset % 2 == 0 ? .vault : .origin) }
@@ -30,7 +30,7 @@ struct ByteTraceTests {
         #expect(trace.omitted == Int64(100 - ByteTrace.maxRuns))
     }
 
-    @Test("The last answers of a resource are kept, of so many resources, and none that gave nothing")
+    @Test("The last answers of recent resources are kept, and empty answers are not")
     func log() throws {
         let log = AnswerLog()
         let ids = try (0...AnswerLog.maxResources).map { index in

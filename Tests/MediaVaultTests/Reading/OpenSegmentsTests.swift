@@ -12,9 +12,9 @@ import VaultTestSupport
 
 @testable import MediaVault
 
-@Suite("Segments stay open for the next range, as far as files are allowed")
+@Suite("Segments stay open for the next range, within the limit of open files")
 struct OpenSegmentsTests {
-    /// Readers of so many segments.
+    /// Returns readers of `count` new segments.
     private static func readers(_ store: VaultStore, _ count: Int) throws -> [(id: SegmentID, reader: SegmentReader)] {
         let resource = try store.addMedia("film", length: Int64(count) * 1000)
         return try (0..<count).map { number in
@@ -24,7 +24,8 @@ struct OpenSegmentsTests {
         }
     }
 
-    @Test("No more are kept than the share has, of all resources together, and what is let go gives its place back")
+    @Test(
+        "All resources together keep at most as many readers as the share allows, and a dropped reader frees its place")
     func bounded() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -36,7 +37,7 @@ struct OpenSegmentsTests {
         }
         #expect(share.taken == 5)
         #expect(readers.count { one.reader(of: $0.id) != nil || other.reader(of: $0.id) != nil } == 5)
-        // The same one again takes no second place.
+        // The same reader again takes no second place.
         one.keep(readers[0].reader, of: readers[0].id)
         #expect(share.taken == 5)
         one.drop(readers[0].id)
@@ -50,7 +51,7 @@ struct OpenSegmentsTests {
         #expect(share.taken == 0 && other.reader(of: readers[1].id) == nil)
     }
 
-    @Test("An eighth of the files that the system allows is theirs, and never more than is of use")
+    @Test("The share is an eighth of the files that the system allows, and at most 256")
     func share() {
         let shares = [0, 7, 64, 256, 1024, 4096, 1 << 20].map { OpenSegmentShare.most(ofFiles: $0) }
         #expect(shares == [0, 0, 8, 32, 128, 256, 256])
@@ -62,7 +63,7 @@ struct OpenSegmentsTests {
         #endif
         #expect(unsafe getrlimit(resource, &limit) == 0)
         #expect(OpenSegmentShare.ofProcess.allowed == OpenSegmentShare.most(ofFiles: Int(clamping: limit.rlim_cur)))
-        // It follows the limit, and not that of the process's beginning.
+        // The share follows the current limit, not the one at process start.
         var lower = limit
         lower.rlim_cur = min(limit.rlim_cur, 1600)
         #expect(unsafe setrlimit(resource, &lower) == 0)

@@ -3,11 +3,11 @@ import Testing
 @testable import MediaVault
 @testable import VaultStorage
 
-@Suite("Evictions are told of by the run")
+@Suite("Evictions are reported in runs")
 struct EvictionNoticeTests {
     private let start = ContinuousClock.now
 
-    @Test("Those that follow one another closely are told once, when none has come for five seconds")
+    @Test("Evictions in close succession are reported once, five seconds after the last")
     func run() {
         var notice = EvictionNotice()
         var gone = EvictionCounters()
@@ -24,7 +24,7 @@ struct EvictionNoticeTests {
         #expect(notice.end(gone) == nil && notice.look(gone, now: start + .seconds(99)) == nil)
     }
 
-    @Test("A run that has no pause is told once a minute, and nothing is told twice")
+    @Test("A run without a pause is reported once a minute, and no eviction is reported twice")
     func long() {
         var notice = EvictionNotice()
         var gone = EvictionCounters()

@@ -11,7 +11,7 @@ struct FullDiskTests {
     private static let full = FileFailure(.noSpace, "pwrite: No space left on device")
 
     @Test(
-        "Full for one write: something played goes for it, and not a byte is lost",
+        "If the disk is full for one write, a played title is evicted, and no byte is lost",
         arguments: [1, 2, 3, 5, 9, 17, 28])
     func once(write: Int) async throws {
         let fixture = try await RoomFixture()
@@ -30,7 +30,7 @@ struct FullDiskTests {
     }
 
     @Test(
-        "Full from any write on: what plays goes on, nothing wrong is kept, and the vault recovers by itself",
+        "If the disk stays full, playback continues, nothing wrong is kept, and the vault recovers by itself",
         arguments: [1, 2, 3, 4, 7, 12, 20, 26])
     func forGood(write: Int) async throws {
         let fixture = try await RoomFixture()
@@ -65,7 +65,7 @@ struct FullDiskTests {
         await again.close()
     }
 
-    @Test("Space that returns in the middle of a film is used for the rest of it")
+    @Test("Space that returns in the middle of a title is used for the rest of it")
     func returns() async throws {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open()
@@ -96,7 +96,7 @@ struct FullDiskTests {
         await again.close()
     }
 
-    @Test("A disk that says it has no room is not asked to take more until it does")
+    @Test("Nothing is written to a disk that reports no free space until it reports some")
     func noFreeBytes() async throws {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open()
@@ -119,7 +119,7 @@ struct FullDiskTests {
         await vault.close()
     }
 
-    @Test("Syncs that find no room cost what was not durable, and nothing else", arguments: 1...3)
+    @Test("A sync that fails for lack of space loses only bytes that were not durable", arguments: 1...3)
     func syncs(number: Int) async throws {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open()

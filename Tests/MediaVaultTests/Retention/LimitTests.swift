@@ -7,11 +7,11 @@ import VaultTestSupport
 @testable import MediaVault
 @testable import VaultStorage
 
-@Suite("Limits take away what was merely played, and nothing else unasked", .timeLimit(.minutes(2)))
+@Suite("Limits evict only played titles unless the owner allows more", .timeLimit(.minutes(2)))
 struct LimitTests {
     private static let length: Int64 = 500_000
 
-    /// A vault with one film that was fetched by name, and one that was played.
+    /// Returns a vault with one downloaded title and one played title.
     private static func filled(_ fixture: RoomFixture) async throws -> Vault {
         let vault = try await fixture.open()
         try await fixture.download(vault, 1, length)
@@ -23,7 +23,7 @@ struct LimitTests {
         for film in UInt64(1)...2 { #expect(try await fixture.held(vault, film, length) == length) }
     }
 
-    @Test("A limit that downloads stand in the way of is refused by settings, by pruning and at opening; nothing goes")
+    @Test("A limit that downloads exceed is refused by settings, pruning and opening, and nothing is evicted")
     func unreachable() async throws {
         let fixture = try await RoomFixture()
         var vault = try await Self.filled(fixture)
@@ -46,7 +46,7 @@ struct LimitTests {
         await vault.close()
     }
 
-    @Test("What was fetched by name stays though the vault is full, unless it is allowed to go")
+    @Test("Downloads stay although the vault is full, unless their eviction is allowed")
     func downloadsStay() async throws {
         let fixture = try await RoomFixture()
         var vault = try await Self.filled(fixture)
@@ -55,17 +55,17 @@ struct LimitTests {
         for film in UInt64(3)...5 { try await fixture.play(vault, film, Self.length) }
         #expect(try await fixture.held(vault, 1, Self.length) == Self.length)
         #expect(try await fixture.held(vault, 5, Self.length) == Self.length)
-        #expect(try await vault.prune().bytes == 0, "the limits in force are kept to")
+        #expect(try await vault.prune().bytes == 0, "the limits in force are already met")
         try await vault.setLimits(StorageLimits(maxSize: 5, evictsDownloads: true))
         #expect(try await fixture.held(vault, 1, Self.length) == 0)
         #expect(try await vault.status().used == 0)
         await vault.close()
         vault = try await fixture.open()
-        #expect(try await vault.limits().evictsDownloads == true, "it is a setting, and lasts")
+        #expect(try await vault.limits().evictsDownloads == true, "the setting persists")
         await vault.close()
     }
 
-    @Test("Where the settings let downloads go, a size that pruning names may cost them, too; and it can say otherwise")
+    @Test("If the settings allow it, pruning to a size may evict downloads, unless the request forbids it")
     func pruningAsSet() async throws {
         let fixture = try await RoomFixture()
         let vault = try await Self.filled(fixture)
@@ -79,7 +79,7 @@ struct LimitTests {
         await vault.close()
     }
 
-    @Test("What is to be left free on the disk costs no download, though it may go for the size")
+    @Test("A minimum of free space evicts no download, even if a size limit may")
     func freeSpace() async throws {
         let fixture = try await RoomFixture()
         fixture.disk.claimFree(1 << 30)
@@ -91,14 +91,14 @@ struct LimitTests {
         fixture.disk.claimFree(0)
         #expect(try await vault.prune(isDryRun: true).resources == 1)
         #expect(try await vault.prune().resources == 1)
-        // Nor does what wants to be stored now.
+        // Nor does storing a new title.
         try await fixture.play(vault, 4, Self.length)
         #expect(try await fixture.held(vault, 3, Self.length) ?? 0 == 0)
         try await Self.expectWhole(fixture, vault)
         await vault.close()
     }
 
-    @Test("A limit is out of reach by what files take of the disk, not by their bytes alone")
+    @Test("A limit is refused by the disk space that files take, not by their bytes alone")
     func diskUnits() async throws {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open()
@@ -113,7 +113,7 @@ struct LimitTests {
         await vault.close()
     }
 
-    @Test("A rehearsal tells what would go, and nothing goes")
+    @Test("A dry run reports what would be evicted, and evicts nothing")
     func rehearsal() async throws {
         let fixture = try await RoomFixture()
         let vault = try await Self.filled(fixture)
@@ -127,7 +127,7 @@ struct LimitTests {
         await vault.close()
     }
 
-    @Test("Each run of evictions is told once, when it is over; what is left is told at the end")
+    @Test("Each run of evictions is reported once, after it ends; the rest is reported at closing")
     func told() async throws {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open(StorageLimits(maxSize: 1 << 20))
@@ -138,7 +138,7 @@ struct LimitTests {
         let gone = try await vault.status().evicted
         let event = await events.next()
         guard case .evicted(let titles, let segments, let bytes)? = event else {
-            Issue.record("it is told: \(String(describing: event))")
+            Issue.record("unexpected event: \(String(describing: event))")
             return
         }
         #expect(bytes == gone && gone > 0 && titles >= 4 && segments >= 4)
@@ -150,7 +150,7 @@ struct LimitTests {
         #expect(await events.next() == nil)
     }
 
-    @Test("Where nothing is said a part of the disk is left free, and 0 leaves nothing")
+    @Test("By default a part of the disk stays free, and 0 keeps nothing free")
     func standardFree() async throws {
         #expect(StorageLimits.standardFree(ofDisk: 100 << 30) == 5 << 30)
         #expect(StorageLimits.standardFree(ofDisk: 1 << 42) == 10 << 30)
@@ -161,7 +161,7 @@ struct LimitTests {
         var vault = try await fixture.open()
         #expect(try await vault.status().limits.minFree == 2 << 20)
         try await fixture.play(vault, 1, Self.length)
-        #expect(try await fixture.held(vault, 1, Self.length) ?? 0 == 0, "it plays, and is not stored")
+        #expect(try await fixture.held(vault, 1, Self.length) ?? 0 == 0, "the title plays and is not stored")
         try await vault.setLimits(StorageLimits(minFree: 0))
         await vault.close()
         vault = try await fixture.open()
@@ -171,7 +171,7 @@ struct LimitTests {
         await vault.close()
     }
 
-    @Test("A reader beside the owner removes, pins and prunes nothing, and changes no limit: it is told who can")
+    @Test("A reader beside the owner cannot remove, pin or prune titles, or change settings")
     func reader() async throws {
         let fixture = try await RoomFixture()
         let owner = try await Self.filled(fixture)
@@ -194,7 +194,7 @@ struct LimitTests {
         await owner.close()
     }
 
-    @Test("Several settings are one transaction: what fails in the middle changes none of them")
+    @Test("Several settings change in one transaction: if one fails, none changes")
     func oneTransaction() async throws {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open()
@@ -220,13 +220,13 @@ struct LimitTests {
         await vault.close()
     }
 
-    @Test("What is given without waiting is judged by the vault's own clock")
+    @Test("Bytes served without waiting are judged by the vault's own clock")
     func clock() async throws {
         let fixture = try await FreshFixture(cacheControl: "max-age=60")
         let vault = try await fixture.filled()
         let reference = MediaReference(fixture.url)
         let range = RequestedRange.closed(first: 0, last: 999)
-        // Read once, so that its segment is open.
+        // Reads once, so that the segment is open.
         _ = try await fixture.vault.read(vault, range)
         #expect(vault.held(reference, range: range, atMost: 4096) != nil)
         fixture.clock.advance(by: 61)
@@ -234,7 +234,7 @@ struct LimitTests {
         await vault.close()
     }
 
-    @Test("What is given without waiting counts as read in the hour of the vault's own clock")
+    @Test("Bytes served without waiting count as read in the hour of the vault's own clock")
     func accessTimes() async throws {
         let fixture = try await FreshFixture(cacheControl: "max-age=100000")
         let vault = try await fixture.filled()
@@ -258,7 +258,7 @@ struct LimitTests {
 }
 
 extension RoomFixture {
-    /// How often the settings are written by what is done.
+    /// Returns how often `body` writes the settings.
     fileprivate func settingWrites(of vault: Vault, _ body: () async throws -> Void) async throws -> Int {
         try vault.store.index.write { db in
             try db.execute(

@@ -11,7 +11,7 @@ import VaultTestSupport
 struct StorageQuotaTests {
     private static let mebibyte: Int64 = 1 << 20
 
-    /// What several players take their films from.
+    /// A queue from which several players take titles.
     private final class Order: Sendable {
         typealias Film = (number: UInt64, length: Int64)
         private let films: Mutex<ArraySlice<Film>>
@@ -21,7 +21,7 @@ struct StorageQuotaTests {
         func next() -> Film? { films.withLock { $0.popFirst() } }
     }
 
-    @Test("What was played longest ago makes room, and what is pinned or playing is never touched")
+    @Test("The title played longest ago is evicted first, and pinned or playing titles are never touched")
     func evicts() async throws {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open(StorageLimits(maxSize: 4 * Self.mebibyte))
@@ -33,17 +33,17 @@ struct StorageQuotaTests {
         for film in UInt64(3)..<9 { try await fixture.play(vault, film, 1_000_000) }
         #expect(try await fixture.held(vault, 1, 1_000_000) == 1_000_000)
         #expect(try await fixture.held(vault, 2, 1_000_000) == 1_000_000)
-        #expect(try await fixture.held(vault, 8, 1_000_000) == 1_000_000, "the last one is held whole")
+        #expect(try await fixture.held(vault, 8, 1_000_000) == 1_000_000, "the last title is complete")
         let status = try await vault.status()
         #expect(status.used <= 4 * Self.mebibyte && status.evicted > 3_000_000 && status.passedThrough == 0)
         #expect(fixture.meter.most <= 4 * Self.mebibyte)
-        // A title that went is fetched again, from where it is missing.
+        // The missing bytes of an evicted title are fetched again.
         for film in UInt64(3)..<9 { try await fixture.play(vault, film, 1_000_000) }
         playing.cancel()
         await vault.close()
     }
 
-    @Test("60 films through 20 MiB, eight at a time: never a byte too much, pinned ones whole, no wrong byte")
+    @Test("60 titles, eight at a time, never exceed 20 MiB; pinned titles stay complete, and no byte is wrong")
     func many() async throws {
         let seed = UInt64.random(in: 0 ..< .max)
         var random = SeededGenerator(seed: seed)
@@ -80,7 +80,7 @@ struct StorageQuotaTests {
         await again.close()
     }
 
-    @Test("A title larger than the limit plays whole, byte for byte; what it holds of itself may stay")
+    @Test("A title larger than the limit plays completely, byte for byte, and its held bytes may stay")
     func oversize() async throws {
         let fixture = try await RoomFixture()
         let limit = 2 * Self.mebibyte
@@ -92,14 +92,14 @@ struct StorageQuotaTests {
         #expect(held > 1_000_000, "its start is held")
         let status = try await vault.status()
         #expect(status.passedThrough == length - held && status.bytesFetched == length)
-        // Who comes next is told that nothing is stored.
+        // The next reader reports that nothing is stored.
         let reader = try await vault.read(fixture.url(1, length), range: .from(5 * Self.mebibyte))
         #expect(reader.bypass == .room)
         reader.cancel()
         await vault.close()
     }
 
-    @Test("A download that finds no room ends, and says how much is missing; what came stays")
+    @Test("A download without enough space ends, reports how much is missing, and keeps what it stored")
     func download() async throws {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open(StorageLimits(maxSize: 2 * Self.mebibyte))
@@ -108,11 +108,11 @@ struct StorageQuotaTests {
         let held = try #require(try await fixture.held(vault, 1, length))
         #expect(error?.code == .noRoom && error?.firstMissing == held)
         #expect(error?.message.contains("\(length - held) bytes") == true)
-        #expect(try await vault.status().bytesFetched < length / 2, "it does not fetch what it cannot keep")
+        #expect(try await vault.status().bytesFetched < length / 2, "the download does not fetch what it cannot keep")
         await vault.close()
     }
 
-    @Test("When room comes back a running transfer is stored again, and it is told once each")
+    @Test("If space returns, a running transfer is stored again, and each change is reported once")
     func comesBack() async throws {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open(StorageLimits(maxSize: 2 * Self.mebibyte, evictsDownloads: true))
@@ -126,7 +126,7 @@ struct StorageQuotaTests {
         while reader.bypass == nil { try await Task.sleep(for: .milliseconds(5)) }
         await fixture.later(vault, .zero)
         guard case .passingThrough(.room, let message)? = await events.next() else {
-            Issue.record("it is told that bytes pass through")
+            Issue.record("expected an event that bytes pass through unstored")
             return
         }
         #expect(try await vault.status().storeFailure == message && reader.bypass == .room)
@@ -138,7 +138,7 @@ struct StorageQuotaTests {
         await fixture.later(vault, .seconds(10))
         await fixture.later(vault, .seconds(16))
         guard case .storing(let passed)? = await events.next() else {
-            Issue.record("it is told that all is stored again")
+            Issue.record("expected an event that bytes are stored again")
             return
         }
         let status = try await vault.status()
@@ -149,7 +149,7 @@ struct StorageQuotaTests {
         await again.close()
     }
 
-    @Test("Limits are kept in the settings, and those of a run count before them")
+    @Test("Limits are kept in the settings, and the limits of a run override them")
     func settings() async throws {
         let fixture = try await RoomFixture()
         var vault = try await fixture.open()
@@ -165,7 +165,7 @@ struct StorageQuotaTests {
         await vault.close()
     }
 
-    @Test("A limit that is lowered is kept to at once; what is too old goes by itself")
+    @Test("A lowered limit applies at once, and titles that are too old are evicted automatically")
     func upkeep() async throws {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open()
@@ -184,7 +184,7 @@ struct StorageQuotaTests {
         await vault.close()
     }
 
-    @Test("Removing ends those who read, leaves nothing, and the next reader begins anew")
+    @Test("Removing a title ends its readers and leaves nothing, and the next reader starts again")
     func remove() async throws {
         let fixture = try await RoomFixture()
         let gate = Gate()
@@ -213,7 +213,7 @@ struct StorageQuotaTests {
         await vault.close()
     }
 
-    @Test("A title that is unpinned counts as a download where it is whole, else as merely played")
+    @Test("An unpinned title counts as a download if it is complete, otherwise as played")
     func unpin() async throws {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open()
@@ -238,7 +238,7 @@ struct StorageQuotaTests {
         await vault.close()
     }
 
-    @Test("Pruning applies limits once, and says what went")
+    @Test("Pruning applies limits once, and reports what was removed")
     func prune() async throws {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open()
@@ -250,11 +250,11 @@ struct StorageQuotaTests {
         await vault.close()
     }
 
-    @Test("Beside the owner a file that went since its row was read is a gap, and no damage")
+    @Test("For a reader beside the owner, a file removed after its row was read is a gap, not damage")
     func besideTheOwner() async throws {
         let fixture = try await RoomFixture()
         let owner = try await fixture.open()
-        // Two segments, since the second begins behind a gap.
+        // Two segments, because the second begins after a gap.
         try await fixture.play(owner, 1, 900_000, .closed(first: 0, last: 99_999))
         try await fixture.play(owner, 1, 900_000, .closed(first: 200_000, last: 299_999))
         let beside = try await fixture.open(access: .reader)
@@ -266,7 +266,7 @@ struct StorageQuotaTests {
         let late = try await beside.read(fixture.url(1, 900_000), range: .closed(first: 200_000, last: 299_999))
         let error = await #expect(throws: VaultError.self) { while try await late.next() != nil {} }
         #expect(error?.code == .notHeld && error?.firstMissing == 200_000)
-        // What the owner has stored since is found on the way.
+        // The reader finds what the owner has stored in the meantime.
         let found = try await beside.read(fixture.url(1, 900_000), range: .closed(first: 100_000, last: 149_999))
         #expect(found.source == .held)
         await beside.close()

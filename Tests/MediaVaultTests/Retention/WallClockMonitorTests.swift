@@ -4,11 +4,11 @@ import VaultTestSupport
 
 @testable import MediaVault
 
-@Suite("The time of day is believed when it goes evenly", .timeLimit(.minutes(5)))
+@Suite("The time of day is trusted if the clock runs evenly", .timeLimit(.minutes(5)))
 struct WallClockMonitorTests {
     private let start = ContinuousClock.now
 
-    @Test("Nothing is believed for the first hour, nor for an hour after the clock was set")
+    @Test("The clock is not trusted for the first hour, nor for an hour after it was set")
     func settling() {
         var clock = WallClockMonitor()
         #expect(!clock.isSteady(at: start))
@@ -27,14 +27,14 @@ struct WallClockMonitorTests {
         #expect(!clock.isSteady(at: start + .seconds(7319)) && clock.isSteady(at: start + .seconds(7320)))
     }
 
-    @Test("A clock that is set by minutes, as time services do, is even", arguments: [-300, -1, 1, 300] as [Int64])
+    @Test("A clock that is set by minutes, as time services do, runs evenly", arguments: [-300, -1, 1, 300] as [Int64])
     func small(by seconds: Int64) {
         var clock = WallClockMonitor()
         _ = clock.look(wall: 50_000, uptime: start)
         #expect(clock.look(wall: 50_001 + seconds, uptime: start + .seconds(1)) == .even)
     }
 
-    @Test("No time of day is too far", arguments: [Int64.min, -1, 0, .max])
+    @Test("Extreme times of day count as a set clock", arguments: [Int64.min, -1, 0, .max])
     func extreme(wall: Int64) {
         var clock = WallClockMonitor()
         _ = clock.look(wall: wall, uptime: start)
@@ -42,7 +42,7 @@ struct WallClockMonitorTests {
         #expect(clock.look(wall: wall, uptime: start + .seconds(2)) != .even)
     }
 
-    @Test("A minute in which the clock is ahead costs nothing that was played")
+    @Test("A clock that is ahead for a moment evicts no played title")
     func ahead() async throws {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open(StorageLimits(maxAge: 90 * 86_400))
@@ -56,7 +56,7 @@ struct WallClockMonitorTests {
         #expect(try await vault.status().used == used && used > 0)
         fixture.clock.advance(by: -400 * 86_400)
         await fixture.later(vault, .seconds(7400))
-        // From here on all is as if it had not been: what is too old goes when it is, and not before.
+        // From here on the jump has no effect: titles are evicted at their real age, and not before.
         fixture.clock.advance(by: 89 * 86_400)
         await fixture.later(vault, .seconds(7400 + 89 * 86_400))
         #expect(try await vault.status().used == used)
@@ -66,7 +66,7 @@ struct WallClockMonitorTests {
         await vault.close()
     }
 
-    @Test("What was played before a clock found the time is as young as it is")
+    @Test("A title played before the clock was set keeps its real age")
     func behind() async throws {
         let fixture = try await RoomFixture()
         let now = fixture.clock.now
@@ -82,7 +82,7 @@ struct WallClockMonitorTests {
         await vault.close()
     }
 
-    @Test("No title is lost to a clock that tells a year which no row can have")
+    @Test("No title is lost if the clock reports a year that no row can have")
     func impossibleYear() async throws {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open()
@@ -99,7 +99,7 @@ struct WallClockMonitorTests {
         await vault.close()
     }
 
-    @Test("A limit of age that is set does not take at once what the clock calls old")
+    @Test("A new age limit does not at once evict titles that an untrusted clock calls old")
     func setLimit() async throws {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open()

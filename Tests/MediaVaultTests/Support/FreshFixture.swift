@@ -4,13 +4,13 @@ import Testing
 import VaultModel
 import VaultTestSupport
 
-/// A vault whose wall clock the test moves, and an origin that says how long its film is fresh.
+/// A vault whose wall clock the test moves, and an origin that states how long its media file is fresh.
 struct FreshFixture: Sendable {
     let vault: VaultFixture
     let clock = TestClock()
     private let resource: ScriptedResource
 
-    /// - Parameter cacheControl: what the origin says; nil is nothing.
+    /// - Parameter cacheControl: The `Cache-Control` field of the origin; nil for none.
     init(
         _ resource: ScriptedResource = ScriptedResource(length: 200_000), cacheControl: String? = "max-age=60"
     ) async throws {
@@ -22,7 +22,7 @@ struct FreshFixture: Sendable {
     var origin: ScriptedOrigin { vault.origin }
     var url: MediaURL { vault.url }
 
-    /// From now on the origin has this, and says so.
+    /// Makes the origin serve `other`, or else its first resource, with this `Cache-Control` from now on.
     func say(_ cacheControl: String?, of other: ScriptedResource? = nil) {
         origin.answer { [resource] request in
             var answer = (other ?? resource).answer(to: request)
@@ -38,14 +38,14 @@ struct FreshFixture: Sendable {
         return try await Vault.open(vault.place, unlock: vault.unlock, options: options)
     }
 
-    /// A vault that holds the whole film.
+    /// Opens the vault and reads the whole title into it.
     func filled() async throws -> Vault {
         let vault = try await open()
         #expect(try await self.vault.read(vault) == 0..<resource.media.length)
         return vault
     }
 
-    /// What the origin was asked since so many requests: method, range, condition.
+    /// Returns the requests to the origin after the first `count`: method, range, condition.
     func asked(since count: Int = 0) -> [String] {
         origin.exchanges.dropFirst(count).map { exchange in
             let request = exchange.request

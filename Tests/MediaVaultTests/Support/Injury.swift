@@ -3,11 +3,11 @@ import GRDB
 import MediaVault
 import Testing
 
-/// One way to damage a film of two segments of 200 000 bytes, and what a check must find.
+/// One way to damage a title of two segments of 200 000 bytes, and the findings that verification must report.
 struct Injury: CustomTestStringConvertible, Sendable {
     let name: String
     let damage: [DamageClass: Int]
-    /// What is fetched anew, as the origin is asked for it.
+    /// The ranges that are fetched again, as requested from the origin.
     let fetched: [String]
     let inflict: @Sendable (VaultFixture) throws -> Void
 
@@ -92,7 +92,7 @@ struct Injury: CustomTestStringConvertible, Sendable {
         },
     ]
 
-    /// The file is whole in all of these: nothing needs to be fetched.
+    /// Damage to rows only: the files are intact, and nothing needs to be fetched.
     static let rows = [
         row("start", [.header: 1], sql: "UPDATE segment SET start = 1000 WHERE start = 0"),
         row("block size", [.header: 1], sql: "UPDATE segment SET blockSize = 65536 WHERE start = 0"),

@@ -2,7 +2,7 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-/// An answer that cannot be one to what was asked, made of the right one.
+/// An invalid answer to a request, derived from the right one.
 struct Lie: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let spoil: @Sendable (inout ScriptedAnswer, ScriptedRequest) -> Void
@@ -12,14 +12,14 @@ struct Lie: Sendable, CustomTestStringConvertible {
         self.spoil = spoil
     }
 
-    /// A lie about one field.
+    /// Creates an invalid answer that differs in one field.
     init(_ name: String, _ field: String, _ value: String?) {
         self.init(name) { answer, _ in answer.set(field, value) }
     }
 
     static let length: Int64 = 300_000
 
-    /// Lies about a part: what is asked for begins at byte 0 or at 100 000.
+    /// Invalid answers about a part: the requested range starts at byte 0 or at 100 000.
     static let aboutRanges = [
         Lie("206 for an earlier range", "Content-Range", "bytes 0-49999/300000"),
         Lie("206 for a later range") { answer, request in
@@ -49,7 +49,7 @@ struct Lie: Sendable, CustomTestStringConvertible {
         },
     ]
 
-    /// Lies about any answer.
+    /// Invalid answers to any request.
     static let aboutBodies = [
         Lie("gzip on a part, in spite of identity", "Content-Encoding", "gzip"),
         Lie("gzip on the whole, in spite of identity") { answer, _ in

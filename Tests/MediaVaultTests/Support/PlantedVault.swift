@@ -7,15 +7,15 @@ import VaultStorage
 
 @testable import MediaVault
 
-/// A vault of four titles, and copies of it of which one title has an impossible value in a plain column.
+/// A vault of four titles, and copies of it in which an unencrypted column has an impossible value.
 final class PlantedVault: Sendable {
-    /// A plain column, and which of its rows are changed.
+    /// An unencrypted column, and which of its rows are changed.
     struct Column: CustomTestStringConvertible, Sendable {
         let table: String
         let name: String
 
         var testDescription: String { "\(table).\(name)" }
-        /// Whether the whole vault hangs on it, and not one title.
+        /// Whether the whole vault depends on the column, rather than one title.
         var isOfVault: Bool { table == "vault" }
 
         static let all = [
@@ -28,7 +28,7 @@ final class PlantedVault: Sendable {
             return Column(table: parts[0], name: parts[1])
         }
 
-        /// What it cannot hold, and what it can and should not.
+        /// Values that the column cannot hold, and values that it can hold but should not.
         var values: [String] {
             let ends = ["NULL", "-9223372036854775808", "9223372036854775807", "'x'"]
             switch table {
@@ -37,7 +37,7 @@ final class PlantedVault: Sendable {
             }
         }
 
-        /// Writes a value into the rows of all titles but those that are named.
+        /// Returns the statement that writes a value into the rows of all titles except those with the given ids.
         func statement(_ value: String, sparing ids: [ResourceID]) -> String {
             let spared = ids.map { "x'\($0.hex)'" }.joined(separator: ", ")
             let representations = "SELECT id FROM representation WHERE resource NOT IN (\(spared))"
@@ -63,7 +63,7 @@ final class PlantedVault: Sendable {
     private let folder: TemporaryFolder
     private let media: PseudoRandomMedia
 
-    /// The one that is damaged; one that must play; one that is removed; one that is shredded.
+    /// The damaged title; one that must play; one that is removed; one that is shredded.
     let (film, other, removed, shredded): (MediaReference, MediaReference, MediaReference, MediaReference)
     static let length: Int64 = 90_000
 
@@ -80,7 +80,7 @@ final class PlantedVault: Sendable {
         _ = try await Vault.initialize(place, unlock: unlock)
         let vault = try await open()
         for url in names.dropFirst() { for try await _ in vault.download(url) {} }
-        // Two segments, so that there is a sum to go wrong, and merely played, so that it may be evicted.
+        // Two segments, so that a sum can go wrong; played and not downloaded, so that it may be evicted.
         for range in [RequestedRange.from(40_000), .closed(first: 0, last: 39_999)] {
             let reader = try await vault.read(film, range: range)
             while try await reader.next() != nil {}
@@ -93,7 +93,7 @@ final class PlantedVault: Sendable {
         get throws { .passphrase(try Passphrase(copying: Array("drawer".utf8))) }
     }
 
-    /// The same vault once more, its files copied.
+    /// Creates a copy of a vault by copying its files.
     private init(copying template: PlantedVault) throws {
         folder = try TemporaryFolder()
         (origin, media) = (template.origin, template.media)
@@ -113,9 +113,9 @@ final class PlantedVault: Sendable {
         try await Vault.open(place, unlock: unlock, options: VaultOptions(access: access))
     }
 
-    /// Writes a value as a program would that has no key: nothing is checked.
+    /// Writes a value as a program without the key would: nothing is checked.
     ///
-    /// - Returns: whether the column took it.
+    /// - Returns: Whether the column accepted the value.
     @discardableResult
     func plant(_ column: Column, _ value: String, in vault: Vault) async throws -> Bool {
         var ids: [ResourceID] = []
@@ -134,7 +134,7 @@ final class PlantedVault: Sendable {
                 } catch let error as DatabaseError
                     where [.SQLITE_MISMATCH, .SQLITE_CONSTRAINT].contains(error.resultCode)
                 {
-                    // A row id is an integer, and a part of a key something, whoever writes it.
+                    // Any writer must store an integer row id, and a value in each part of a key.
                     return false
                 }
                 return db.changesCount > 0
@@ -142,7 +142,7 @@ final class PlantedVault: Sendable {
         }
     }
 
-    /// The names of the files of segments.
+    /// The names of the segment files.
     var segmentNames: Set<String> {
         get throws {
             let names = try FileManager.default.subpathsOfDirectory(atPath: place.folder + "/segments")
@@ -150,7 +150,7 @@ final class PlantedVault: Sendable {
         }
     }
 
-    /// Changes the index as a program would that has no key.
+    /// Changes the index as a program without the key would.
     func write(_ sql: String) async throws {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
@@ -160,7 +160,7 @@ final class PlantedVault: Sendable {
         try await queue.writeWithoutTransaction { db in try db.execute(sql: sql) }
     }
 
-    /// Does something while the tables take NULL, as one flipped bit of a row makes it.
+    /// Runs a change while the tables accept NULL, which a single flipped bit of a row can produce.
     private static func takingNulls(_ isWanted: Bool, _ db: Database, _ body: () throws -> Bool) throws -> Bool {
         guard isWanted else { return try body() }
         let tables = try Row.fetchAll(db, sql: "SELECT name, sql FROM sqlite_master WHERE type = 'table'")
@@ -180,7 +180,7 @@ final class PlantedVault: Sendable {
         return try result.get()
     }
 
-    /// Expects that a title plays whole.
+    /// Expects that the whole title plays.
     func expect(_ url: MediaReference, in vault: Vault, _ what: Comment, at location: SourceLocation = #_sourceLocation)
         async
     {
@@ -197,7 +197,7 @@ final class PlantedVault: Sendable {
         }
     }
 
-    /// Reads what can be read of a title: any byte of it is the right one.
+    /// Reads as much of a title as possible, and expects that each byte is right.
     func read(_ url: MediaReference, in vault: Vault, _ what: Comment) async throws {
         var position: Int64 = 0
         let reader = try await vault.read(url)

@@ -2,19 +2,19 @@ import MediaVault
 import OriginTestSupport
 import VaultFetch
 
-/// What came of reading through a vault, and what lies in it afterwards.
+/// The result of reading through a vault.
 struct Reception: Sendable {
-    /// The bytes given before the end, or before the error; all of them right.
+    /// The bytes served before the end or the error, all of them right.
     var bytes: ByteRange
     var error: VaultError?
-    /// A byte that no version has, or that is another version's than the ones before it.
+    /// A byte that is in no version, or in another version than the bytes before it.
     var wrongByte: Int64?
 }
 
 extension VaultFixture {
-    /// Opens the vault with waits that a test can sit out.
+    /// Opens the vault with delays short enough for a test.
     ///
-    /// - Parameter hosts: those that redirects may lead to though they are private.
+    /// - Parameter hosts: Private hosts to which redirects may lead.
     func openHasty(
         stall: Duration = .seconds(1), patience: Duration = .seconds(2), allowing hosts: Set<String> = []
     ) async throws -> Vault {
@@ -25,16 +25,16 @@ extension VaultFixture {
         options.retry.patience = patience
         options.retry.downloadTimeLimit = patience
         options.retry.goneTimeLimit = patience
-        // With delays this short an opening that is tried again for seconds would use up the tries of a minute.
+        // With delays this short, retrying an opening for seconds would use up the retries of a minute.
         options.retry.openingTimeLimit = .milliseconds(300)
         options.retry.firstDelay = .milliseconds(20)
         options.retry.longestDelay = .milliseconds(100)
         return try await Vault.open(place, unlock: unlock, options: options)
     }
 
-    /// Reads up to the end, or to the error.
+    /// Reads to the end or to the first error.
     ///
-    /// - Parameter versions: what the origin has had; the bytes must be those of one.
+    /// - Parameter versions: The versions that the origin had; the bytes must all be from one.
     func receive(
         _ vault: Vault, _ range: RequestedRange = .whole, versions: [PseudoRandomMedia]? = nil, of url: MediaURL? = nil
     ) async -> Reception {
@@ -60,7 +60,7 @@ extension VaultFixture {
         return reception
     }
 
-    /// What a restart finds, byte for byte of one version; nil where something wrong is stored.
+    /// Returns the ranges held after a restart, all bytes from one version; nil if a wrong byte is stored.
     func stored(versions: [PseudoRandomMedia]? = nil) async throws -> [ByteRange]? {
         let vault = try await open(.reader)
         let held = try await held(vault)

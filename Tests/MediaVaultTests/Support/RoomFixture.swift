@@ -4,12 +4,12 @@ import Testing
 import VaultStorage
 import VaultTestSupport
 
-/// A vault with limits, and an origin that has a film of any length at `/<seed>-<length>.mp4`.
+/// A vault with limits, and an origin that has a media file of any length at `/<seed>-<length>.mp4`.
 final class RoomFixture: Sendable {
     let place: VaultPlace
     let unlock: Unlock
     let origin: ScriptedOrigin
-    /// Below everything that the vault writes.
+    /// The simulated file system below all files of the vault.
     let disk: SimulatedFileSystem
     let meter: MeteredFileSystem
     let clock = TestClock()
@@ -44,7 +44,7 @@ final class RoomFixture: Sendable {
 
     func url(_ seed: UInt64, _ length: Int64) -> MediaURL { origin.url("/\(seed)-\(length).mp4") }
 
-    /// Reads a film whole, or a range of it, checks every byte, and returns when what came is durable.
+    /// Reads a title or a range of it, checks every byte, and returns when the received bytes are durable.
     func play(
         _ vault: Vault, _ seed: UInt64, _ length: Int64, _ range: RequestedRange = .whole,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -60,14 +60,14 @@ final class RoomFixture: Sendable {
             position += Int64(bytes.count)
         }
         #expect(position == reader.range?.upperBound ?? length, sourceLocation: sourceLocation)
-        // What was read last is sealed a moment later.
+        // The last bytes are sealed a moment later.
         reader.cancel()
         let (loader, lease) = try await vault.use(MediaReference(url(seed, length)))
         await loader.settle()
         withExtendedLifetime(lease) {}
     }
 
-    /// The bytes held of a film; nil where nothing is known of it.
+    /// Returns the number of held bytes of a title; nil if the title is unknown.
     func held(_ vault: Vault, _ seed: UInt64, _ length: Int64) async throws -> Int64? {
         try await vault.summary(of: url(seed, length))?.bytes
     }
@@ -76,6 +76,6 @@ final class RoomFixture: Sendable {
         for try await _ in vault.download(url(seed, length)) {}
     }
 
-    /// Lets the vault do what it does each second, so much later.
+    /// Runs the vault's periodic work as of `duration` from now.
     func later(_ vault: Vault, _ duration: Duration) async { await vault.runPeriodicWork(now: .now + duration) }
 }

@@ -2,7 +2,7 @@ import Synchronization
 
 @testable import MediaVault
 
-/// A signal in a lock, as a loader has it.
+/// A signal protected by a lock, as in a loader.
 final class SignalBox: Sendable {
     private struct State {
         var signal = WakeFlag()

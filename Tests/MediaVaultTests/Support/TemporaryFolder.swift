@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that goes when the value does.
+/// A folder that is removed with its value.
 final class TemporaryFolder: Sendable {
     let path: String
 

@@ -8,7 +8,7 @@ import VaultStorage
 @testable import MediaVault
 
 extension VaultFixture {
-    /// A film of two segments that is wholly held, its vault closed.
+    /// Returns a fixture with a fully held title of two segments and a closed vault.
     static func filled(length: Int64 = 400_000, entityTag: String? = "\"v1\"") async throws -> VaultFixture {
         let fixture = try await VaultFixture(ScriptedResource(length: length, entityTag: entityTag))
         let vault = try await fixture.open()
@@ -19,7 +19,7 @@ extension VaultFixture {
         return fixture
     }
 
-    /// The segment files in the order of what they hold.
+    /// Returns the segment files in the order of their ranges.
     func files() throws -> [String] {
         try index { db in
             try Data.fetchAll(db, sql: "SELECT id FROM segment ORDER BY start").compactMap {
@@ -37,7 +37,7 @@ extension VaultFixture {
         try Data(bytes).write(to: URL(filePath: path))
     }
 
-    /// Works on the index as somebody would who has no key: nothing is checked.
+    /// Changes the index as a program without the key would: nothing is checked.
     @discardableResult
     func index<Value>(_ body: (Database) throws -> Value) throws -> Value {
         var configuration = Configuration()
@@ -50,11 +50,11 @@ extension VaultFixture {
         }
     }
 
-    /// Checks the vault: as a reader, or as an owner that repairs.
+    /// Verifies the vault, as a reader or as an owner that repairs.
     func verify(repairs: Bool = false, sample: Double? = nil) async throws -> VerifyReport {
         let vault = try await open(repairs ? .owner : .reader)
         let report = try await Self.report(of: vault.verify(VerifyOptions(repairs: repairs, sample: sample)))
-        #expect(try vault.store.bytesUsed() == vault.store.index.fileBytes(), "the account of room is kept")
+        #expect(try vault.store.bytesUsed() == vault.store.index.fileBytes(), "the bytes used are counted correctly")
         await vault.close()
         return report
     }
@@ -65,14 +65,14 @@ extension VaultFixture {
         return try #require(last)
     }
 
-    /// Expects that the film is whole without its origin.
+    /// Expects that the whole title plays without its origin.
     func expectWholeOffline(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let vault = try await open(mode: .offline)
         #expect(try await read(vault) == 0..<media.length, sourceLocation: sourceLocation)
         await vault.close()
     }
 
-    /// The names in `quarantine/`.
+    /// The file names in `quarantine/`.
     var quarantined: [String] {
         (try? FileManager.default.contentsOfDirectory(atPath: place.folder + "/quarantine").sorted()) ?? []
     }

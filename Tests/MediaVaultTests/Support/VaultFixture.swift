@@ -5,7 +5,7 @@ import Testing
 
 /// A vault in a temporary folder, with a key file beside it, and a scripted origin to fill it from.
 ///
-/// The folder goes when the fixture does.
+/// The folder is removed with the fixture.
 final class VaultFixture: Sendable {
     let place: VaultPlace
     let unlock: Unlock
@@ -25,7 +25,7 @@ final class VaultFixture: Sendable {
         _ = try await Vault.initialize(place, unlock: unlock)
     }
 
-    /// A vault, opened by its owner, that holds the film whole.
+    /// Creates a fixture, opens its vault as the owner, and downloads the whole title.
     static func filled(_ resource: ScriptedResource) async throws -> (VaultFixture, Vault) {
         let fixture = try await VaultFixture(resource)
         let vault = try await fixture.open()
@@ -38,12 +38,12 @@ final class VaultFixture: Sendable {
     /// Opens the vault.
     func open(_ access: VaultOptions.Access = .owner, mode: VaultMode = .online) async throws -> Vault {
         var options = VaultOptions(access: access, mode: mode)
-        // A machine that is busy takes its time to refuse a connection.
+        // A busy machine may take long to refuse a connection.
         options.retry.moment = .seconds(3)
         return try await Vault.open(place, unlock: unlock, options: options)
     }
 
-    /// Reads all that a reference means; nil where a byte is not the media's.
+    /// Reads the whole resource of a reference; nil if a byte differs from the media.
     func bytes(_ vault: Vault, _ reference: MediaReference) async throws -> Int64? {
         var position: Int64 = 0
         for try await bytes in try await vault.read(reference) {
@@ -53,7 +53,7 @@ final class VaultFixture: Sendable {
         return position
     }
 
-    /// Reads a range whole and checks every byte of it.
+    /// Reads a whole range and checks each of its bytes.
     func read(
         _ vault: Vault, _ range: RequestedRange = .whole, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> ByteRange {
@@ -70,18 +70,18 @@ final class VaultFixture: Sendable {
         return first..<position
     }
 
-    /// The ranges the index says are held.
+    /// Returns the ranges that are held according to the index.
     func held(_ vault: Vault) async throws -> [ByteRange] { try await vault.summary(of: url)?.held ?? [] }
 
-    /// The files of all segments.
+    /// The segment files.
     var segmentFiles: [URL] {
         FileManager.default.enumerator(at: URL(filePath: place.folder + "/segments"), includingPropertiesForKeys: nil)?
             .compactMap { $0 as? URL }.filter { !$0.hasDirectoryPath } ?? []
     }
 
-    /// Body bytes that the origin has put on the wire.
+    /// The number of body bytes that the origin sent.
     var bytesSent: Int64 { origin.exchanges.reduce(0) { $0 + $1.bodyBytesSent } }
 
-    /// The range fields of the GET requests, in order.
+    /// The `Range` fields of the GET requests, in order.
     var ranges: [String] { origin.exchanges.filter { $0.request.method == "GET" }.map { $0.request.range ?? "none" } }
 }

@@ -4,7 +4,7 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-@Suite("Playback addresses")
+@Suite("Playback links")
 struct TokenTests {
     private let now: Int64 = 1_800_000_000
 
@@ -14,7 +14,7 @@ struct TokenTests {
     }
 
     @Test(
-        "An address for players decodes to the original URL, byte for byte (L2, L22)",
+        "A playback link decodes to the original URL, byte for byte",
         arguments: [
             "http://a.example/film.mp4", "https://a.example:8443/a//b%2Fc/;d/film.mp4?token=x%20y&z=[1]",
             "https://a.example/@user/x@1.0.mp4", "http://[::1]:8080/", "http://a.example/?q", "http://a.example/a/",
@@ -24,10 +24,10 @@ struct TokenTests {
         let url = try MediaURL(text)
         let path = issuer.playbackPath(for: url, expires: now + 1)
         #expect(issuer.reference(ofTarget: path, now: now) == MediaReference(url))
-        #expect(issuer.reference(ofTarget: path, now: now + 1) == nil, "it has expired")
+        #expect(issuer.reference(ofTarget: path, now: now + 1) == nil, "the link has expired")
     }
 
-    @Test("What an address was found to name holds until it expires")
+    @Test("An admitted link stays valid until it expires")
     func kept() async throws {
         let issuer = try await issuer()
         let path = issuer.playbackPath(for: try MediaURL("http://a.example/film.mp4"), expires: now + 5)
@@ -35,7 +35,7 @@ struct TokenTests {
         #expect(issuer.isValid(found, now: now + 4) && !issuer.isValid(found, now: now + 5))
     }
 
-    @Test("An address within an address holds no longer than the inner one, nor than the outer")
+    @Test("A link within a link expires with the earlier of the two")
     func nested() async throws {
         let issuer = try await issuer()
         let url = try MediaURL("http://a.example/film.mp4")
@@ -49,7 +49,7 @@ struct TokenTests {
         }
     }
 
-    @Test("An address opens a URL of as many folders as there can be")
+    @Test("A link opens a URL with thousands of folders")
     func deep() async throws {
         let issuer = try await issuer()
         for folders in [1024, 1025, 4000] {
@@ -60,7 +60,7 @@ struct TokenTests {
         }
     }
 
-    @Test("An address says which of its folder's resources it was made for, and a changed one opens nothing")
+    @Test("A link records which resource of its folder it is for, and a changed link opens nothing")
     func madeFor() async throws {
         let issuer = try await issuer()
         let path = issuer.playbackPath(for: try MediaURL("https://a.example/films/one.mp4?t=1"), expires: now + 9)
@@ -84,14 +84,14 @@ struct TokenTests {
         let mark = try #require(other.split(separator: "/").dropFirst().first).split(separator: ".").map(String.init)[3]
         #expect(mark != fields[3])
         #expect(issuer.reference(ofTarget: path.replacing(fields[3], with: mark), now: now) == nil)
-        // One that was made for a folder alone is good for what is nobody's.
+        // A link for a folder alone opens public titles only.
         let folder = issuer.capability(for: try MediaURL("https://a.example/films/one.mp4"), expires: now + 9)
         #expect(
             issuer.reference(ofTarget: "/media/\(folder)/https/a.example/films/one.mp4", now: now)?.excludesPrincipals
                 == true)
     }
 
-    @Test("An address opens the folder of its URL and what lies below, and nothing else")
+    @Test("A link opens the folder of its URL and everything below it, and nothing else")
     func scope() async throws {
         let issuer = try await issuer()
         let capability = issuer.capability(
@@ -112,7 +112,7 @@ struct TokenTests {
         }
     }
 
-    @Test("Every change of a capability makes it worthless")
+    @Test("Any change to a capability invalidates it")
     func changed() async throws {
         let issuer = try await issuer()
         let url = try MediaURL("https://a.example/films/one.mp4")
@@ -132,14 +132,14 @@ struct TokenTests {
     }
 
     @Test(
-        "An address for a content id opens that one target and says the id, whatever stands in it",
+        "A link for a content id opens only that target and returns the id, whatever the id contains",
         arguments: ["film", "é/.?#%", String(repeating: "x", count: 512)])
     func contentID(id: String) async throws {
         let issuer = try await issuer()
         let reference = MediaReference(try MediaURL("https://a.example/films/one.mp4?token=1"), contentID: id)
         let path = try issuer.playbackPath(for: reference, expires: now + 9)
         #expect(issuer.reference(ofTarget: path, now: now) == reference)
-        #expect(issuer.reference(ofTarget: path, now: now + 9) == nil, "it has expired")
+        #expect(issuer.reference(ofTarget: path, now: now + 9) == nil, "the link has expired")
         let capability = try #require(path.split(separator: "/").dropFirst().first)
         for other in ["one.mp4?token=2", "one.mp4", "two.mp4?token=1", "one.mp4/x?token=1", "one.mp4?token=1&"] {
             #expect(
@@ -159,7 +159,7 @@ struct TokenTests {
         )
     }
 
-    @Test("An address for somebody's copy names it, and holds nothing of what they send", arguments: [nil, "film"])
+    @Test("A link for a user's copy names it, and contains none of the user's fields", arguments: [nil, "film"])
     func principal(id: String?) async throws {
         let issuer = try await issuer()
         let url = try MediaURL("https://a.example/films/one.mp4")
@@ -178,7 +178,7 @@ struct TokenTests {
     }
 
     @Test(
-        "A content id or a field that cannot be used is refused",
+        "An unusable content id or field is refused",
         arguments: [
             MediaReference(anyURL, contentID: ""), MediaReference(anyURL, contentID: "a\nb"),
             MediaReference(anyURL, contentID: "\u{85}"), MediaReference(anyURL, contentID: "a\u{0}"),
@@ -195,7 +195,7 @@ struct TokenTests {
 
     private static let anyURL = MediaURL(scheme: "http", host: "a.example", port: nil, path: "/", query: nil)
 
-    @Test("Only the whole admin token is one")
+    @Test("Only the complete admin token is accepted")
     func adminToken() async throws {
         let issuer = try await issuer()
         let token = issuer.adminToken
@@ -203,10 +203,10 @@ struct TokenTests {
         for wrong in ["", String(token.dropLast()), token + "A", token.lowercased() + " ", String(token.reversed())] {
             #expect(!issuer.isAdminToken(wrong))
         }
-        #expect(try await !self.issuer().isAdminToken(token), "another vault's is another")
+        #expect(try await !self.issuer().isAdminToken(token), "each vault has its own token")
     }
 
-    @Test("Revoked addresses open nothing, here and after a restart; new ones do, and an older keyring is refused")
+    @Test("Revoked links open nothing, also after a restart; new links work, and an older keyring is refused")
     func revoked() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 0))
         let url = try MediaURL("https://a.example/films/one.mp4")
@@ -227,7 +227,7 @@ struct TokenTests {
         #expect(error?.code == .olderKeyring)
     }
 
-    @Test("Only the owner revokes")
+    @Test("Only the owner can revoke links")
     func revokedByReader() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 0))
         let vault = try await fixture.open(.reader)
@@ -236,7 +236,7 @@ struct TokenTests {
         await vault.close()
     }
 
-    @Test("An address says who named what it opens, and a changed one opens nothing")
+    @Test("A link records whether its URL was derived, and a changed link opens nothing")
     func kind() async throws {
         let issuer = try await issuer()
         var reference = MediaReference(try MediaURL("https://a.example/films/one.mp4"))
@@ -247,7 +247,7 @@ struct TokenTests {
     }
 
     @Test(
-        "What is not http or https is not taken over (L1, L3)",
+        "A URL that is not http or https is refused",
         arguments: ["file:///a", "ftp://a/b", "a.mp4", "data:,x"])
     func otherSchemes(text: String) {
         let error = #expect(throws: VaultError.self) { try MediaURL(text) }

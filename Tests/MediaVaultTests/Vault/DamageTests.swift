@@ -3,9 +3,9 @@ import MediaVault
 import OriginTestSupport
 import Testing
 
-@Suite("Damage and refusal")
+@Suite("Damaged blocks and storage failures")
 struct DamageTests {
-    /// A film that is wholly held, whose one segment has a bit flipped in block 3.
+    /// Returns a complete title whose one segment has a flipped bit in block 3.
     private func damaged() async throws -> VaultFixture {
         let fixture = try await VaultFixture(ScriptedResource(length: 400_000))
         let vault = try await fixture.open()
@@ -18,7 +18,7 @@ struct DamageTests {
         return fixture
     }
 
-    @Test("A block that fails its tag is fetched anew within the request, that block alone")
+    @Test("Only a block that fails its tag is fetched again, within the same request")
     func refetched() async throws {
         let fixture = try await damaged()
         let vault = try await fixture.open()
@@ -32,7 +32,7 @@ struct DamageTests {
         await again.close()
     }
 
-    @Test("Offline, no byte of a bad block is handed out, and its neighbours are")
+    @Test("Offline, the neighbours of a bad block are served, but none of its bytes")
     func offline() async throws {
         let fixture = try await damaged()
         let vault = try await fixture.open(mode: .offline)
@@ -49,7 +49,7 @@ struct DamageTests {
         await vault.close()
     }
 
-    @Test("Where the store refuses, playback goes on and a download says why")
+    @Test("If the store fails, playback continues and a download reports why")
     func storeRefuses() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 300_000))
         try FileManager.default.removeItem(atPath: fixture.place.folder + "/segments")
@@ -61,7 +61,7 @@ struct DamageTests {
         await vault.close()
     }
 
-    @Test("A title without any validator is not filled further by a later run: it begins anew")
+    @Test("A later run does not extend a title without validators, but fetches it from the start")
     func noValidator() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 300_000, entityTag: nil))
         let first = try await fixture.open()
@@ -72,7 +72,7 @@ struct DamageTests {
         let newer = ScriptedResource(seed: 2, length: 300_000, entityTag: nil)
         fixture.origin.answer { newer.answer(to: $0) }
         let second = try await fixture.open()
-        #expect(try await fixture.read(second, .closed(first: 0, last: 99_999)) == 0..<100_000, "what is held plays")
+        #expect(try await fixture.read(second, .closed(first: 0, last: 99_999)) == 0..<100_000, "held bytes play")
         var position: Int64 = 0
         for try await bytes in try await second.read(fixture.url) {
             #expect(newer.media.matches(bytes, at: position), "no old byte among new ones")

@@ -5,9 +5,9 @@ import VaultStorage
 
 @testable import MediaVault
 
-@Suite("An impossible value in a plain column costs its own title at most, whatever is done", .timeLimit(.minutes(10)))
+@Suite("An impossible value in a plain column affects at most its own title", .timeLimit(.minutes(10)))
 struct ImpossibleValuesTests {
-    /// Something that is done with a vault. What it refuses it refuses by a ``VaultError``.
+    /// An operation on a vault, which refuses only with a ``VaultError``.
     private struct Act: Sendable {
         let name: String
         let body: @Sendable (PlantedVault, Vault) async throws -> Void
@@ -49,7 +49,7 @@ struct ImpossibleValuesTests {
         Act("unpin") { planted, vault in try await vault.unpin(planted.film) },
     ]
 
-    /// Opens the vault and does each of the acts, the value planted anew before each.
+    /// Opens the vault and runs each operation, after planting the value again.
     private func perform(
         _ acts: [Act], _ access: VaultOptions.Access, on planted: PlantedVault, _ column: PlantedVault.Column,
         _ value: String
@@ -62,7 +62,7 @@ struct ImpossibleValuesTests {
             #expect([.integrity, .olderKeyring, .foreignKeyring].contains(error.code))
             return
         }
-        // A passphrase takes most of a second.
+        // Deriving a key from a passphrase takes most of a second.
         for act in acts where act.name != "keys backup" || value == column.values.last {
             try await planted.plant(column, value, in: vault)
             do {
@@ -76,7 +76,7 @@ struct ImpossibleValuesTests {
         await vault.close()
     }
 
-    @Test("Nothing that is done ends the process, and other titles play on", arguments: PlantedVault.Column.all)
+    @Test("No operation ends the process, and other titles still play", arguments: PlantedVault.Column.all)
     func everyAct(column: PlantedVault.Column) async throws {
         let template = try await PlantedVault()
         var taken = 0
@@ -90,11 +90,11 @@ struct ImpossibleValuesTests {
             try await perform(Self.looking, .reader, on: planted, column, value)
             try await perform(Self.changing, .owner, on: planted, column, value)
         }
-        #expect(taken >= 3, "the premise: values were planted")
+        #expect(taken >= 3, "premise: values were planted")
     }
 
     @Test(
-        "Other titles are removed and shredded beside it, and it is removed itself",
+        "The affected title can be removed, and other titles can be removed and shredded",
         arguments: PlantedVault.Column.all.filter { !$0.isOfVault })
     func removal(column: PlantedVault.Column) async throws {
         let template = try await PlantedVault()
@@ -124,7 +124,7 @@ struct ImpossibleValuesTests {
     }
 
     @Test(
-        "An index that is made anew has no such value, though the backup had it: the other titles play",
+        "A rebuilt index has no such value even if the backup has it, and the other titles play",
         arguments: PlantedVault.Column.all.filter { !$0.isOfVault })
     func rebuild(column: PlantedVault.Column) async throws {
         let template = try await PlantedVault()
@@ -139,7 +139,7 @@ struct ImpossibleValuesTests {
             _ = try await Vault.rebuildIndex(planted.place, unlock: planted.unlock, evenIfSound: true)
             let rebuilt = try await planted.open()
             await planted.expect(planted.other, in: rebuilt, what)
-            // What says nothing of the keys is set right, or made from the files.
+            // Values that do not concern keys are corrected, or derived from the files.
             if ["resource.class", "resource.accessed"].contains(column.testDescription) || column.table == "segment" {
                 #expect(try await rebuilt.summary(of: planted.film)?.bytes == PlantedVault.length, what)
             }
@@ -150,23 +150,23 @@ struct ImpossibleValuesTests {
     }
 
     @Test(
-        "An index that is made anew has a first row that can be, though the backup had none",
+        "A rebuilt index has a valid first row even if the backup has none",
         arguments: PlantedVault.Column.all.filter(\.isOfVault) + [PlantedVault.Column(table: "vault", name: "settings")]
     )
     func rebuildOfVault(column: PlantedVault.Column) async throws {
         let template = try await PlantedVault()
-        // So high a revision can be: an older keyring looks like that.
+        // A revision this high is possible: an older keyring looks the same.
         let values = column.values.filter { column.name != "keyringRevision" || $0 != "4294967296" }
         for value in values + (column.name == "locator" ? ["50"] : []) {
             let planted = try template.copy()
             try await expectRebuilt(planted, "\(column) = \(value)") { vault in
                 let isTaken = try await planted.plant(column, value, in: vault)
-                #expect(isTaken, "the premise: it was planted")
+                #expect(isTaken, "premise: the value was planted")
             }
         }
     }
 
-    @Test("An index that is made anew knows no other vault's row, though the backup had one")
+    @Test("A rebuilt index has no row of another vault even if the backup has one")
     func rebuildOfTwoVaults() async throws {
         let planted = try await PlantedVault()
         try await expectRebuilt(planted, "two rows") { _ in
@@ -174,7 +174,7 @@ struct ImpossibleValuesTests {
         }
     }
 
-    @Test("When the settings were lost, the next reseal still renews every key")
+    @Test("If the settings were lost, the next reseal still renews every key")
     func resealAfterLostSettings() async throws {
         let planted = try await PlantedVault()
         let vault = try await planted.open()
@@ -183,16 +183,16 @@ struct ImpossibleValuesTests {
         try vault.store.backUpCatalog()
         await vault.close()
         let report = try await Vault.rebuildIndex(planted.place, unlock: planted.unlock, evenIfSound: true)
-        #expect(report.areSettingsLost, "the premise")
+        #expect(report.areSettingsLost, "premise: the settings were lost")
         let before = try planted.segmentNames
         let rebuilt = try await planted.open()
         for try await _ in rebuilt.reseal() {}
-        await planted.expect(planted.other, in: rebuilt, "it plays")
+        await planted.expect(planted.other, in: rebuilt, "the other title plays")
         await rebuilt.close()
         #expect(try !before.isEmpty && before.isDisjoint(with: planted.segmentNames))
     }
 
-    /// Changes the index while it is open, so that the backup has the change, and makes it anew.
+    /// Changes the index while it is open, so that the backup has the change, then rebuilds and checks it.
     private func expectRebuilt(
         _ planted: PlantedVault, _ what: Comment, _ plant: (Vault) async throws -> Void
     ) async throws {
@@ -214,7 +214,7 @@ struct ImpossibleValuesTests {
         }
     }
 
-    @Test("A limit is judged by the segments that can be", arguments: ["4503599627370496", "9223372036846387199"])
+    @Test("A limit counts only segments with possible values", arguments: ["4503599627370496", "9223372036846387199"])
     func limit(length: String) async throws {
         let planted = try await PlantedVault()
         let vault = try await planted.open()
@@ -227,7 +227,7 @@ struct ImpossibleValuesTests {
     }
 
     @Test(
-        "A backup of the keyring is restored beside it",
+        "A keyring backup can be restored despite the impossible value",
         arguments: PlantedVault.Column.all.filter { ["vault", "generation", "resourceKey"].contains($0.table) })
     func restore(column: PlantedVault.Column) async throws {
         let template = try await PlantedVault()

@@ -6,7 +6,7 @@ import VaultTestSupport
 
 @testable import MediaVault
 
-@Suite("Making a vault", .timeLimit(.minutes(5)))
+@Suite("Creating a vault", .timeLimit(.minutes(5)))
 struct InitializationTests {
     private let folder: TemporaryFolder
 
@@ -16,7 +16,7 @@ struct InitializationTests {
         .passphrase(try Passphrase(copying: Array("pass \(number)".utf8)))
     }
 
-    @Test("Of several at the same time one makes the keyring, and its passphrase opens it; the others are told")
+    @Test("Of several concurrent callers one creates the keyring, which its passphrase opens; others are refused")
     func together() async throws {
         let place = VaultPlace(folder: folder.path + "/vault", keyring: folder.path + "/keyring.json")
         let made = try await withThrowingTaskGroup(of: (Int, VaultError.Code?).self) { group in
@@ -36,14 +36,14 @@ struct InitializationTests {
         }
         let winners = made.filter { $0.1 == nil }.map(\.0)
         try #require(winners.count == 1, "\(made)")
-        // Who comes later than that finds a keyring, and has no passphrase for it.
+        // A later caller finds a keyring that its passphrase does not open.
         #expect(made.allSatisfy { $0.1 == nil || $0.1 == .busy || $0.1 == .wrongKey })
         let vault = try await Vault.open(place, unlock: passphrase(winners[0]))
         await vault.close()
         #expect(try PosixFileSystem().names(in: folder.path).sorted() == ["keyring.json", "vault"])
     }
 
-    @Test("Folders that are made on the way are there after a power loss")
+    @Test("Folders created above the keyring survive a power loss")
     func folders() throws {
         let (disk, copies) = (SimulatedFileSystem(root: folder.path), try TemporaryFolder())
         try Vault.createFolders(above: folder.path + "/a/b/c/keyring.json", disk)

@@ -5,10 +5,10 @@ import SeededRandom
 import Synchronization
 import Testing
 
-/// A seeded walk through everything that may happen to a vault, beside an oracle that knows every version of every film.
+/// A seeded random walk through a vault's life, checked against every version of every title.
 @Suite("A model of the vault", .timeLimit(.minutes(10)))
 struct ModelTests {
-    @Test("Whatever happens: right bytes of one version, or an error that the world explains")
+    @Test("Every read returns right bytes of one version, or an error that the simulated world explains")
     func walk() async throws {
         let given = ProcessInfo.processInfo.environment["MEDIAVAULT_MODEL_SEED"].flatMap { UInt64($0) }
         let seed = given ?? UInt64.random(in: 0...UInt64.max)
@@ -22,17 +22,17 @@ struct ModelTests {
             }
         }
         await walk.end()
-        #expect(walk.counts.reads > 500 && walk.counts.bytes > 50_000_000, "the walk went somewhere: \(walk.counts)")
-        #expect(walk.counts.explained < walk.counts.reads, "most reads give bytes: \(walk.counts)")
+        #expect(walk.counts.reads > 500 && walk.counts.bytes > 50_000_000, "the walk read enough: \(walk.counts)")
+        #expect(walk.counts.explained < walk.counts.reads, "some reads return bytes: \(walk.counts)")
     }
 }
 
-/// The world: films whose versions change at an origin that comes and goes, and a vault that is opened and closed.
+/// The simulated world: titles that change at an unreliable origin, and a vault that is opened and closed.
 private final class ModelWalk {
     struct Counts {
         var reads = 0
         var bytes: Int64 = 0
-        /// Reads that ended with an error that the world explains.
+        /// The number of reads that ended with an error.
         var explained = 0
     }
 
@@ -166,11 +166,11 @@ private final class ModelWalk {
         let outcome = await Self.outcome(vault, url(film), range, part)
         judge(outcome, film)
         guard let held, let size = held.size, let wanted = range.resolved(length: size) else { return }
-        // What was held before costs the origin nothing, and needs none.
+        // Bytes that were held before need no origin and cause no request.
         guard ByteRanges(held.held).gaps(in: wanted).isEmpty else { return }
         if outcome.error != nil { mistake = "held bytes were not given: \(outcome.error.map { "\($0)" } ?? "")" }
         let asked = fixture.origin.exchanges.dropFirst(before).map(\.request)
-        // Of one that has changed since, the vault may know already, before the first byte of the new one is durable.
+        // If the title has changed, the vault may know of it before the first byte of the new version is durable.
         let isNewest = held.etag == origin.world.withLock { $0.versions[film].last?.entityTag }
         if !asked.isEmpty, isNewest {
             let requests = asked.map { "\($0.method) \($0.target) \($0.range ?? "") \($0.ifRange ?? "")" }
@@ -189,7 +189,7 @@ private final class ModelWalk {
         }
     }
 
-    // MARK: Judging
+    // MARK: Checking
 
     private struct Outcome: Sendable {
         var position: Int64 = 0
@@ -199,7 +199,7 @@ private final class ModelWalk {
         var error: VaultError?
     }
 
-    /// Reads a part of a range, then leaves.
+    /// Reads a part of a range, then cancels the reader.
     private static func outcome(
         _ vault: Vault, _ url: MediaURL, _ range: RequestedRange, _ part: Double
     ) async -> Outcome {
@@ -249,13 +249,13 @@ private final class ModelWalk {
     }
 }
 
-/// An origin whose films change, and which fails now and then.
+/// An origin whose titles change, and which fails now and then.
 private final class ChangingOrigin: Sendable {
     struct World {
-        /// All versions of each film, the newest last.
+        /// All versions of each title, newest last.
         var versions: [[ScriptedResource]]
         var isDown = false
-        /// Requests that are answered with an error, or broken off.
+        /// The number of next requests that get an error or an interrupted response.
         var trouble = 0
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Offline")
 struct OfflineTests {
-    /// A film of which the first 100 000 bytes and 50 000 from 200 000 on are held; its origin is gone.
+    /// Returns a title of which bytes 0–99 999 and 200 000–249 999 are held; its origin is gone.
     private func partlyHeld() async throws -> VaultFixture {
         let fixture = try await VaultFixture(ScriptedResource(length: 400_000))
         let vault = try await fixture.open()
@@ -16,7 +16,7 @@ struct OfflineTests {
     }
 
     @Test(
-        "Held ranges play, a range ends before the hole, a hole is a clear error at its byte",
+        "Held ranges play, a range ends before a gap, and a gap is an error at its first byte",
         arguments: [VaultMode.offline, .online])
     func partial(mode: VaultMode) async throws {
         let fixture = try await partlyHeld()
@@ -32,7 +32,7 @@ struct OfflineTests {
         await vault.close()
     }
 
-    @Test("A request for everything gives the full length and breaks off at the hole")
+    @Test("A request for the whole title announces the full length and ends with an error at the gap")
     func wholeBreaksOff() async throws {
         let fixture = try await partlyHeld()
         let vault = try await fixture.open(mode: .offline)
@@ -46,7 +46,7 @@ struct OfflineTests {
         await vault.close()
     }
 
-    @Test("What the vault has never seen is not held offline, and unreachable online")
+    @Test("An unknown title is not held offline, and unreachable online")
     func neverSeen() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 10))
         fixture.origin.stop()
@@ -61,12 +61,12 @@ struct OfflineTests {
         }
     }
 
-    @Test("A reader beside the owner reads what is committed, without the lock and without the network")
+    @Test("A reader beside the owner reads what is committed, without the lock or the network")
     func readerBesideOwner() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 300_000))
         let owner = try await fixture.open()
         _ = try await fixture.read(owner, .closed(first: 0, last: 149_999))
-        // What was read is committed a moment later.
+        // Bytes are committed shortly after they are read.
         while try await fixture.held(owner) != [0..<150_000] { try await Task.sleep(for: .milliseconds(5)) }
         let reader = try await fixture.open(.reader)
         #expect(try await fixture.read(reader, .closed(first: 0, last: 149_999)) == 0..<150_000)
@@ -76,7 +76,7 @@ struct OfflineTests {
         await owner.close()
     }
 
-    @Test("A second owner is refused, and told whose the vault is")
+    @Test("A second owner is refused until the first has closed the vault")
     func secondOwner() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 1))
         let owner = try await fixture.open()

@@ -3,9 +3,9 @@ import MediaVault
 import OriginTestSupport
 import Testing
 
-@Suite("Places and names")
+@Suite("Vault folders and URL spellings")
 struct PlaceTests {
-    @Test("A vault lies where it is told, and two of them know nothing of each other")
+    @Test("A vault stays in its own folder, and two vaults are independent")
     func places() async throws {
         let one = try await VaultFixture(ScriptedResource(length: 50_000))
         let other = try await VaultFixture(ScriptedResource(length: 50_000))
@@ -18,7 +18,7 @@ struct PlaceTests {
         await second.close()
     }
 
-    @Test("The keyring of another vault is refused by name")
+    @Test("The keyring of another vault is refused as foreign")
     func foreignKeyring() async throws {
         let one = try await VaultFixture(ScriptedResource(length: 1))
         let other = try await VaultFixture(ScriptedResource(length: 1))
@@ -29,7 +29,7 @@ struct PlaceTests {
         #expect(wrong?.code == .wrongKey)
     }
 
-    @Test("A folder in which others can write is no vault's, for whoever opens or makes one")
+    @Test("A folder that other users can write to is refused when a vault is opened or created")
     func sharedFolder() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 1))
         let (folder, files) = (fixture.place.folder, FileManager.default)
@@ -50,7 +50,7 @@ struct PlaceTests {
         #expect(await refusal { _ = try await Vault.initialize(other, unlock: fixture.unlock) } == .storage)
     }
 
-    @Test("Making a vault twice touches nothing that is there")
+    @Test("Creating a vault twice changes nothing that exists")
     func initializedTwice() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 70_000))
         let vault = try await fixture.open()
@@ -67,12 +67,12 @@ struct PlaceTests {
         await again.close()
     }
 
-    @Test("Two spellings of one URL are one resource; credentials make another")
+    @Test("Two spellings of one URL name one resource; credentials name another")
     func spellings() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 60_000))
         let vault = try await fixture.open()
         _ = try await fixture.read(vault)
-        // What was read is committed a moment later.
+        // Bytes are committed shortly after they are read.
         while try await fixture.held(vault) != [0..<60_000] { try await Task.sleep(for: .milliseconds(5)) }
         let base = "127.0.0.1:\(fixture.origin.port)"
         for text in ["HTTP://\(base)/a/../film.mp4", "http://\(base)/%66ilm.mp4#t=1", "http://\(base)/film.mp4?"] {

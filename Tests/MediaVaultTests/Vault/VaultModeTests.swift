@@ -1,9 +1,9 @@
 import MediaVault
 import Testing
 
-@Suite("Which mode counts")
+@Suite("The mode in force")
 struct VaultModeTests {
-    @Test("A resource's own mode counts, unless the vault's forbids more")
+    @Test("A resource's own mode applies, unless the vault's mode forbids more")
     func inForce() {
         for vault in VaultMode.allCases {
             #expect(VaultMode.inForce(vault: vault, own: nil) == vault)
@@ -19,7 +19,7 @@ struct VaultModeTests {
         }
     }
 
-    @Test("The names are those of the command")
+    @Test("The raw values are the names that the command uses")
     func names() {
         #expect(VaultMode.allCases.map(\.rawValue) == ["online", "prefer-vault", "offline", "no-store"])
     }

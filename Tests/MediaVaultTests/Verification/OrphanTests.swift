@@ -6,7 +6,7 @@ import VaultModel
 
 @testable import MediaVault
 
-@Suite("Files that no row names are adopted or moved aside, and are no damage")
+@Suite("Files without a row are adopted or quarantined, and are not damage")
 struct OrphanTests {
     private func orphaned(_ change: (inout [UInt8]) -> Void = { _ in }) async throws -> VaultFixture {
         let fixture = try await VaultFixture.filled()
@@ -16,19 +16,19 @@ struct OrphanTests {
         return fixture
     }
 
-    @Test("A whole segment whose range is a gap is adopted, and nothing is fetched")
+    @Test("An intact segment whose range is a gap is adopted, and nothing is fetched")
     func adopted() async throws {
         let fixture = try await orphaned()
         let found = try await fixture.verify()
         #expect(found.isSound && found.orphans.good == 1 && found.orphans.adopted == 0)
-        #expect(try fixture.files().count == 1, "a reader only tells")
+        #expect(try fixture.files().count == 1, "a reader only reports")
         let repaired = try await fixture.verify(repairs: true)
         #expect(repaired.isSound && repaired.orphans.adopted == 1 && fixture.origin.exchanges.count == 2)
         #expect(try await fixture.verify().orphans == VerifyReport.Orphans())
         try await fixture.expectWholeOffline()
     }
 
-    @Test("A damaged one is moved to quarantine", arguments: [0, 60, 90, 88 + 3 * 32_784])
+    @Test("A damaged file is quarantined", arguments: [0, 60, 90, 88 + 3 * 32_784])
     func damaged(offset: Int) async throws {
         let fixture = try await orphaned { $0[offset] ^= 1 }
         #expect(try await fixture.verify().orphans.strange == 1)
@@ -38,13 +38,13 @@ struct OrphanTests {
         #expect(try await fixture.verify().orphans == VerifyReport.Orphans())
     }
 
-    @Test("One of another length than any segment has is moved to quarantine", arguments: [1, 16, 40])
+    @Test("A file with a length that no segment has is quarantined", arguments: [1, 16, 40])
     func cut(count: Int) async throws {
         let fixture = try await orphaned { $0.removeLast(count) }
         #expect(try await fixture.verify(repairs: true).orphans.quarantined == 1)
     }
 
-    @Test("One whose bytes are held already is moved to quarantine")
+    @Test("A file whose bytes are already held is quarantined")
     func heldTwice() async throws {
         let fixture = try await orphaned()
         let vault = try await fixture.open()
@@ -54,7 +54,7 @@ struct OrphanTests {
         #expect(report.isSound && report.orphans.adopted == 0 && report.orphans.quarantined == 1)
     }
 
-    @Test("A segment of another vault, one under another's name, and a strange file are moved to quarantine")
+    @Test("A segment of another vault, a segment under a wrong name, and an unrelated file are quarantined")
     func strange() async throws {
         let (fixture, other) = (try await VaultFixture.filled(), try await VaultFixture.filled())
         let foreign = try other.files()[0]
@@ -73,7 +73,7 @@ struct OrphanTests {
         try await fixture.expectWholeOffline()
     }
 
-    @Test("Where the rows of its title do not open nothing is known about a file, and it stays")
+    @Test("A file stays in place if the rows of its title do not open")
     func unknown() async throws {
         let fixture = try await orphaned()
         try fixture.index { try $0.execute(sql: "UPDATE resource SET metadata = zeroblob(length(metadata))") }
@@ -82,7 +82,7 @@ struct OrphanTests {
         #expect(fixture.segmentFiles.count == 2)
     }
 
-    @Test("A title that is in use is served from an adopted segment at once")
+    @Test("A title in use is served from an adopted segment at once")
     func inUse() async throws {
         let fixture = try await orphaned()
         let vault = try await fixture.open(mode: .offline)

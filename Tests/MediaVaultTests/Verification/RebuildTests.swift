@@ -7,7 +7,7 @@ import VaultStorage
 
 @testable import MediaVault
 
-@Suite("index rebuild: what the backup and the files say is held again")
+@Suite("index rebuild restores everything in the backup and the files")
 struct RebuildTests {
     private func removeIndex(_ fixture: VaultFixture) throws {
         for suffix in ["", "-wal", "-shm"] {
@@ -25,7 +25,7 @@ struct RebuildTests {
         try await fixture.expectWholeOffline()
     }
 
-    @Test("A lost index is made anew: everything plays offline, pinned films included")
+    @Test("A lost index is rebuilt: everything plays offline, and pinned titles stay pinned")
     func lost() async throws {
         let fixture = try await VaultFixture.filled()
         let owner = try await fixture.open()
@@ -46,7 +46,7 @@ struct RebuildTests {
         #expect(fixture.origin.exchanges.count == 2)
     }
 
-    @Test("A lost index is never taken for a vault that was not made: init would make the loss final")
+    @Test("init is refused if the index is lost, because it would make the loss final")
     func notMadeAnew() async throws {
         let fixture = try await VaultFixture.filled()
         try removeIndex(fixture)
@@ -59,7 +59,7 @@ struct RebuildTests {
     }
 
     @Test(
-        "A damaged index is made anew, and the old one kept beside it",
+        "A damaged index is rebuilt, and the old one is kept beside it",
         arguments: ["header", "emptied", "cut", "garbage", "rows"])
     func damaged(how: String) async throws {
         let fixture = try await VaultFixture.filled()
@@ -78,11 +78,11 @@ struct RebuildTests {
         #expect(!FileManager.default.fileExists(atPath: path + ".new"))
     }
 
-    @Test("The log of the index that was lost does not come back")
+    @Test("The write-ahead log of a lost index is not used again")
     func staleLog() async throws {
         let fixture = try await VaultFixture.filled()
         let path = fixture.place.folder + "/index.sqlite"
-        // An owner that was killed: the log holds commits that the file does not.
+        // As after a killed owner: the log holds commits that the file does not.
         let owner = try await fixture.open()
         let id = try await owner.name(MediaReference(fixture.url)).id
         try owner.store.setClass(.download, of: id)
@@ -95,7 +95,7 @@ struct RebuildTests {
         try await expectSame(fixture)
     }
 
-    @Test("A sound index is left as it is, unless that is wanted")
+    @Test("A sound index is left as it is, unless a rebuild is forced")
     func sound() async throws {
         let fixture = try await VaultFixture.filled()
         let before = try Data(contentsOf: URL(filePath: fixture.place.folder + "/index.sqlite"))
@@ -106,7 +106,7 @@ struct RebuildTests {
         try await expectSame(fixture)
     }
 
-    @Test("Without a backup nothing can be made, and nothing is touched")
+    @Test("Without a backup a rebuild fails and changes nothing")
     func noBackup() async throws {
         let fixture = try await VaultFixture.filled()
         try removeIndex(fixture)
@@ -114,14 +114,14 @@ struct RebuildTests {
         let error = await #expect(throws: VaultError.self) { try await rebuild(fixture) }
         #expect(error?.code == .noVault && error?.message.contains("catalog.backup") == true)
         #expect(fixture.segmentFiles.count == 2 && fixture.quarantined.isEmpty)
-        // Empty, never wrong.
+        // A new vault is empty, never wrong.
         _ = try await Vault.initialize(fixture.place, unlock: fixture.unlock)
         let vault = try await fixture.open(.reader)
         #expect(try await vault.summary(of: fixture.url) == nil)
         await vault.close()
     }
 
-    @Test("A damaged backup is said to be one, and nothing is touched", arguments: [0, 5000, 9000])
+    @Test("A damaged backup is reported, and nothing is changed", arguments: [0, 5000, 9000])
     func damagedBackup(offset: Int) async throws {
         let fixture = try await VaultFixture.filled()
         try removeIndex(fixture)
@@ -130,7 +130,7 @@ struct RebuildTests {
         }
         do {
             _ = try await rebuild(fixture)
-            // What stands in no row hurts nobody.
+            // Damage outside all rows has no effect.
             try await expectSame(fixture)
         } catch let error as VaultError {
             #expect(error.code == .integrity && error.message.contains("catalog.backup is damaged"))
@@ -139,7 +139,7 @@ struct RebuildTests {
         }
     }
 
-    @Test("The keyring of another vault makes nothing", arguments: [false, true])
+    @Test("The keyring of another vault rebuilds nothing", arguments: [false, true])
     func foreignKeyring(isLost: Bool) async throws {
         let (fixture, other) = (try await VaultFixture.filled(), try await VaultFixture.filled())
         if isLost { try removeIndex(fixture) }
@@ -151,7 +151,7 @@ struct RebuildTests {
         #expect(fixture.segmentFiles.count == 2 && fixture.quarantined.isEmpty)
     }
 
-    @Test("An owner that runs is not disturbed")
+    @Test("A rebuild is refused while an owner runs")
     func owned() async throws {
         let fixture = try await VaultFixture.filled()
         let owner = try await fixture.open()
@@ -160,7 +160,7 @@ struct RebuildTests {
         await owner.close()
     }
 
-    @Test("A bad block is noted, a file that lost its end is cut to its whole blocks; both are mended after")
+    @Test("A bad block is recorded, a truncated file is cut to whole blocks, and both are repaired later")
     func damagedSegments() async throws {
         let fixture = try await VaultFixture.filled()
         let files = try fixture.files()
@@ -180,7 +180,7 @@ struct RebuildTests {
         #expect(fixture.ranges.suffix(2) == ["bytes=65536-98303", "bytes=298304-"])
     }
 
-    @Test("What is no segment of the backup's titles is moved to quarantine; the same bytes are taken once")
+    @Test("Files that are no segments of the backup's titles are quarantined")
     func strange() async throws {
         let (fixture, other) = (try await VaultFixture.filled(), try await VaultFixture.filled())
         let segments = fixture.place.folder + "/segments/"
@@ -195,7 +195,7 @@ struct RebuildTests {
         try await expectSame(fixture)
     }
 
-    @Test("Two segments that hold the same bytes: one is kept, the other moved aside, and every byte is right")
+    @Test("Of two segments with the same bytes one is kept, the other is quarantined, and every byte is right")
     func overlapping() async throws {
         let fixture = try await VaultFixture.filled()
         try fixture.index { try $0.execute(sql: "DELETE FROM segment WHERE start = 0") }
@@ -209,7 +209,7 @@ struct RebuildTests {
         try await expectSame(fixture)
     }
 
-    @Test("A bad block and the bytes that took its place are both taken in")
+    @Test("A segment with a bad block and the segment that replaces the block are both kept")
     func mendedBlock() async throws {
         let fixture = try await VaultFixture.filled()
         try fixture.change(fixture.files()[0]) { $0[88 + 32_784] ^= 1 }
@@ -221,7 +221,7 @@ struct RebuildTests {
         try await fixture.expectWholeOffline()
     }
 
-    @Test("Cancelled it leaves the vault as it was")
+    @Test("A cancelled rebuild leaves the vault as it was")
     func cancelled() async throws {
         let fixture = try await VaultFixture.filled()
         try removeIndex(fixture)

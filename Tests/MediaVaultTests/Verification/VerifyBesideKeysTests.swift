@@ -7,7 +7,7 @@ import VaultStorage
 
 @testable import MediaVault
 
-@Suite("A check beside acts on the keys calls nothing damaged that is not", .timeLimit(.minutes(2)))
+@Suite("A check beside key operations reports no false damage", .timeLimit(.minutes(2)))
 struct VerifyBesideKeysTests {
     private let film = ScriptedResource(length: 300_000)
 
@@ -15,7 +15,7 @@ struct VerifyBesideKeysTests {
         for try await _ in vault.rewrapKeys() {}
     }
 
-    @Test("A reader from before a new locator, a new generation and a rewrap finds everything sound")
+    @Test("A reader opened before a new locator, a new generation and a rewrap finds everything sound")
     func followed() async throws {
         let (fixture, owner) = try await VaultFixture.filled(film)
         let beside = try await fixture.open(.reader)
@@ -31,7 +31,7 @@ struct VerifyBesideKeysTests {
         await owner.close()
     }
 
-    @Test("A reader that cannot follow a new root key is told to open again, and of no damage")
+    @Test("A reader that cannot follow a new root key is told to open again, and reports no damage")
     func newRoot() async throws {
         let (fixture, owner) = try await VaultFixture.filled(film)
         let beside = try await fixture.open(.reader)
@@ -46,7 +46,7 @@ struct VerifyBesideKeysTests {
         await again.close()
     }
 
-    @Test("So is one of an empty vault, in which it cannot open the settings alone")
+    @Test("A reader of an empty vault is told to open again if only the settings do not open")
     func emptyVault() async throws {
         let fixture = try await VaultFixture(film)
         let owner = try await fixture.open()
@@ -59,7 +59,7 @@ struct VerifyBesideKeysTests {
         await owner.close()
     }
 
-    @Test("The owner's own checks are sound while its locator changes again and again")
+    @Test("The owner's own checks are sound while its locator changes repeatedly")
     func meanwhile() async throws {
         let (fixture, owner) = try await VaultFixture.filled(film)
         try await withThrowingTaskGroup(of: Int.self) { group in
@@ -80,7 +80,7 @@ struct VerifyBesideKeysTests {
         withExtendedLifetime(fixture) {}
     }
 
-    @Test("Settings that are damaged are damage still")
+    @Test("Damaged settings are still reported as damage")
     func damaged() async throws {
         let fixture = try await VaultFixture.filled()
         try fixture.index { try $0.execute(sql: "UPDATE vault SET settings = zeroblob(200)") }

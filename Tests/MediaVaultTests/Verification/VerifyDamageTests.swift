@@ -6,9 +6,9 @@ import VaultModel
 
 @testable import MediaVault
 
-@Suite("verify finds every kind of damage, and --repair mends it")
+@Suite("verify finds every kind of damage, and --repair repairs it")
 struct VerifyDamageTests {
-    @Test("A sound vault is sound, and every byte of it was opened")
+    @Test("A sound vault is reported as sound, and every byte of it is opened")
     func sound() async throws {
         let fixture = try await VaultFixture.filled()
         let report = try await fixture.verify()
@@ -17,11 +17,11 @@ struct VerifyDamageTests {
         #expect(report.orphans == VerifyReport.Orphans())
         let asked = fixture.origin.exchanges.count
         #expect(try await fixture.verify(repairs: true).isSound)
-        #expect(fixture.origin.exchanges.count == asked, "nothing to mend, nothing to ask")
+        #expect(fixture.origin.exchanges.count == asked, "no damage, no request")
     }
 
     @Test(
-        "A damaged file is found and its bad ranges alone are fetched anew, of the same version",
+        "A damaged file is found, and only its bad ranges are fetched again, from the same version",
         arguments: Injury.files)
     func file(injury: Injury) async throws {
         let fixture = try await VaultFixture.filled()
@@ -30,7 +30,7 @@ struct VerifyDamageTests {
         #expect(found.damage == injury.damage && found.remaining == found.found && !found.isSound)
         #expect(found.resources.first?.url == fixture.url.description)
         let asked = fixture.origin.exchanges.count
-        #expect(asked == 2, "a reader asks nobody")
+        #expect(asked == 2, "a reader sends no request")
 
         let repaired = try await fixture.verify(repairs: true)
         #expect(repaired.damage == injury.damage && repaired.remaining == 0 && repaired.isSound)
@@ -40,11 +40,11 @@ struct VerifyDamageTests {
         #expect(repaired.bytesRefetched == requests.reduce(0) { $0 + $1.bodyBytesSent })
         #expect(repaired.resources.first?.isRepaired == true && repaired.resources.first?.problem == nil)
         #expect(repaired.resources.first?.bytes == repaired.bytesRefetched)
-        #expect(try await fixture.verify().isSound, "and stays so")
+        #expect(try await fixture.verify().isSound, "the repair lasts")
         try await fixture.expectWholeOffline()
     }
 
-    @Test("A row that was changed is set right from its file, and nothing is fetched", arguments: Injury.rows)
+    @Test("A changed row is corrected from its file, and nothing is fetched", arguments: Injury.rows)
     func row(injury: Injury) async throws {
         let fixture = try await VaultFixture.filled()
         try injury.inflict(fixture)
@@ -57,14 +57,14 @@ struct VerifyDamageTests {
         try await fixture.expectWholeOffline()
     }
 
-    @Test("Rows of a title that fail their tags are found; the other titles are not touched by it")
+    @Test("Rows of a title that fail their tags are found, and its files are left alone")
     func resourceRow() async throws {
         let fixture = try await VaultFixture.filled()
         try fixture.index { try $0.execute(sql: "UPDATE resource SET metadata = zeroblob(length(metadata))") }
         let found = try await fixture.verify(repairs: true)
         #expect(found.damage == [.resource: 1] && found.remaining == 1)
         #expect(found.resources.first?.url == nil && found.resources.first?.problem?.contains("index rebuild") == true)
-        #expect(try fixture.files().count == 2, "what cannot be opened now may be opened after a rebuild")
+        #expect(try fixture.files().count == 2, "files that cannot be opened now may open after a rebuild")
         #expect(fixture.quarantined.isEmpty)
     }
 
@@ -77,12 +77,12 @@ struct VerifyDamageTests {
     }
 
     @Test(
-        "Of a file that the system will not read nothing is known: no damage, and nothing is done to it",
+        "A file that the system cannot read is not counted as damage, and is left alone",
         arguments: [false, true])
     func unreadable(repairs: Bool) async throws {
         let fixture = try await VaultFixture.filled()
         let file = try fixture.files()[0]
-        // Reading a folder is refused whoever asks.
+        // Reading a folder as a file fails for every user.
         try FileManager.default.removeItem(atPath: file)
         try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
         let report = try await fixture.verify(repairs: repairs)
@@ -90,7 +90,7 @@ struct VerifyDamageTests {
         #expect(try fixture.files().count == 2 && fixture.quarantined.isEmpty && fixture.origin.exchanges.count == 2)
     }
 
-    @Test("A block that was noticed before is damage until it is fetched anew")
+    @Test("A bad block that was noticed earlier is damage until it is fetched again")
     func noticedBefore() async throws {
         let fixture = try await VaultFixture.filled()
         try fixture.change(fixture.files()[0]) { $0[100] ^= 1 }
@@ -103,7 +103,7 @@ struct VerifyDamageTests {
         #expect(try await fixture.verify().found == 0)
     }
 
-    @Test("Offline nothing is mended: the block stays a gap, its neighbours play, and online it is mended")
+    @Test("Offline the block stays a gap and its neighbours play; online the block is repaired")
     func offlineRepair() async throws {
         let fixture = try await VaultFixture.filled()
         try fixture.change(fixture.files()[0]) { $0[100] ^= 1 }
@@ -116,7 +116,7 @@ struct VerifyDamageTests {
         try await fixture.expectWholeOffline()
     }
 
-    @Test("An origin that is gone is asked once, and what is held stays")
+    @Test("If the origin is unreachable, nothing is repaired, and held bytes stay")
     func originGone() async throws {
         let fixture = try await VaultFixture.filled()
         try fixture.change(fixture.files()[1]) { $0[100] ^= 1 }
@@ -127,7 +127,7 @@ struct VerifyDamageTests {
         #expect(try await fixture.verify().damage == [.block: 1])
     }
 
-    @Test("A film that has changed at its origin is not mixed: what is held stays, and what to do is said")
+    @Test("Versions are not mixed if a title changed at its origin: held bytes stay, and the report says why")
     func changed() async throws {
         let fixture = try await VaultFixture.filled()
         try fixture.change(fixture.files()[0]) { $0[100] ^= 1 }
@@ -142,7 +142,7 @@ struct VerifyDamageTests {
         await vault.close()
     }
 
-    @Test("A film without a validator is not mended: nobody could tell that it is the same version")
+    @Test("A title without validators is not repaired, because its version cannot be confirmed")
     func noValidator() async throws {
         let fixture = try await VaultFixture.filled(entityTag: nil)
         try fixture.change(fixture.files()[0]) { $0[100] ^= 1 }
@@ -165,7 +165,7 @@ struct VerifyDamageTests {
         #expect(fixture.ranges == ["bytes=100000-299999", "bytes=100000-132767"])
     }
 
-    @Test("A player and a download beside a repair get right bytes, and nothing is fetched twice")
+    @Test("A player beside a repair gets right bytes, and nothing is fetched twice")
     func besidePlayback() async throws {
         let fixture = try await VaultFixture.filled(length: 4_000_000)
         for file in try fixture.files() { try fixture.change(file) { $0[88] ^= 1 } }

@@ -9,9 +9,9 @@ import VaultModel
 @testable import MediaVault
 @testable import VaultStorage
 
-@Suite("A check goes on beside everything else")
+@Suite("A check runs beside other work")
 struct VerifyRunTests {
-    /// A film of 20 segments of one block each.
+    /// Returns a title of 20 segments with one block each.
     private func fragments() async throws -> VaultFixture {
         let fixture = try await VaultFixture(ScriptedResource(length: 20 * 32_768))
         let vault = try await fixture.open()
@@ -22,12 +22,12 @@ struct VerifyRunTests {
         return fixture
     }
 
-    @Test("What an owner removes while a reader checks is no damage")
+    @Test("Segments that an owner removes while a reader checks are not damage")
     func besideRemoval() async throws {
         let fixture = try await fragments()
         let (owner, reader) = (try await fixture.open(), try await fixture.open(.reader))
         let removed = Mutex(0)
-        // So slow that a second step is told between two segments.
+        // So slow that a second step is reported between two segments.
         let options = VerifyOptions(bytesPerSecond: 32_768 * 5)
         var verifier = Verifier(vault: reader, options: options) { step in
             guard step.segments == 2, removed.withLock({ $0 }) == 0 else { return }
@@ -49,7 +49,7 @@ struct VerifyRunTests {
         await owner.close()
     }
 
-    @Test("A reader checks what an owner is writing, and finds nothing wrong with it")
+    @Test("A reader that checks a title while the owner writes it finds no damage")
     func besideWriting() async throws {
         let gate = Gate()
         let fixture = try await VaultFixture(ScriptedResource(length: 12_000_000))
@@ -70,10 +70,10 @@ struct VerifyRunTests {
         await owner.close()
     }
 
-    @Test("What a killed owner left is salvaged, and is no damage", arguments: [false, true])
+    @Test("Segments that a killed owner left open are salvaged, and are not damage", arguments: [false, true])
     func afterKill(isCut: Bool) async throws {
         let fixture = try await VaultFixture.filled()
-        // As an owner leaves it that is killed before it commits: the row behind the file, or before it.
+        // As left by an owner that is killed before it commits: the row is behind the file, or ahead of it.
         try fixture.index {
             try $0.execute(sql: "UPDATE segment SET state = 'open', length = \(isCut ? 0 : 65536) WHERE start = 0")
         }
@@ -84,7 +84,7 @@ struct VerifyRunTests {
         if !isCut { try await fixture.expectWholeOffline() }
     }
 
-    @Test("A sample opens the share that was asked for", arguments: [5.0, 25, 26, 100])
+    @Test("A sample opens the requested share of segments", arguments: [5.0, 25, 26, 100])
     func sample(percent: Double) async throws {
         let fixture = try await fragments()
         let report = try await fixture.verify(sample: percent)
@@ -92,7 +92,7 @@ struct VerifyRunTests {
         #expect(report.segments == wanted && report.bytesOpened == Int64(wanted) * 32_768 && report.isSound)
     }
 
-    @Test("Every segment has the same chance to be in a sample, and there are exactly as many as were asked for")
+    @Test("Every segment is equally likely to be in a sample, and the sample has exactly the requested size")
     func fairSample() {
         let seed = UInt64.random(in: 0 ..< .max)
         var generator = SeededGenerator(seed: seed)
@@ -106,7 +106,7 @@ struct VerifyRunTests {
         #expect(hits.allSatisfy { (1000...1400).contains($0) }, "\(hits), seed \(seed)")
     }
 
-    @Test("A pace is kept, and time in which nothing was opened is not made up for")
+    @Test("A rate is kept, and idle time is not made up for")
     func pace() {
         var pace = VerifyPace(bytesPerSecond: 1000)
         let begin = ContinuousClock.now
@@ -116,13 +116,13 @@ struct VerifyRunTests {
         #expect(pace.delay(after: 1000, now: begin + .seconds(60)) == .seconds(1))
     }
 
-    @Test("Cancelled in the middle it ends at once, and the vault closes")
+    @Test("A cancelled check ends at once, and the vault closes")
     func cancelled() async throws {
         let fixture = try await fragments()
         let vault = try await fixture.open(.reader)
         let (steps, step) = AsyncStream<Void>.makeStream()
         let task = Task {
-            // It would sleep for hours.
+            // At this rate the check would sleep for hours.
             for try await _ in vault.verify(VerifyOptions(bytesPerSecond: 1)) { step.yield() }
         }
         for await _ in steps { break }
@@ -132,7 +132,7 @@ struct VerifyRunTests {
         await vault.close()
     }
 
-    @Test("Closing a vault ends a check that nobody iterates any more")
+    @Test("Closing a vault ends a check that is no longer iterated")
     func closed() async throws {
         let fixture = try await fragments()
         let vault = try await fixture.open()
@@ -155,7 +155,7 @@ struct VerifyRunTests {
         #expect(steps.last?.report?.bytesOpened == 4_000_000 && steps.dropLast().allSatisfy { $0.report == nil })
     }
 
-    @Test("A reader repairs nothing, and options that mean nothing are refused")
+    @Test("A reader cannot repair, and invalid options are refused")
     func refused() async throws {
         let fixture = try await VaultFixture.filled()
         let reader = try await fixture.open(.reader)
@@ -171,7 +171,7 @@ struct VerifyRunTests {
         await reader.close()
     }
 
-    @Test("A report can be written down and read again, and holds no query")
+    @Test("A report can be encoded and decoded, and contains no query")
     func written() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 100_000))
         let vault = try await fixture.open()

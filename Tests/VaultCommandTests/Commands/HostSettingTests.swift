@@ -17,7 +17,7 @@ struct HostSettingTests {
     init() async throws { served = try await ServedLab() }
 
     @Test(
-        "A host is listed and taken back by name, through the service or without it", arguments: lists, [true, false])
+        "A host can be added and removed by name, through the service or without it", arguments: lists, [true, false])
     func list(key: ConfigKey, isServed: Bool) async throws {
         let name = key.rawValue
         let service = isServed ? try await served.serve() : nil
@@ -35,25 +35,25 @@ struct HostSettingTests {
         }
         #expect(try await listed(isServed, name) == ["a.example", "c.example", "d.example"])
         if let service {
-            // It is the vault's setting, not the service's.
+            // The setting belongs to the vault, not to the service.
             service.signal(SIGTERM)
             #expect(await service.result.status == 0)
             #expect(try await listed(false, name) == ["a.example", "c.example", "d.example"])
         }
     }
 
-    @Test("Once a host is named nothing is asked of it by an entity tag", arguments: [true, false])
+    @Test("Once a host is named, requests to it carry no entity tag", arguments: [true, false])
     func tags(isServed: Bool) async throws {
         let tag = try #require(served.film.entityTag)
         let service = isServed ? try await served.serve() : nil
-        #expect(try await conditions(isServed, "/before.mp4").contains(tag), "else it would be")
+        #expect(try await conditions(isServed, "/before.mp4").contains(tag), "before, requests carry it")
         #expect(try await act(isServed, ["config", "set", "ignore-etag", "--host", "127.0.0.1"]).status == 0)
         let conditions = try await conditions(isServed, "/after.mp4")
         #expect(!conditions.isEmpty && !conditions.contains(tag))
         withExtendedLifetime(service) {}
     }
 
-    /// What the requests for a title's middle are bound to, whose beginning is held.
+    /// The conditions of the requests for the middle of a title whose beginning is held.
     private func conditions(_ isServed: Bool, _ path: String) async throws -> [String?] {
         let url = served.origin.url(path).absoluteString
         #expect(try await act(isServed, ["cat", url, "--range", "0-9"]).status == 0)
@@ -63,7 +63,7 @@ struct HostSettingTests {
         return served.origin.exchanges[asked...].map(\.request.ifRange)
     }
 
-    @Test("A host goes with the settings that are about hosts alone, and a list of names has names")
+    @Test("Only settings about hosts accept a host, and every setting requires a value")
     func refused() throws {
         for key in ConfigKey.allCases where !(Self.lists + [.ignoreQuery]).contains(key) {
             #expect(throws: UsageError.self, "\(key)") { try key.change(["1d"], host: "a.example") }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The ways to unlock the keyring, by the command: beside a running service and without one.
+/// The unlock methods of the keyring, by the command: with a running service and without one.
 @Suite(.timeLimit(.minutes(5)))
 struct SlotCommandTests {
     private let lab: SlotLab
@@ -42,7 +42,7 @@ struct SlotCommandTests {
         _ = service
     }
 
-    @Test("A credential of the unit opens the vault: named, and by its usual name")
+    @Test("A systemd credential opens the vault, by a given name and by its default name")
     func credential() async throws {
         try lab.folder.write([UInt8](repeating: 4, count: 32), to: "mediavault.key", mode: 0o440)
         let unit = ["CREDENTIALS_DIRECTORY": lab.folder.path]
@@ -56,7 +56,7 @@ struct SlotCommandTests {
         #expect(outside.status == 2 && outside.error?.contains("CREDENTIALS_DIRECTORY") == true)
     }
 
-    @Test("A running service takes its own unit's credential for the slot that stays, by its name")
+    @Test("A running service opens the remaining slot with its own unit's credential, by name")
     func servedCredential() async throws {
         try lab.folder.write([UInt8](repeating: 4, count: 32), to: "mediavault.key", mode: 0o440)
         let unit = ["CREDENTIALS_DIRECTORY": lab.folder.path]
@@ -65,7 +65,7 @@ struct SlotCommandTests {
         try #require(added.status == 0, "\(added.errors)")
         let service = try lab.start(["serve", "--listen", "127.0.0.1:0"], setting: alone)
         _ = try #require(await service.line { $0.contains("serving") })
-        // Of an administrator's shell, which has no credentials: the service's slot stays, named beside a file or alone.
+        // An administrator's shell has no credentials: the service's slot stays, named with a file or alone.
         let both = try await lab.run("keys", "rotate", "--root", "--slot-credential", "mediavault.key")
         #expect(both.status == 0, "\(both.errors)")
         #expect(try await lab.listing().slots.count == 2)
@@ -75,7 +75,7 @@ struct SlotCommandTests {
         let rotated = try await lab.start(root + ["mediavault.key"]).result
         #expect(rotated.status == 0, "\(rotated.errors)")
         #expect(try await lab.listing().slots.map(\.method) == ["credential"])
-        // From a unit whose folder is another one than the service's.
+        // From a unit whose credential folder differs from the service's.
         try FileManager.default.createDirectory(atPath: lab.path("unit"), withIntermediateDirectories: false)
         try lab.folder.write([UInt8](repeating: 4, count: 32), to: "unit/mediavault.key", mode: 0o440)
         let other = ["CREDENTIALS_DIRECTORY": lab.path("unit"), "MEDIAVAULT_KEY_FILE": ""]
@@ -88,7 +88,7 @@ struct SlotCommandTests {
         #expect(try await !lab.opens(["MEDIAVAULT_KEY_FILE": lab.path("key")]))
     }
 
-    @Test("A sensitive passphrase costs 1 GiB, at init too")
+    @Test("A sensitive passphrase needs 1 GiB of memory, for init too")
     func sensitive() async throws {
         let other = [
             "MEDIAVAULT_DIR": lab.path("v2"), "MEDIAVAULT_KEYRING": lab.path("k2.json"), "MEDIAVAULT_KEY_FILE": "",
@@ -99,7 +99,7 @@ struct SlotCommandTests {
         #expect(text.contains("4 passes over 1024 MiB"))
     }
 
-    @Test("A backup restores a lost keyring; beside a service it is refused", arguments: [true, false])
+    @Test("A backup restores a lost keyring, and is refused while a service runs", arguments: [true, false])
     func backup(isServed: Bool) async throws {
         let service = try await lab.serve(isServed)
         let file = lab.path("backup.json")
@@ -124,7 +124,7 @@ struct SlotCommandTests {
         #expect(
             restored.errors.contains { $0.contains("slot 1 (backup, passphrase) unlocks the keyring") },
             "\(restored.errors)")
-        // What opens it now stays where it is restored once more, unless told otherwise.
+        // A slot of the present keyring survives another restore, unless --drop-slots is given.
         let again = try await lab.start(["keys", "restore", file, "--backup-passphrase-file", lab.path("old")]).result
         #expect(
             again.status == 0
@@ -137,7 +137,7 @@ struct SlotCommandTests {
         #expect(try await !lab.opens(["MEDIAVAULT_KEY_FILE": lab.path("fresh")]))
     }
 
-    @Test("What cannot be is refused with its code, and the keyring stays as it was")
+    @Test("An impossible slot command is refused with its exit code, and the keyring does not change")
     func refused() async throws {
         let before = FileManager.default.contents(atPath: lab.path("keyring.json"))
         try lab.folder.write([UInt8](repeating: 7, count: 31), to: "short")

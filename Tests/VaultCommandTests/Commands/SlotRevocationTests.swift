@@ -3,7 +3,7 @@ import Testing
 
 @testable import VaultCommand
 
-/// A way that goes with `--revoke`, by the command: beside a running service and without one.
+/// Revoking an unlock method with `--revoke`, by the command: with a running service and without one.
 @Suite(.timeLimit(.minutes(5)))
 struct SlotRevocationTests {
     private let lab: SlotLab
@@ -16,7 +16,7 @@ struct SlotRevocationTests {
         }
     }
 
-    @Test("With --revoke a copied keyring opens nothing of the folder any more", arguments: [true, false])
+    @Test("With --revoke, a copied keyring no longer opens anything in the folder", arguments: [true, false])
     func revoked(isServed: Bool) async throws {
         try #require(try await lab.run("keys", "slot", "add", "--new-key-file", lab.path("second")).status == 0)
         let copied = ["MEDIAVAULT_KEYRING": lab.path("copied.json")]
@@ -42,7 +42,7 @@ struct SlotRevocationTests {
     }
 
     @Test(
-        "A revocation that would lock others out, or cannot be, is refused before anything changes",
+        "A revocation that would lock out other keys, or is impossible, is refused before anything changes",
         arguments: [true, false])
     func refused(isServed: Bool) async throws {
         try await addSlots("second", "third")
@@ -60,7 +60,7 @@ struct SlotRevocationTests {
             (2, "2 (key-file, key-file), 4 (passphrase, passphrase)", remove),
             (2, "lock out slots 4 (passphrase, passphrase);", remove + both.prefix(2)),
             (2, "lock out slots 2 (key-file, key-file);", remove + both.suffix(2)),
-            // What opened the slot that goes opens none then.
+            // A key that opened only the removed slot opens no remaining one.
             (3, "opens no slot", remove + both + ["--slot-key-file", lab.path("third")]),
             (3, "opens no slot", remove + ["--slot-key-file", lab.path("stranger"), "--drop-slots"]),
             (3, "nowhere", remove + ["--slot-key-file", lab.path("nowhere"), "--drop-slots"]),
@@ -78,7 +78,7 @@ struct SlotRevocationTests {
         _ = service
     }
 
-    @Test("A key that the service could not be told of is refused before the new key file is made")
+    @Test("A key that the service could not learn is refused before the new key file is created")
     func unfound() async throws {
         try await addSlots("second")
         let service = try await lab.serve(true)
@@ -91,7 +91,7 @@ struct SlotRevocationTests {
         _ = service
     }
 
-    @Test("Slots whose key is named stay when the way beside them becomes another")
+    @Test("Slots whose key is given stay if another slot changes its unlock method")
     func kept() async throws {
         try await addSlots("second")
         let kept = try await lab.run(
@@ -103,11 +103,11 @@ struct SlotRevocationTests {
         #expect(try await !lab.opens(["MEDIAVAULT_KEY_FILE": lab.path("key")]))
     }
 
-    @Test("Where the service alone finds that it cannot be, it is said what is done, and which commands go on")
+    @Test("If only the service can refuse a revocation, the message states what is done and what remains")
     func brokenOff() async throws {
         try await addSlots("second", "third")
         let service = try await lab.serve(true)
-        // Its name alone is known here: it may be that of slot 3.
+        // Only its name is known here: it may be the credential of slot 3.
         let result = try await lab.run("keys", "slot", "remove", "2", "--revoke", "--slot-credential", "another")
         #expect(result.status == 2 || result.status == 3)
         #expect(result.errors.contains { $0.contains("slot 2 removed") }, "\(result.errors)")
@@ -117,7 +117,7 @@ struct SlotRevocationTests {
         _ = service
     }
 
-    @Test("Each step that is left of a revocation is named by its command")
+    @Test("The message names the command for each remaining step of a revocation")
     func remainders() {
         let commands = ["keys rotate --root", "keys rewrap", "keys retire"]
         for (done, step) in RevocationStep.allCases.enumerated() {

@@ -3,7 +3,7 @@ import MediaVault
 import OriginTestSupport
 import Testing
 
-/// verify, export and index rebuild as a person runs them.
+/// verify, export and index rebuild as a user runs them.
 @Suite struct VerifyCommandTests {
     private static let length: Int64 = 1_000_000
     private let lab: CommandLab
@@ -26,7 +26,8 @@ import Testing
         try bytes.write(to: url)
     }
 
-    @Test("verify of a sound vault exits 0 and prints every kind of damage with 0") func sound() async throws {
+    @Test("verify of a sound vault ends with exit code 0 and prints 0 for every kind of damage")
+    func sound() async throws {
         let result = try await lab.run("verify", "--json")
         #expect(result.status == 0)
         #expect(
@@ -40,7 +41,7 @@ import Testing
         #expect(people.text == "opened  1.0 MB in 1 segments\ndamage  none\n")
     }
 
-    @Test("verify finds a flipped bit and exits 4; with --repair the block alone is fetched, and it exits 0")
+    @Test("verify finds a flipped bit and ends with 4; with --repair it fetches only that block and ends with 0")
     func repair() async throws {
         try flip()
         let found = try await lab.run("verify", "--json")
@@ -56,7 +57,7 @@ import Testing
         #expect(try await lab.run("verify").status == 0)
     }
 
-    @Test("What cannot be mended exits 4 and says what to do") func notMended() async throws {
+    @Test("Damage that cannot be repaired gives exit code 4 and the reason") func notMended() async throws {
         try flip()
         origin.stop()
         let result = try await lab.run("verify", "--repair")
@@ -65,7 +66,8 @@ import Testing
         #expect(result.errors.allSatisfy { !$0.contains("geheim") })
     }
 
-    @Test("Something that cannot be read exits 1: nothing is known") func unreadable() async throws {
+    @Test("A read error gives exit code 1, because it proves neither damage nor soundness")
+    func unreadable() async throws {
         let name = try #require(lab.folder.files().first { $0.hasPrefix("vault/segments/") })
         let path = lab.folder.path + "/" + name
         try FileManager.default.removeItem(atPath: path)
@@ -74,7 +76,7 @@ import Testing
     }
 
     @Test(
-        "A share, or a rate, that means nothing is refused",
+        "An invalid share or rate is refused",
         arguments: [
             ["--sample", "0"], ["--sample", "101"], ["--sample", "half"], ["--limit-rate", "0"],
             ["--limit-rate", "5x"],
@@ -84,13 +86,13 @@ import Testing
     }
 
     @Test(
-        "A sample and a rate are taken as people write them",
+        "A sample and a rate may be written as people write them",
         arguments: [["--sample", "50%"], ["--limit-rate", "20M"]])
     func accepted(arguments: [String]) async throws {
         #expect(try await lab.start(["verify"] + arguments).result.status == 0)
     }
 
-    @Test("export writes the file, tells how it comes, and asks nobody") func export() async throws {
+    @Test("export writes the file, shows its progress, and asks no origin") func export() async throws {
         origin.stop()
         let target = lab.folder.path + "/out.mp4"
         let result = try await lab.run("export", film, target)
@@ -103,8 +105,8 @@ import Testing
         #expect(try await lab.run("export", film, target, "--force").status == 0)
     }
 
-    @Test("export of what is not wholly held exits 6, says what is missing, and makes no file") func hole() async throws
-    {
+    @Test("export of an incomplete title ends with exit code 6, reports the missing bytes, and creates no file")
+    func hole() async throws {
         let other = origin.url("/other.mp4").absoluteString
         #expect(try await lab.run("cat", other, "--range", "0-99999").status == 0)
         let target = lab.folder.path + "/out.mp4"
@@ -116,12 +118,12 @@ import Testing
         #expect(try await lab.run("export", origin.url("/unknown.mp4").absoluteString, target).status == 6)
     }
 
-    @Test("export to standard output is cat's") func standardOutput() async throws {
+    @Test("export refuses standard output and points to cat") func standardOutput() async throws {
         let result = try await lab.run("export", film, "-")
         #expect(result.status == 2 && result.error?.contains("cat") == true)
     }
 
-    @Test("A lost index is named, and index rebuild makes it anew") func rebuild() async throws {
+    @Test("A lost index is reported, and index rebuild creates it again") func rebuild() async throws {
         for name in lab.folder.files() where name.hasPrefix("vault/index.sqlite") {
             try FileManager.default.removeItem(atPath: lab.folder.path + "/" + name)
         }
@@ -143,7 +145,7 @@ import Testing
         #expect(sound.status == 2 && sound.error?.contains("--force") == true)
     }
 
-    @Test("Without a catalog backup it is said plainly that nothing can be rebuilt") func noBackup() async throws {
+    @Test("Without a catalog backup, the message says that nothing can be rebuilt") func noBackup() async throws {
         try FileManager.default.removeItem(atPath: lab.vault + "/catalog.backup")
         try FileManager.default.removeItem(atPath: lab.vault + "/index.sqlite")
         let result = try await lab.run("index", "rebuild")

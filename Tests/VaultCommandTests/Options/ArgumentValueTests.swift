@@ -6,7 +6,7 @@ import VaultService
 
 @Suite struct ArgumentValueTests {
     @Test(
-        "A lifetime is a number and a unit, a year at most",
+        "A lifetime is a number and a unit, and at most a year",
         arguments: [
             ("1s", 1), ("90s", 90), ("30m", 1800), ("24h", 86_400), ("7d", 604_800), ("365d", 31_536_000),
             ("0s", nil), ("0d", nil), ("366d", nil), ("31536001s", nil), ("24", nil), ("h", nil), ("", nil),
@@ -19,7 +19,7 @@ import VaultService
     }
 
     @Test(
-        "A range is spelled as in HTTP",
+        "A range is written as in HTTP",
         arguments: [
             ("0-0", .closed(first: 0, last: 0)), ("5-9", .closed(first: 5, last: 9)), ("5-", .from(5)),
             ("-5", .suffix(5)),
@@ -32,7 +32,7 @@ import VaultService
     }
 
     @Test(
-        "A size is told as it can be typed again, in the largest unit that it is a whole number of",
+        "A size is printed as it can be typed again, in the largest unit that divides it",
         arguments: [
             (0, "0"), (1, "1B"), (1023, "1023B"), (1024, "1KiB"), (1000, "1kB"), (5_000_000_000, "5GB"),
             (200 << 20, "200MiB"), ((200 << 20) + 1, "209715201B"), (1 << 40, "1TiB"),
@@ -42,7 +42,7 @@ import VaultService
         #expect(try SizeArgument.parse(text, "max-size") == bytes)
     }
 
-    @Test("Of several URLs the one that cannot be used is numbered, and not repeated")
+    @Test("The message gives the position of the invalid URL among several, and does not repeat the URL")
     func numbered() {
         let malformed = VaultError(.invalidURL, "the URL is malformed: it has no host")
         #expect(malformed.message(ofURL: 2, of: 3) == "URL 2 of 3: the URL is malformed: it has no host")
@@ -51,7 +51,7 @@ import VaultService
     }
 
     @Test(
-        "What a URL carries in secret is not repeated",
+        "The message does not repeat the secrets of a URL",
         arguments: [
             ("no URL here", "no URL here"),
             ("unexpected argument 'https://a.example/b'", "unexpected argument 'https://a.example/b'"),

@@ -7,7 +7,7 @@ import Testing
 @Suite("Sizes and ages on the command line")
 struct LimitOptionTests {
     @Test(
-        "A size is a number with its unit, powers of 1024 or of 1000; a bare number is none",
+        "A size is a number with a unit, a power of 1024 or of 1000; a bare number is invalid",
         arguments: [
             ("0", 0), ("5", nil), ("1048576", nil), ("5B", 5), ("5G", 5_000_000_000), ("5k", 5000),
             ("5T", 5_000_000_000_000),
@@ -22,7 +22,7 @@ struct LimitOptionTests {
     }
 
     @Test(
-        "An age is a number and a unit, in seconds: 90 days are 7 776 000 of them, and no bytes",
+        "An age is a number with a unit, in seconds: 90 days are 7 776 000 seconds, never bytes",
         arguments: [
             ("90d", 7_776_000), ("12h", 43_200), ("30m", 1800), ("45s", 45), ("0", 0), ("0d", 0),
             ("90", nil), ("d", nil), ("", nil), ("-1d", nil), ("1w", nil), ("300MiB", nil),
@@ -32,7 +32,7 @@ struct LimitOptionTests {
         #expect((try? AgeArgument.parse(text, "--max-age")) == seconds)
     }
 
-    @Test("Options name limits of one run; without one there are none")
+    @Test("Options set limits for one run; without options there are none")
     func limits() throws {
         #expect(try LimitOptions.parse([]).limits() == nil)
         #expect(
@@ -44,7 +44,7 @@ struct LimitOptionTests {
         #expect(try LimitOptions.parse(["--min-free", "0"]).limits() == StorageLimits(minFree: 0))
     }
 
-    @Test("Who types a size without its unit is told what to type")
+    @Test("A size without a unit is refused with an example")
     func unit() {
         let error = #expect(throws: UsageError.self) { try SizeArgument.parse("5", "--max-size") }
         let text = error.map { "\($0)" } ?? ""

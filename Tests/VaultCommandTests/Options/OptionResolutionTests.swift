@@ -4,14 +4,15 @@ import VaultService
 
 @testable import VaultCommand
 
-/// Option before environment before default; an empty variable is none; paths come out absolute.
+/// An option precedes the environment, which precedes the default; an empty variable counts as unset; paths are
+/// absolute.
 @Suite struct OptionResolutionTests {
     private static func surroundings(_ variables: [String: String] = ["HOME": "/home/anna"]) -> ProcessEnvironment {
         ProcessEnvironment(variables: variables, workingDirectory: "/start/here")
     }
 
     @Test(
-        "A path becomes absolute without asking the file system",
+        "A path becomes absolute without access to the file system",
         arguments: [
             ("/a/b", "/a/b"), ("a/b", "/start/here/a/b"), ("./a", "/start/here/a"), (".", "/start/here"),
             ("//a//b/", "/a/b"), ("/", "/"), ("../a", "/start/here/../a"), ("/a/./b/../c", "/a/b/../c"),
@@ -34,13 +35,13 @@ import VaultService
         folder: "/home/anna/.local/share/mediavault", keyring: "/home/anna/.config/mediavault/keyring.json")
 
     @Test(
-        "Vault and keyring are where the option, the environment, or the default puts them",
+        "The option, else the environment, else the default locates vault and keyring",
         arguments: [
             PlaceCase(variables: ["HOME": "/home/anna"], expected: homePlace),
             PlaceCase(
                 variables: ["HOME": "/home/anna", "XDG_DATA_HOME": "/data", "XDG_CONFIG_HOME": "/conf/"],
                 expected: VaultPlace(folder: "/data/mediavault", keyring: "/conf/mediavault/keyring.json")),
-            // Relative and empty values of XDG variables are to be ignored.
+            // Relative and empty values of XDG variables must be ignored.
             PlaceCase(
                 variables: ["HOME": "/home/anna", "XDG_DATA_HOME": "data", "XDG_CONFIG_HOME": ""], expected: homePlace),
             PlaceCase(
@@ -86,7 +87,7 @@ import VaultService
     private static let bothVariables = ["MEDIAVAULT_KEY_FILE": "/ek", "MEDIAVAULT_PASSPHRASE_FILE": "/ep"]
 
     @Test(
-        "The keyring is opened by what the options name, else the environment, else a prompt",
+        "The options, else the environment, else a prompt unlock the keyring",
         arguments: [
             UnlockCase(expected: .prompt),
             UnlockCase(variables: ["MEDIAVAULT_KEY_FILE": "", "MEDIAVAULT_PASSPHRASE_FILE": ""], expected: .prompt),
@@ -131,7 +132,7 @@ import VaultService
         }
     }
 
-    @Test("A credential is looked for where this process was lent any, and only when it is to be read")
+    @Test("A credential is looked up in the folder that CREDENTIALS_DIRECTORY names")
     func credentialPath() async throws {
         let way = UnlockSource.credential(try CredentialName("c"))
         let unlock = try await way.unlock(allowLoose: false, asking: .old, in: Self.surroundings(Self.credentials))
@@ -147,7 +148,7 @@ import VaultService
         }
     }
 
-    @Test("The address to listen at is the option's, else the environment's") func listenAddress() throws {
+    @Test("The option, else the environment, sets the listen address") func listenAddress() throws {
         let surroundings = Self.surroundings(["MEDIAVAULT_LISTEN": "[::1]:9000"])
         #expect(try ListenAddress.named("localhost:1", in: surroundings) == ListenAddress(host: "localhost", port: 1))
         #expect(try ListenAddress.named(nil, in: surroundings) == ListenAddress(host: "::1", port: 9000))
@@ -156,7 +157,7 @@ import VaultService
     }
 
     @Test(
-        "A wildcard address is reached by the loopback address",
+        "Clients reach a wildcard address by the loopback address",
         arguments: [
             ("0.0.0.0", "127.0.0.1:8300"), ("::", "[::1]:8300"), ("::1", "[::1]:8300"),
             ("nas.example", "nas.example:8300"),

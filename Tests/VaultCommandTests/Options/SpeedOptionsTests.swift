@@ -4,9 +4,9 @@ import Testing
 
 @testable import VaultCommand
 
-@Suite("How fast a title is fetched")
+@Suite("Fetch speed options")
 struct SpeedOptionsTests {
-    @Test("Connections and a rate are taken over; without them there is one connection, as fast as it goes")
+    @Test("Connections and rate are used as given; the default is one connection without a rate limit")
     func options() throws {
         let given = try SpeedOptions.parse(["--connections", "4", "--limit-rate", "2M"])
         #expect(given.options == DownloadOptions(connections: 4, bytesPerSecond: 2_000_000))
@@ -14,7 +14,7 @@ struct SpeedOptionsTests {
     }
 
     @Test(
-        "What lies out of bounds is a usage error",
+        "A value out of bounds is a usage error",
         arguments: [["--connections", "0"], ["--connections", "17"], ["--limit-rate", "0"]])
     func bounds(arguments: [String]) {
         #expect(throws: (any Error).self) { try SpeedOptions.parse(arguments) }

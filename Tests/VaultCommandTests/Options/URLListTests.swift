@@ -4,14 +4,14 @@ import Testing
 
 @Suite("A list of URLs on standard input")
 struct URLListTests {
-    @Test("One URL a line, whatever ends the lines; blanks, empty lines and remarks are no URLs")
+    @Test("Each line is one URL, with any line ending; blanks, empty lines and comments are skipped")
     func lines() {
         let text = "# films\n\nhttps://a.example/1\r\n  https://a.example/2?x=#y \n#https://a.example/3\n"
         #expect(URLList.urls(in: text) == ["https://a.example/1", "https://a.example/2?x=#y"])
         #expect(URLList.urls(in: "").isEmpty)
     }
 
-    @Test("Arguments without a dash are what they are, and standard input is left alone")
+    @Test("Arguments other than a dash are used as they are, and standard input is not read")
     func arguments() async throws {
         #expect(try await URLList.read(["https://a.example/1", "x"]) == ["https://a.example/1", "x"])
     }

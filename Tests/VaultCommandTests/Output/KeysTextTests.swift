@@ -4,7 +4,7 @@ import VaultService
 
 @testable import VaultCommand
 
-@Suite("How the keys stand, for a person to read")
+@Suite("The state of the keys as text")
 struct KeysTextTests {
     private func document(
         _ act: String, isLocatorChanging: Bool = false, reseal: String = "null", shreds: Int = 0, leaving: Int = 0
@@ -21,7 +21,7 @@ struct KeysTextTests {
                 """.utf8))
     }
 
-    @Test("Each generation has a line, and what is left to do a sentence")
+    @Test("Each generation has a line, and each remaining step a sentence")
     func text() throws {
         #expect(
             try KeysText.text(document("null")) == """
@@ -34,7 +34,7 @@ struct KeysTextTests {
                 """)
     }
 
-    @Test("Generations that were retired long ago share a line, and a keyring that fills up is told of long before")
+    @Test("Generations retired long ago share a line, and a warning comes long before the keyring is full")
     func many() throws {
         func sheet(_ active: Int) throws -> KeysDocument {
             let generations = (1...active).map { number in
@@ -57,14 +57,14 @@ struct KeysTextTests {
         #expect(try KeysText.remarks(sheet(crowd)).contains { $0.contains("\(crowd) generations") })
     }
 
-    @Test("What works now, and what was broken off, is said")
+    @Test("The text shows the running operation and the interrupted one")
     func remarks() throws {
         let remarks = try KeysText.remarks(document("\"keys reseal\"", isLocatorChanging: true))
         #expect(remarks.count == 3)
         #expect(remarks[1].contains("keys rotate --locator") && remarks[2] == "keys reseal is running")
     }
 
-    @Test("What a retired generation shuts out is said once no older one is left")
+    @Test("The text says what a retired generation shuts out only if no older generation remains")
     func cutOff() throws {
         let document = try document("null")
         #expect(KeysText.cutOff(by: document) == "an older copy of the keyring still opens what generation 2 wraps")
@@ -72,7 +72,7 @@ struct KeysTextTests {
         #expect(KeysText.cutOff(by: try JSONText.read(from: Array(text.utf8))) == Receipt.Act.retire.cutsOff)
     }
 
-    @Test("Once nothing needs an older generation, it is said how it goes")
+    @Test("If no segment needs an older generation, the text names the command that retires it")
     func needless() throws {
         let text = try String(decoding: JSONText.bytes(of: document("null")), as: UTF8.self)
         let needless: KeysDocument = try JSONText.read(
@@ -80,7 +80,7 @@ struct KeysTextTests {
         #expect(KeysText.remarks(needless) == ["nothing needs generation 2 any more: run keys retire 2"])
     }
 
-    @Test("What is left of a reseal and of shreds is said with what finishes it, unless it works now")
+    @Test("The text names the command that finishes a reseal or a shred, unless it is running")
     func unfinished() throws {
         let reseal = #"{"resources":3,"bytes":1200000000,"due":true}"#
         let goesOn = ": the service continues it at its next start at the latest; to continue now, run the same "
@@ -106,7 +106,7 @@ struct KeysTextTests {
     }
 
     @Test(
-        "A generation that a reseal frees is not one to be rewrapped, unless it is needed for more",
+        "A generation that a reseal frees is not listed for a rewrap, unless other segments need it",
         arguments: [11, 12])
     func leaving(_ leaving: Int) throws {
         let remark = try KeysText.remarks(document("null", leaving: leaving))[0]

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ProgressTests {
     @Test(
-        "Numbers of bytes read as people say them",
+        "Byte counts are printed as people write them",
         arguments: [
             (0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (1999, "1.9 kB"), (999_999, "999.9 kB"),
             (1_000_000, "1.0 MB"),
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(
-        "A hundred percent is said only where nothing is missing",
+        "A hundred percent is printed only if nothing is missing",
         arguments: [
             (0, 1000, 0), (5, 1000, 0), (10, 1000, 1), (999, 1000, 99), (1000, 1000, 100), (2000, 1000, 100),
             (0, 0, 100),
@@ -25,7 +25,7 @@ import Testing
         #expect(TransferProgress(held: held, total: total).percent == percent)
     }
 
-    @Test("Speed is told once there is enough to tell it by") func rate() {
+    @Test("The speed is printed once there is enough to measure it") func rate() {
         #expect(TransferProgress.rate(of: 1000, in: .milliseconds(100)) == 0)
         #expect(TransferProgress.rate(of: 0, in: .seconds(1)) == 0)
         #expect(TransferProgress.rate(of: 5_000_000, in: .milliseconds(500)) == 10_000_000)
@@ -34,7 +34,7 @@ import Testing
     private static let half = TransferProgress(held: 20_000_000, total: 40_000_000, bytesPerSecond: 5_000_000)
 
     @Test(
-        "The line shows what its width has room for",
+        "The line shows as much as its width allows",
         arguments: [
             (120, "film.mp4  [===================                   ]   50 %  20.0 MB of 40.0 MB  5.0 MB/s"),
             (60, "film.mp4  [=====     ]   50 %  20.0 MB of 40.0 MB  5.0 MB/s"),
@@ -48,7 +48,7 @@ import Testing
         #expect(ProgressLine.bar("film.mp4", Self.half, width: width) == line)
     }
 
-    @Test("The line stays below its width, whatever it has to say", arguments: 0...200)
+    @Test("The line is always shorter than its width", arguments: 0...200)
     func barFits(_ width: Int) {
         for name in ["", "a", "film.mp4", String(repeating: "long", count: 100)] {
             for total in [nil, 0, 1, 40_000_000, Int64.max] as [Int64?] {
@@ -60,12 +60,12 @@ import Testing
         }
     }
 
-    @Test("Where lines are kept, progress is a sentence") func sentence() {
+    @Test("If lines are kept, each progress report is a sentence") func sentence() {
         #expect(ProgressLine.sentence("film.mp4", Self.half) == "film.mp4: 50 %, 20.0 MB of 40.0 MB")
         #expect(ProgressLine.sentence("live", TransferProgress(held: 1500, total: nil)) == "live: 1.5 kB")
     }
 
-    @Test("Kept lines come at the beginning, every tenth, and every five seconds") func lines() {
+    @Test("Kept lines are printed at the start, at every tenth, and every five seconds") func lines() {
         var pace = ProgressPace(.lines)
         let steps: [(percent: Int64, seconds: Double, isDue: Bool)] = [
             (3, 0, true), (4, 1, false), (9, 2, false), (10, 2.1, true), (19, 2.2, false), (35, 2.3, true),
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("A line is redrawn ten times a second at most") func redrawn() {
+    @Test("A line is redrawn at most ten times a second") func redrawn() {
         var pace = ProgressPace(.redrawn)
         let due = (0...1000).filter {
             pace.isDue(TransferProgress(held: Int64($0), total: 1000), at: .milliseconds($0))

@@ -4,10 +4,10 @@ import VaultService
 
 @testable import VaultCommand
 
-@Suite("What is said of a reseal")
+@Suite("The report of a reseal")
 struct ResealTextTests {
     @Test(
-        "Damage and titles that keep their key are exit code 4, and each says what is to be done",
+        "Damage and titles that keep their key give exit code 4, and the text says what to do",
         arguments: [
             (0, 0, [], 0), (2, 0, ["2 damaged pieces"], 4), (0, 3, ["3 titles keep"], 4),
             (1, 1, ["1 damaged pieces", "1 titles keep"], 4),

@@ -4,10 +4,10 @@ import VaultService
 
 @testable import VaultCommand
 
-@Suite("What is said of a rewrap")
+@Suite("The report of a rewrap")
 struct RewrapTextTests {
     @Test(
-        "Who is shut out is said where every key is wrapped anew, and not where one stays: that is exit code 4",
+        "Only a complete rewrap shuts out older copies of the keyring; a key that stays means exit code 4",
         arguments: [(0, Int32(0)), (1, 4), (7, 4)])
     func verdict(_ unopened: Int, _ status: Int32) throws {
         let verdict = try verdict(keys: 12, unopened: unopened, older: [2])
@@ -18,7 +18,7 @@ struct RewrapTextTests {
     }
 
     @Test(
-        "Nobody is said to be shut out where nothing was wrapped anew, and nothing to be left where it is not",
+        "If nothing was rewrapped, no copy is shut out; remaining generations are mentioned only if there are any",
         arguments: [
             (0, [], false, false), (0, [1], false, true), (5, [1, 2], true, true), (5, [], true, false),
         ] as [(Int, [Int], Bool, Bool)])

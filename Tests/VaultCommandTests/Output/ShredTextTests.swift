@@ -3,7 +3,7 @@ import VaultService
 
 @testable import VaultCommand
 
-@Suite("What is said of a shred")
+@Suite("The report of a shred")
 struct ShredTextTests {
     private func document(_ outcome: String, shredded: Int, failed: Int) throws -> ShredDocument {
         let done = #"{"url":"http://a.example/1","bytes":5,"subject":null,"problem":null}"#
@@ -19,13 +19,13 @@ struct ShredTextTests {
         var isQuick = false
         var shredded = 1
         var failed = 0
-        /// What the remark has in it; nil where nothing may be said.
+        /// A fragment of the remark; nil if there must be none.
         var said: String?
         var status: Int32 = 0
     }
 
     @Test(
-        "Destroyed is said of what was destroyed alone, and a generation that had to stay is exit code 4",
+        "Only destroyed titles are reported as destroyed; a generation that had to stay means exit code 4",
         arguments: [
             Case(said: "generation 2 is current"),
             Case(failed: 1, said: "generation 2 is current", status: 6),

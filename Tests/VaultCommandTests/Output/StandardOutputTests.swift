@@ -4,7 +4,8 @@ import Testing
 @testable import VaultCommand
 
 @Suite struct StandardOutputTests {
-    @Test("A slow reader gets every byte, more than a pipe holds at once") func slowReader() async throws {
+    @Test("A slow reader receives every byte of an output larger than the pipe's buffer")
+    func slowReader() async throws {
         let pipe = Pipe()
         let bytes = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         async let read = Self.all(of: pipe.fileHandleForReading)
@@ -16,7 +17,7 @@ import Testing
         #expect(await read == bytes)
     }
 
-    @Test("A pipe that somebody made non-blocking is waited for") func nonBlocking() async throws {
+    @Test("A write waits for a pipe that another process made non-blocking") func nonBlocking() async throws {
         let pipe = Pipe()
         let descriptor = pipe.fileHandleForWriting.fileDescriptor
         #expect(fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0)
@@ -27,7 +28,7 @@ import Testing
         #expect(await read == bytes)
     }
 
-    @Test("A reader that has gone is told from a write that failed") func closed() async throws {
+    @Test("A reader that has gone is distinguished from a failed write") func closed() async throws {
         ProcessHardening.ignoreBrokenPipes()
         let pipe = Pipe()
         try pipe.fileHandleForReading.close()

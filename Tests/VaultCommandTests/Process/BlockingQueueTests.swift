@@ -6,7 +6,7 @@ import Testing
 @Suite struct BlockingQueueTests {
     private struct Odd: Error {}
 
-    @Test("A call gives its value, or its error") func results() async throws {
+    @Test("A call returns its value or throws its error") func results() async throws {
         let queue = BlockingQueue("test")
         #expect(try await queue.run { 7 } == 7)
         await #expect(throws: Odd.self) { try await queue.run { throw Odd() } }
@@ -17,7 +17,7 @@ import Testing
         for number in 0..<100 { #expect(try await queue.run { number } == number) }
     }
 
-    @Test("Cancelling leaves a call that blocks behind") func cancelling() async throws {
+    @Test("Cancellation does not wait for a blocking call") func cancelling() async throws {
         let queue = BlockingQueue("test")
         let (begun, hold) = (AsyncStream<Void>.makeStream(), DispatchSemaphore(value: 0))
         let task = Task {
@@ -32,7 +32,7 @@ import Testing
         hold.signal()
     }
 
-    @Test("A call in a cancelled task does not begin") func cancelledBefore() async throws {
+    @Test("A call in a cancelled task does not start") func cancelledBefore() async throws {
         let queue = BlockingQueue("test")
         let gate = AsyncStream<Void>.makeStream()
         let task = Task {

@@ -10,7 +10,7 @@ import VaultService
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test("The record is JSON of its owner alone, and gone when it is removed") func file() throws {
+    @Test("The record is JSON that only its owner can read, and it can be removed") func file() throws {
         let record = ServiceRecord(ListenAddress(host: "::1", port: 8300), pid: getpid())
         try record.write(in: folder.path)
         let file = folder.path + "/service.json"
@@ -25,21 +25,21 @@ import VaultService
         #expect(!FileManager.default.fileExists(atPath: file))
     }
 
-    @Test("The record of another service stays when this one ends") func another() throws {
+    @Test("The record of another service stays if this one ends") func another() throws {
         let record = ServiceRecord(ListenAddress(host: "::1", port: 8300), pid: 1)
         try record.write(in: folder.path)
         ServiceRecord.remove(in: folder.path)
         #expect(ServiceRecord.read(in: folder.path) == record)
     }
 
-    @Test("A service that speaks TLS is named by https, and read back so") func secure() throws {
+    @Test("The record of a TLS service has an https address, and keeps it when read back") func secure() throws {
         let address = ListenAddress(host: "127.0.0.1", port: 8443)
         let record = ServiceRecord(address, pid: 17, isSecure: true)
         #expect(record.address == "https://127.0.0.1:8443" && record.listening == address)
     }
 
     @Test(
-        "What is no record names no service",
+        "An invalid record names no service",
         arguments: ["", "null", "[]", #"{"address":5,"pid":1}"#, #"{"address":"http://127.0.0.1:1"}"#])
     func malformed(_ text: String) async throws {
         try folder.write(text, to: "service.json")
@@ -47,13 +47,13 @@ import VaultService
         #expect(try await ServiceProbe.running(in: folder.path) == nil)
     }
 
-    @Test("A service runs where its process lives and its address listens") func probe() async throws {
+    @Test("A service runs if its process is alive and its address accepts connections") func probe() async throws {
         let listener = try ScriptedOrigin { _ in ScriptedAnswer(404) }
         let address = ListenAddress(host: "127.0.0.1", port: listener.port)
         let record = ServiceRecord(address, pid: getpid())
         try record.write(in: folder.path)
         #expect(try await ServiceProbe.running(in: folder.path) == record)
-        // No process has the largest number that a process can have, or zero.
+        // No process has number 0 or the largest possible process number.
         for pid in [Int32.max, 0, -1] {
             try ServiceRecord(address, pid: pid).write(in: folder.path)
             #expect(try await ServiceProbe.running(in: folder.path) == nil)

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A home of a test's own, and the command run in it.
+/// A home folder for one test, and the command run in it.
 final class CommandLab: Sendable {
     let folder: TemporaryFolder
-    /// Set for every run.
+    /// The environment of every run.
     let variables: [String: String]
 
     /// - Parameter hasKeyFile: whether the environment names a key file, `key`.
@@ -19,30 +19,30 @@ final class CommandLab: Sendable {
 
     var vault: String { folder.path + "/vault" }
 
-    /// Runs the command to its end.
+    /// Runs the command until it ends.
     @discardableResult
     func run(_ arguments: String..., setting more: [String: String] = [:]) async throws -> CommandResult {
         try await start(arguments, setting: more).result
     }
 
-    /// Begins a run.
+    /// Starts a run.
     func start(_ arguments: [String], setting more: [String: String] = [:]) throws -> RunningCommand {
         try RunningCommand(arguments, environment: variables.merging(more) { $1 })
     }
 
-    /// Begins a shell command, in which `$mediavault` is the executable.
+    /// Starts a shell command, in which `$mediavault` is the executable.
     func startShell(_ script: String) throws -> RunningCommand {
         try RunningCommand(
             ["-c", script], by: URL(filePath: "/bin/sh"),
             environment: variables.merging(["mediavault": RunningCommand.executable.path]) { $1 })
     }
 
-    /// What `status --json` says.
+    /// The output of `status --json`.
     func status() async throws -> StatusAnswer {
         try JSONDecoder().decode(StatusAnswer.self, from: await json("status", "--json"))
     }
 
-    /// What `info --json` says.
+    /// The output of `info --json`.
     func info(_ url: String) async throws -> InfoAnswer {
         try JSONDecoder().decode(InfoAnswer.self, from: await json("info", url, "--json"))
     }
@@ -53,7 +53,7 @@ final class CommandLab: Sendable {
         return Data(result.output)
     }
 
-    /// A run that should have succeeded.
+    /// Runs a command that must succeed.
     struct Failed: Error {
         let result: CommandResult
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The built executable, running as a process of its own.
+/// The built executable, running as a separate process.
 final class RunningCommand: Sendable {
     private final class BundleMarker {}
 
@@ -10,7 +10,7 @@ final class RunningCommand: Sendable {
     let output: StreamLog
     let errors: StreamLog
 
-    /// The product, which is built beside the tests.
+    /// The product, which is built next to the tests.
     static var executable: URL {
         #if os(macOS)
         Bundle(for: BundleMarker.self).bundleURL.deletingLastPathComponent().appending(path: "mediavault")
@@ -48,12 +48,12 @@ final class RunningCommand: Sendable {
 
     deinit { if process.isRunning { process.terminate() } }
 
-    /// The result, once the process has ended.
+    /// The result, after the process has ended.
     var result: CommandResult { get async { await ended.value } }
 
     var processIdentifier: Int32 { process.processIdentifier }
 
-    /// The first whole line of standard error for which the condition holds; nil where the process ends without it.
+    /// The first whole line of standard error that meets the condition; nil if the process ends without one.
     func line(where condition: @escaping @Sendable (Substring) -> Bool) async -> String? {
         let find = { @Sendable (text: String) in
             text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().first(where: condition)

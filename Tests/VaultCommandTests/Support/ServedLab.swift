@@ -3,11 +3,11 @@ import MediaVault
 import OriginTestSupport
 import Testing
 
-/// A vault, and an origin with films, for commands that act through the service that owns the vault.
+/// A vault, and an origin with media files, for commands that work through the service that owns the vault.
 struct ServedLab {
     static let length: Int64 = 1_000_000
 
-    /// What a client has that must not need a key: neither keyring nor key file.
+    /// The environment of a client that must not need a key: it has neither keyring nor key file.
     static let keyless = ["MEDIAVAULT_KEYRING": "/nowhere/keyring", "MEDIAVAULT_KEY_FILE": "/nowhere/key"]
 
     let lab: CommandLab
@@ -29,7 +29,7 @@ struct ServedLab {
         try await lab.start(arguments, setting: Self.keyless).result
     }
 
-    /// Runs the command without a key where a service is there to do what it wants.
+    /// Runs the command without a key if a service can do the work.
     func act(_ isServed: Bool, _ arguments: String...) async throws -> CommandResult {
         try await lab.start(arguments, setting: isServed ? Self.keyless : [:]).result
     }
@@ -40,7 +40,7 @@ struct ServedLab {
         return service
     }
 
-    /// Has the origin hold its answer back at a byte until the gate opens.
+    /// Makes the origin hold its answer back at a byte until the gate opens.
     func hold(at byte: Int64, _ gate: Gate) {
         origin.answer { [film] request in
             var answer = film.answer(to: request)

@@ -3,7 +3,7 @@ import MediaVault
 import OriginTestSupport
 import Testing
 
-/// A vault with one title, for tests of the ways to unlock it; the files `old` and `new` hold a passphrase each.
+/// A vault with one title, for tests of unlock methods; the files `old` and `new` hold a passphrase each.
 struct SlotLab {
     private let lab: CommandLab
     private let film = ScriptedResource(seed: 3, length: 50_000)
@@ -21,7 +21,7 @@ struct SlotLab {
         try folder.write("new words\n", to: "new")
     }
 
-    /// What `keys slot list --json` says.
+    /// The output of `keys slot list --json`.
     struct Listing: Decodable {
         struct Slot: Decodable {
             let number: Int
@@ -49,7 +49,7 @@ struct SlotLab {
         try lab.start(arguments, setting: more)
     }
 
-    /// Whether a way opens the vault.
+    /// Whether an unlock method opens the vault.
     func opens(_ variables: [String: String]) async throws -> Bool {
         let none = ["MEDIAVAULT_KEY_FILE": ""]
         let result = try await lab.start(["cat", url, "--offline"], setting: none.merging(variables) { $1 }).result
@@ -60,7 +60,7 @@ struct SlotLab {
         return result.output == film.media.bytes(0..<50_000)
     }
 
-    /// A service that runs, where there is to be one.
+    /// A running service, if the test wants one.
     func serve(_ isServed: Bool) async throws -> RunningCommand? {
         guard isServed else { return nil }
         let service = try lab.start(["serve", "--listen", "127.0.0.1:0"])
@@ -69,7 +69,7 @@ struct SlotLab {
     }
 
     func listing() async throws -> Listing {
-        // It needs no key.
+        // The command needs no key.
         let result = try await lab.run("keys", "slot", "list", "--json", setting: ["MEDIAVAULT_KEY_FILE": "/nowhere"])
         #expect(result.status == 0)
         return try JSONDecoder().decode(Listing.self, from: Data(result.output))

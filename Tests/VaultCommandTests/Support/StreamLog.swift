@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What comes out of a stream, for those who wait for something in it.
+/// The output of a stream, for tests that wait for a part of it.
 final class StreamLog: Sendable {
     typealias Condition = @Sendable (String) -> Bool
 
@@ -24,7 +24,7 @@ final class StreamLog: Sendable {
     var bytes: [UInt8] { state.withLock(\.bytes) }
     var text: String { state.withLock(\.text) }
 
-    /// Reads the stream to its end, on a thread of its own.
+    /// Reads the stream to its end, on its own thread.
     init(_ handle: FileHandle) {
         Thread.detachNewThread { [self] in
             while true {
@@ -36,7 +36,7 @@ final class StreamLog: Sendable {
         }
     }
 
-    /// Waits until the condition holds of all text so far; false where the stream ends without it.
+    /// Waits until the condition holds for all text so far; false if the stream ends first.
     func wait(until condition: @escaping Condition) async -> Bool { await wait(for: condition) }
 
     func waitForEnd() async { _ = await wait(for: nil) }
@@ -56,7 +56,7 @@ final class StreamLog: Sendable {
     private func add(_ data: Data) {
         let met = state.withLock { state in
             state.bytes += data
-            // The text is made only for somebody who looks for something in it.
+            // The text is built only if a test searches it.
             guard state.watchers.contains(where: { $0.condition != nil }) else { return [] as [Watcher] }
             let text = state.text
             let firstMet = state.watchers.partition { $0.condition?(text) == true }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder of a test's own, removed with its last reference.
+/// A temporary folder for one test, removed with its last reference.
 final class TemporaryFolder: Sendable {
     let path: String
 
@@ -25,7 +25,7 @@ final class TemporaryFolder: Sendable {
         try FileManager.default.attributesOfItem(atPath: path + "/" + name)[.posixPermissions] as? Int ?? -1
     }
 
-    /// The files below, by their paths from here.
+    /// The files below the folder, by their relative paths.
     func files() -> [String] {
         (FileManager.default.enumerator(atPath: path)?.allObjects as? [String] ?? []).filter { name in
             var isFolder: ObjCBool = false

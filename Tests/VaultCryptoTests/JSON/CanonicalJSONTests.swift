@@ -16,12 +16,12 @@ struct CanonicalJSONTests {
                 == "{\"\\r\":2,\"1\":4,\"\u{80}\":6,\"ö\":7,\"€\":1,\"😀\":5,\"\u{FB33}\":3}")
     }
 
-    @Test("Strings are written as RFC 8785 §3.2.2.2 says")
+    @Test("Strings are written as RFC 8785 §3.2.2.2 requires")
     func strings() throws {
         #expect(try Self.canonical(#""\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/""#) == #""€$\u000f\nA'B\"\\\\\"/""#)
     }
 
-    @Test("Every control character has its one escape, everything else none")
+    @Test("Every control character has exactly one escape, and no other character is escaped")
     func escapes() throws {
         for code in UInt8(0)...0x7F {
             let written = String(decoding: JSONValue.string(String(Unicode.Scalar(code))).canonical, as: UTF8.self)
@@ -42,7 +42,7 @@ struct CanonicalJSONTests {
         }
     }
 
-    @Test("Composed and decomposed text stay the bytes they were")
+    @Test("Composed and decomposed text keep their bytes")
     func normalForms() throws {
         #expect(JSONValue.string("e\u{301}").canonical == [0x22, 0x65, 0xCC, 0x81, 0x22])
         #expect(JSONValue.string("\u{E9}").canonical == [0x22, 0xC3, 0xA9, 0x22])
@@ -50,7 +50,7 @@ struct CanonicalJSONTests {
     }
 
     @Test(
-        "White space and order of what is read do not matter",
+        "White space and member order of the input do not change the output",
         arguments: [
             (" { \"b\" : 1 , \"a\" : [ 1 , 2 ] } ", #"{"a":[1,2],"b":1}"#),
             (#"{"aa":1,"a":2,"":3}"#, #"{"":3,"a":2,"aa":1}"#),
@@ -63,7 +63,7 @@ struct CanonicalJSONTests {
         #expect(try Self.canonical(expected) == expected)
     }
 
-    @Test("Typed access names the member that is missing or of another type")
+    @Test("Typed access names the member that is missing or has the wrong type")
     func typedAccess() throws {
         let object = JSONObject([
             "s": .string("x"), "i": .integer(5), "b": .bool(true), "n": .null, "a": .array([.integer(1)]),

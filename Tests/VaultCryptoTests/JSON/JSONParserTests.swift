@@ -8,7 +8,7 @@ struct JSONParserTests {
     private static func parse(_ text: String) -> JSONValue? { try? JSONParser.parse(Array(text.utf8)) }
 
     @Test(
-        "What the vault writes is read",
+        "The parser reads the JSON that the vault writes",
         arguments: [
             ("null", .null), (" true\n", .bool(true)), ("false", .bool(false)), ("0", .integer(0)),
             ("\t42 ", .integer(42)),
@@ -23,7 +23,7 @@ struct JSONParserTests {
     }
 
     @Test(
-        "Escapes are undone",
+        "The parser decodes escapes",
         arguments: [
             (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{C}\n\r\t"), (#""\u0041\u00e9\u20AC""#, "Aé€"),
             (#""\ud83d\ude00""#, "😀"), (#""\uD83D\uDE00""#, "😀"),
@@ -32,14 +32,14 @@ struct JSONParserTests {
         ])
     func escapes(text: String, string: String) throws {
         guard case .string(let read)? = Self.parse(text) else {
-            Issue.record("\(text) is not read")
+            Issue.record("the parser refused \(text)")
             return
         }
         #expect(Array(read.unicodeScalars) == Array(string.unicodeScalars))
     }
 
     @Test(
-        "What is no such JSON is refused",
+        "Any other text is refused",
         arguments: [
             "", " ", "nul", "nulll", "True", "tru", "[", "]", "{", "}", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1]]",
             "{}{}", "1 1", "{\"a\"}", "{\"a\":}",
@@ -55,7 +55,7 @@ struct JSONParserTests {
     }
 
     @Test(
-        "Only integers from 0 to 2⁵³ − 1, each in its one spelling",
+        "Only integers from 0 to 2⁵³ − 1 are accepted, each in a single spelling",
         arguments: [
             "-1", "-0", "+1", "01", "00", "1.0", "1e3", "1E3", ".5", "9007199254740992", "9223372036854775807",
             "9223372036854775808",
@@ -66,7 +66,7 @@ struct JSONParserTests {
     }
 
     @Test(
-        "A member that comes twice is refused, however it is written",
+        "A repeated member is refused, however its name is spelled",
         arguments: [
             #"{"a":1,"a":1}"#, #"{"a":1,"\u0061":2}"#, #"{"":1,"":2}"#, #"{"b":{"a":null,"a":null}}"#,
         ])
@@ -84,7 +84,7 @@ struct JSONParserTests {
         #expect(throws: JSONParser.Failure.self) { try JSONParser.parse(bytes) }
     }
 
-    @Test("Depth is bounded, for arrays and objects", arguments: [(32, true), (33, false), (100_000, false)])
+    @Test("The nesting depth of arrays and objects is limited", arguments: [(32, true), (33, false), (100_000, false)])
     func depth(levels: Int, isRead: Bool) {
         let arrays = String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
         let objects = String(repeating: "{\"a\":", count: levels - 1) + "{}" + String(repeating: "}", count: levels - 1)
@@ -93,7 +93,7 @@ struct JSONParserTests {
         #expect(Self.parse(String(repeating: "[", count: levels)) == nil)
     }
 
-    @Test("Random bytes and changed documents never trap, and what is read comes out canonical")
+    @Test("Random bytes and changed documents never trap, and parsed values are written in canonical form")
     func property() throws {
         let seed = UInt64.random(in: 0 ... .max)
         print("JSONParserTests.property: seed \(seed)")

@@ -6,7 +6,7 @@ import VaultModel
 
 @Suite("Damaged and changed keyrings")
 struct KeyringDamageTests {
-    @Test("Every bit flipped is damage, or tampering where it lies in the authenticator, and never opens")
+    @Test("A keyring with one flipped bit is damaged, or tampered with if the bit is in the authenticator")
     func everyBit() throws {
         let fixture = try KeyringFixture()
         let value = try #require(try fixture.object["authenticator"])
@@ -15,14 +15,14 @@ struct KeyringDamageTests {
         let authenticator = (place + 1)..<(place + text.count - 1)
         for bit in 0..<(fixture.file.count * 8) {
             let trouble = KeyringFixture(file: fixture.file.flipping(bit: bit)).trouble()
-            // A flip there may also leave no string, or none in UTF-8.
+            // A flip there may also leave an invalid string or invalid UTF-8, which is damage.
             let isExpected =
                 trouble == .damagedKeyring || (authenticator.contains(bit / 8) && trouble == .tamperedKeyring)
             #expect(isExpected, "bit \(bit): \(trouble.map(\.description) ?? "opened")")
         }
     }
 
-    @Test("Every cut is damage, but for the line end alone")
+    @Test("A truncated keyring is damaged, unless only the line end is missing")
     func everyCut() throws {
         let fixture = try KeyringFixture()
         for count in 0..<(fixture.file.count - 1) {
@@ -34,7 +34,7 @@ struct KeyringDamageTests {
         #expect(KeyringFixture(file: fixture.file + [0]).trouble() == .damagedKeyring)
     }
 
-    @Test("Random bytes changed never open, and never trap")
+    @Test("A keyring with random changes never opens and never traps")
     func property() throws {
         let seed = UInt64.random(in: 0 ... .max)
         print("KeyringDamageTests.property: seed \(seed)")
@@ -51,7 +51,7 @@ struct KeyringDamageTests {
                 default: file.insert(UInt8.random(in: 0 ... .max, using: &generator), at: index)
                 }
             }
-            // White space between members is no change of the document.
+            // White space between members does not change the document.
             if let value = try? JSONParser.parse(file), value == original { continue }
             let trouble = KeyringFixture(file: file).trouble()
             #expect(
@@ -60,7 +60,7 @@ struct KeyringDamageTests {
     }
 
     @Test(
-        "A changed member with a right checksum is tampering, whatever it is",
+        "Any changed member under a correct checksum is tampering",
         arguments: [
             ("revision", .integer(2)), ("tokenEpoch", .integer(7)), ("receiptSequence", .integer(1)), ("added", .null),
             ("authenticator", nil), ("authenticator", .null), ("authenticator", .string("")),
@@ -70,7 +70,7 @@ struct KeyringDamageTests {
         #expect(try KeyringFixture().forged { $0[name] = value }.trouble() == .tamperedKeyring)
     }
 
-    @Test("A changed label, a generation retired, a slot's method changed: tampering")
+    @Test("A changed label, a retired generation and a changed slot method are tampering")
     func tamperedLists() throws {
         let fixture = try KeyringFixture()
         #expect(try fixture.forged(first: "slots") { $0["label"] = .string("other") }.trouble() == .tamperedKeyring)
@@ -80,9 +80,9 @@ struct KeyringDamageTests {
         #expect(try fixture.forged(first: "locators") { $0["number"] = .integer(2) }.trouble() == .tamperedKeyring)
     }
 
-    @Test("Keys exchanged between members of an authentic keyring open nothing")
+    @Test("Sealed keys that are exchanged between members of an authentic keyring do not open")
     func exchanged() throws {
-        // Written by somebody with the root key, so that nothing but the associated data stands against it.
+        // The attacker has the root key here, so only the associated data protects the sealed keys.
         let fixture = try KeyringFixture()
         #expect(
             try fixture.rewritten { document, _ in document.tokenKey = document.receiptKey }.trouble()
@@ -96,7 +96,7 @@ struct KeyringDamageTests {
         #expect(try fixture.rewritten { document, _ in document.locators[0].number = 2 }.trouble() == .tamperedKeyring)
     }
 
-    @Test("A slot or vault id exchanged opens with no key")
+    @Test("A keyring with an exchanged slot or vault id opens with no key")
     func wrongSlot() throws {
         let fixture = try KeyringFixture()
         let other = try KeyringFixture().object
@@ -107,7 +107,7 @@ struct KeyringDamageTests {
         #expect(try fixture.forged { $0["slots"] = .array([]) }.trouble() == .wrongKey)
     }
 
-    @Test("The order of reading: damage before limits before the key before tampering")
+    @Test("The reader checks for damage, then limits, then the key, then tampering")
     func order() throws {
         let wrongKey = Array(repeating: UInt8(0), count: 32)
         let tampered = try KeyringFixture().forged { $0["revision"] = .integer(9) }
@@ -119,7 +119,7 @@ struct KeyringDamageTests {
     }
 
     @Test(
-        "Costs out of bounds are damage, whoever asks",
+        "Costs that are out of bounds are damage, with a key and with a passphrase",
         arguments: [
             ("opsLimit", .integer(0)), ("opsLimit", .integer(65)), ("opsLimit", .integer(1 << 40)),
             ("memLimit", .integer(0)),
@@ -137,18 +137,18 @@ struct KeyringDamageTests {
     }
 
     @Test(
-        "The bounds themselves are within them",
+        "Costs at the bounds are allowed",
         arguments: [("opsLimit", 64), ("memLimit", 4 << 30), ("memLimit", 8 << 20)] as [(String, Int64)])
     func bounds(name: String, value: Int64) throws {
         let fixture = try KeyringFixture(passphrase: Array("word".utf8)).forged(first: "slots") {
             $0[name] = .integer(value)
         }
-        // Read with a key, which no passphrase slot takes: the cost is judged and not paid.
+        // No passphrase slot opens with a key, so the cost is checked but the derivation does not run.
         #expect(fixture.trouble() == .wrongKey)
     }
 
     @Test(
-        "A member that is missing or of another kind is damage",
+        "A missing member, or one of the wrong type, is damage",
         arguments: [
             "format", "vaultID", "revision", "slots", "locators", "tokenKey", "tokenEpoch", "receiptKey",
             "receiptSequence", "generations",
@@ -165,7 +165,7 @@ struct KeyringDamageTests {
         }
     }
 
-    @Test("Values that cannot be are damage")
+    @Test("Impossible values are damage")
     func impossible() throws {
         let fixture = try KeyringFixture()
         let short = JSONValue.string(Base64.encode(Array(repeating: 0, count: 59)))
@@ -197,7 +197,7 @@ struct KeyringDamageTests {
         #expect(try trouble("generations") { $0["state"] = .string("other") } == .damagedKeyring)
     }
 
-    @Test("No message of an error repeats what the keyring holds")
+    @Test("No error message repeats contents of the keyring")
     func messages() throws {
         let fixture = try KeyringFixture()
         let secrets = try ["tokenKey", "receiptKey", "authenticator", "checksum"].map { try fixture.object.string($0) }

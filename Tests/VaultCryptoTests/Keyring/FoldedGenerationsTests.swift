@@ -3,7 +3,7 @@ import VaultModel
 
 @testable import VaultCrypto
 
-@Suite("Retired generations are folded, and a keyring has an end")
+@Suite("A keyring folds retired generations into ranges and has a maximum size")
 struct FoldedGenerationsTests {
     private final class Box { var bytes: [UInt8] = [] }
 
@@ -17,12 +17,12 @@ struct FoldedGenerationsTests {
         return result
     }
 
-    @Test("After twenty thousand rotations the keyring opens, is small, and no number is used twice")
+    @Test("After 20 000 rotations the keyring opens and is small, and no number is used twice")
     func manyRotations() throws {
         let fixture = try KeyringFixture()
         let keyring = try fixture.unlock()
         var file = fixture.file
-        // A year of rotations at a time: what each of them does, in one write.
+        // One write applies the rotations of a whole year.
         for year in 0..<40 {
             try change(keyring, &file) { edit in
                 for _ in 0..<500 {
@@ -39,13 +39,13 @@ struct FoldedGenerationsTests {
             #expect(keyring.foldedGenerations == [1...19_872])
             #expect(keyring.generationRecords.map(\.number) == Array(19_873...20_001))
         }
-        // One that was folded is retired already.
+        // A folded generation is already retired.
         try change(again, &file) { try $0.retireGeneration(17) }
         #expect(throws: VaultError.self) { try change(again, &file) { try $0.retireGeneration(20_002) } }
         #expect(try change(again, &file) { try $0.addGeneration(now: 1) } == 20_002)
     }
 
-    @Test("Generations that are still needed stand between the ranges, and open")
+    @Test("Generations that are still needed stay between the ranges, and their keys open")
     func between() throws {
         let fixture = try KeyringFixture()
         let keyring = try fixture.unlock()
@@ -60,7 +60,7 @@ struct FoldedGenerationsTests {
         #expect(again.foldedGenerations == [1...99, 101...199, 201...270])
         let document = try KeyringReader.unauthenticated(file)
         #expect(document.retired.map(\.backups) == [1, 1, 1])
-        // Retired later, it joins its neighbours once it is old enough.
+        // Once it is retired and old enough, it joins the neighbouring ranges.
         try change(keyring, &file) { edit in
             try edit.retireGeneration(100)
             for _ in 0..<130 {
@@ -73,7 +73,7 @@ struct FoldedGenerationsTests {
     }
 
     @Test(
-        "Ranges that overlap, or hold a number that has an entry, are damage",
+        "Ranges that overlap each other or an entry are damage",
         arguments: [
             ([(1, 3), (3, 5)], true), ([(5, 3)], true), ([(0, 3)], true), ([(2, 1 << 32)], true), ([(6, 8)], true),
             ([(1, 3), (4, 5)], false), ([(4, 5), (1, 2)], false),
@@ -90,7 +90,7 @@ struct FoldedGenerationsTests {
         #expect(fixture.trouble() == (isDamage ? .damagedKeyring : nil))
     }
 
-    @Test("As many generations as a keyring may hold fit into it with everything beside them, and one more is refused")
+    @Test("A full keyring has space for the maximum number of generations, and one more is refused")
     func most() throws {
         let fixture = try KeyringFixture()
         let keyring = try fixture.unlock()
@@ -102,7 +102,7 @@ struct FoldedGenerationsTests {
                 let slot = try edit.slot(Int64(number), label, .keyFile, .key(SecretKey(KeyringFixture.keyBytes)), nil)
                 try edit.add(slot)
             }
-            // Every second number retired: no two of them are in a row.
+            // Every second generation is retired, so no two of them can be folded into one range.
             let key = try SecureRandom.key("test")
             edit.document.generations = try (1...8192).map { number in
                 .init(
@@ -120,7 +120,7 @@ struct FoldedGenerationsTests {
         #expect(try change(keyring, &file) { try $0.addGeneration(now: 1) } == 8193)
     }
 
-    @Test("A number of a range is not given again, though every entry is below it")
+    @Test("A number inside a range is not used again, even if every entry has a lower number")
     func numbers() throws {
         let fixture = try KeyringFixture().rewritten { document, _ in
             document.retired = [.init(first: 2, last: 9, backups: 0)]
@@ -130,7 +130,7 @@ struct FoldedGenerationsTests {
         #expect(try change(keyring, &file) { try $0.addGeneration(now: 1) } == 10)
     }
 
-    @Test("A range tells of the most backups that hold one of its keys")
+    @Test("A range records the largest backup count of its generations")
     func backups() throws {
         let fixture = try KeyringFixture()
         var file = fixture.file
@@ -142,7 +142,7 @@ struct FoldedGenerationsTests {
         #expect(try KeyringReader.unauthenticated(file).retired.map(\.backups) == [3])
     }
 
-    @Test("A keyring of a version that did not fold opens though it is past 1 MiB, and the next write folds it")
+    @Test("A keyring over 1 MiB from a version that did not fold opens, and the next write folds it")
     func pastTheBoundOfWriters() throws {
         let fixture = try KeyringFixture().rewritten { document, root in
             let old = (1..<20_000).map { number in
@@ -165,7 +165,7 @@ struct FoldedGenerationsTests {
         #expect(again.activeGenerations == [20_000, 20_001] && again.foldedGenerations == [1...19_871])
     }
 
-    @Test("A range keeps members that this version does not know")
+    @Test("A range keeps members that are unknown to this version")
     func unknown() throws {
         let fixture = try KeyringFixture().rewritten { document, _ in
             var range = KeyringDocument.RetiredRange(first: 2, last: 3, backups: 0)

@@ -3,7 +3,7 @@ import VaultModel
 
 @testable import VaultCrypto
 
-@Suite("A reader follows the keyring that its vault's owner writes")
+@Suite("A reader follows the keyring that the owner of its vault writes")
 struct FollowingTests {
     private let resource = ResourceID(bytes: Array(repeating: 7, count: 32))
     private let fixture: KeyringFixture
@@ -16,7 +16,7 @@ struct FollowingTests {
         return written
     }
 
-    @Test("It takes over a newer one, and never an older one, though that holds the key that it lacks")
+    @Test("A reader adopts a newer keyring, and never an older one, even if that has a key the reader lacks")
     func older() throws {
         let resource = try #require(resource)
         let rotated = try changed(fixture.file) { _ = try $0.addGeneration(now: 1) }
@@ -41,7 +41,7 @@ struct FollowingTests {
         }
     }
 
-    @Test("It takes over nothing that another wrote: neither a forged file nor another vault's")
+    @Test("A reader never adopts a forged keyring or that of another vault")
     func foreign() throws {
         let resource = try #require(resource)
         let follower = try fixture.unlock()

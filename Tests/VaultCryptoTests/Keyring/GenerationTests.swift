@@ -7,7 +7,7 @@ import VaultModel
 struct GenerationTests {
     private let resource = ResourceID(bytes: Array(repeating: 7, count: 32))
 
-    /// Changes a keyring as it stands in `file`.
+    /// Changes a keyring and its `file`.
     private func change<Result>(
         _ keyring: Keyring, _ file: inout [UInt8], _ edit: (inout KeyringEdit) throws -> Result
     ) throws -> Result {
@@ -19,7 +19,7 @@ struct GenerationTests {
 
     private final class Box { var bytes: [UInt8] = [] }
 
-    @Test("A new generation is current, in the file and in memory, and the older ones open what they wrapped")
+    @Test("A new generation becomes current in file and memory, and older ones still open the keys they wrapped")
     func added() throws {
         let fixture = try KeyringFixture()
         let keyring = try fixture.unlock()
@@ -36,7 +36,7 @@ struct GenerationTests {
         }
     }
 
-    @Test("A retired generation leaves no key in the file or in memory, and its number is never used again")
+    @Test("Retiring a generation removes its key from file and memory, and its number is never used again")
     func retired() throws {
         let fixture = try KeyringFixture()
         let keyring = try fixture.unlock()
@@ -57,7 +57,7 @@ struct GenerationTests {
     }
 
     @Test(
-        "The current generation, and one that is not there, are not retired",
+        "Retiring the current generation or an unknown one is refused",
         arguments: [(1, "inUse"), (9, "invalidArgument")])
     func refused(_ number: Int, _ code: String) throws {
         let fixture = try KeyringFixture()

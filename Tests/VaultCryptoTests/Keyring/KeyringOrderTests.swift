@@ -4,8 +4,8 @@ import VaultModel
 
 @testable import VaultCrypto
 
-/// Slots are added, replaced and removed by orders, which whoever has the root key makes and the vault's owner carries out.
-@Suite("Orders for a keyring")
+/// Orders add, replace and remove slots: a holder of the root key creates them, and the vault's owner carries them out.
+@Suite("Orders that change a keyring")
 struct KeyringOrderTests {
     private let fixture: KeyringFixture
     private let keyring: Keyring
@@ -24,7 +24,7 @@ struct KeyringOrderTests {
             in: file ?? fixture.file, label: label, method: .keyFile, secret: .key(SecretKey(key)), cost: nil)
     }
 
-    /// The file once an order was carried out by an owner that has the keyring open.
+    /// The file after an owner with the open keyring has carried out an order.
     private func carriedOut(_ order: KeyringOrder, on file: [UInt8]? = nil) throws -> KeyringFixture {
         let file = file ?? fixture.file
         var written: [UInt8] = []
@@ -38,7 +38,7 @@ struct KeyringOrderTests {
         return error?.code
     }
 
-    @Test("A slot that is added opens the same keys, beside the one that was there")
+    @Test("An added slot opens the same keys as the existing one")
     func added() throws {
         let changed = try carriedOut(adding())
         let opened = try changed.unlock(key: Self.other)
@@ -48,7 +48,7 @@ struct KeyringOrderTests {
         #expect(fixture.trouble(key: Self.other) == .wrongKey)
     }
 
-    @Test("A slot that is replaced opens with the new passphrase, and with the old key no more")
+    @Test("A replaced slot opens with the new passphrase and no longer with the old key")
     func replaced() throws {
         let word = Array("new word".utf8)
         let order = try keyring.orderReplacement(
@@ -62,7 +62,7 @@ struct KeyringOrderTests {
         #expect(try changed.object.objects("slots")[0].integer("memLimit") == 8 << 20)
     }
 
-    @Test("A slot that is removed opens nothing; the last cannot be removed")
+    @Test("A removed slot no longer opens, and the last slot cannot be removed")
     func removed() throws {
         let two = try carriedOut(adding())
         let removal = try two.unlock(key: Self.other).orderRemoval(of: 1, in: two.file)
@@ -82,11 +82,11 @@ struct KeyringOrderTests {
         return KeyringFixture(file: written)
     }
 
-    @Test("A slot that was added or replaced by a secret at hand is known to open, and may be the one that stays")
+    @Test("A slot that this process added or replaced is known to open, so it may be the last one")
     func proofs() throws {
         let two = try carriedOut(adding())
         #expect(try keyring.orderRemoval(of: 1, in: two.file).act == .remove)
-        // Who has not seen the second one's secret cannot say that it opens.
+        // A process that has not seen the second slot's secret cannot know that it opens.
         let another = try fixture.unlock()
         let refusal = #expect(throws: VaultError.self) { try another.orderRemoval(of: 1, in: two.file) }
         #expect(refusal?.code == .inUse)
@@ -97,7 +97,7 @@ struct KeyringOrderTests {
         #expect(try another.orderRemoval(of: 1, in: changed.file).act == .remove)
     }
 
-    @Test("There are sixteen slots at most, and each opens")
+    @Test("A keyring has at most 16 slots, and each of them opens")
     func most() throws {
         var file = fixture.file
         for number in 2...16 {
@@ -111,7 +111,7 @@ struct KeyringOrderTests {
         }
     }
 
-    @Test("A slot that is added is numbered past the highest, whatever went before it")
+    @Test("An added slot is numbered past the highest, even if lower numbers are free")
     func numbers() throws {
         let two = try carriedOut(adding())
         let three = try carriedOut(adding(Array(repeating: 3, count: 32), to: two.file), on: two.file)
@@ -120,7 +120,7 @@ struct KeyringOrderTests {
         #expect(try KeyringReader.unauthenticated(four.file).slots.map(\.number) == [1, 3, 4])
     }
 
-    @Test("An order for another revision, or by another keyring, changes nothing")
+    @Test("An order for another revision or from another keyring changes nothing")
     func foreign() throws {
         let order = try adding()
         let newer = try carriedOut(order)
@@ -131,7 +131,7 @@ struct KeyringOrderTests {
         #expect(refusal(of: forged) == .wrongKey)
     }
 
-    @Test("An order with a changed member proves nothing")
+    @Test("An order with a changed member fails authentication")
     func changed() throws {
         for order in [try adding(), try keyring.orderBackup(of: fixture.file)] {
             let text = try JSONEncoder().encode(order)
@@ -157,7 +157,7 @@ struct KeyringOrderTests {
         }
     }
 
-    @Test("An order holds neither the new secret nor the root key")
+    @Test("An order contains neither the new secret nor the root key")
     func nothingSecret() throws {
         let text = String(decoding: try JSONEncoder().encode(adding()), as: UTF8.self)
         for secret in [try fixture.rootKey().exposed, Self.other, KeyringFixture.keyBytes] {
@@ -166,7 +166,7 @@ struct KeyringOrderTests {
     }
 
     @Test(
-        "A proved order that says nothing that can be done is refused",
+        "An authentic order that is impossible to carry out is refused",
         arguments: [
             (.add, nil), (.add, 1), (.replace, nil), (.remove, nil), (.backup, 1), (.remove, -1), (.remove, .max),
         ] as [(KeyringOrder.Act, Int64?)])
@@ -176,7 +176,7 @@ struct KeyringOrderTests {
     }
 
     @Test(
-        "A label is at most 128 bytes and has no control characters",
+        "A label must be at most 128 bytes long, without control characters",
         arguments: ["a\nb", "\u{7}", String(repeating: "é", count: 65)])
     func labels(label: String) throws {
         let error = #expect(throws: VaultError.self) { try adding(label: label) }
@@ -184,7 +184,7 @@ struct KeyringOrderTests {
         #expect(try carriedOut(adding(label: String(repeating: "é", count: 64))).trouble() == nil)
     }
 
-    @Test("The sensitive cost is libsodium's: 4 passes over 1 GiB")
+    @Test("The sensitive cost equals that of libsodium: 4 passes over 1 GiB")
     func sensitive() throws {
         let cost = try Argon2id.Cost.sensitive()
         #expect(cost.opsLimit == 4 && cost.memLimit == 1 << 30 && cost.isPossible)
@@ -192,7 +192,7 @@ struct KeyringOrderTests {
 
     // MARK: Backups
 
-    @Test("A backup is counted for each active generation, and opens with its passphrase alone")
+    @Test("Each active generation counts a backup, and the backup opens with its passphrase only")
     func backup() throws {
         let base = try fixture.rewritten { document, _ in
             document.generations.append(.init(number: 2, created: 0, key: nil, backups: 5))
@@ -214,7 +214,7 @@ struct KeyringOrderTests {
         }
     }
 
-    @Test("A restored backup is newer than all that the vault has seen, and brings no revoked address back")
+    @Test("A restored backup has a newer revision than any the vault has seen, and revoked links stay revoked")
     func restored() throws {
         let two = try fixture.rewritten { document, root in
             let data = try KeyringDocument.associatedData(.generation, vaultID: document.vaultID, number: 2)
@@ -232,7 +232,7 @@ struct KeyringOrderTests {
         #expect(opened.revision == 6 && opened.tokenEpoch == 5)
         #expect(opened.activeGenerations == [2] && opened.currentGeneration == 2)
         #expect(try restored.object.integer("receiptSequence") == 7)
-        // What another root key wrote is not believed, and a vault that has seen nothing newer keeps its addresses.
+        // A file under another root key is not trusted, and a vault that has seen nothing newer keeps its token epoch.
         let plain = KeyringFixture(
             file: try keyring.restored(
                 two.file, after: 1, without: [], current: 1, replacing: KeyringFixture().file))

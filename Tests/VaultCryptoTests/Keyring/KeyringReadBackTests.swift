@@ -3,11 +3,11 @@ import VaultModel
 
 @testable import VaultCrypto
 
-@Suite("A keyring that could not be read again is written nowhere")
+@Suite("A keyring that no reader could open is never written")
 struct KeyringReadBackTests {
     private static let beyond = JSONValue.largestInteger + 1
 
-    /// Edits after which the file could not be read: one for each bound that a reader keeps.
+    /// Edits that make the file unreadable: one for each bound that a reader enforces.
     private static let edits: [(String, @Sendable (inout KeyringDocument) -> Void)] = [
         ("revision", { $0.revision = beyond - 1 }), ("tokenEpoch", { $0.tokenEpoch = beyond }),
         ("negative epoch", { $0.tokenEpoch = -1 }), ("receiptSequence", { $0.receiptSequence = beyond }),
@@ -30,24 +30,24 @@ struct KeyringReadBackTests {
         ),
     ]
 
-    @Test("A change that no reader would take leaves file and memory as they were", arguments: edits.map(\.0))
+    @Test("A change that readers would refuse leaves file and memory unchanged", arguments: edits.map(\.0))
     func changed(_ name: String) throws {
         let edit = try #require(Self.edits.first { $0.0 == name }).1
         let fixture = try KeyringFixture()
         let keyring = try fixture.unlock()
         #expect(throws: VaultError.self) {
-            try keyring.change(reading: { fixture.file }, writing: { _ in Issue.record("it was written") }) {
+            try keyring.change(reading: { fixture.file }, writing: { _ in Issue.record("it wrote the keyring") }) {
                 edit(&$0.document)
             }
         }
         #expect(keyring.revision == 1 && keyring.tokenEpoch == 1 && keyring.activeGenerations == [1])
-        // The keyring works on.
+        // The keyring still works.
         var written: [UInt8] = []
         try keyring.change(reading: { fixture.file }, writing: { written = $0 }) { $0.revokeTokens() }
         #expect(KeyringFixture(file: written).trouble() == nil)
     }
 
-    @Test("Neither is a restored keyring, one that counts a receipt, or a new one")
+    @Test("An unreadable restored keyring, counted receipt or new keyring is refused")
     func otherWriters() throws {
         let fixture = try KeyringFixture()
         let keyring = try fixture.unlock()
@@ -68,12 +68,12 @@ struct KeyringReadBackTests {
         }
     }
 
-    @Test("Nor is a backup, a file in which an order is carried out, or one that keeps another's slots")
+    @Test("A backup, a carried-out order or kept slots are refused if the file would be too large")
     func largeFiles() throws {
         let fixture = try KeyringFixture()
         let keyring = try fixture.unlock()
         let base = try fixture.rewritten { document, _ in document.rest["later"] = .string("") }
-        // Ten bytes are left, and a slot takes more.
+        // Ten bytes are left, and a slot needs more.
         let text = String(repeating: "x", count: KeyringDocument.maxBytes - base.file.count - 10)
         let large = try fixture.rewritten { document, _ in document.rest["later"] = .string(text) }
         #expect(large.trouble() == nil)
@@ -108,7 +108,9 @@ struct KeyringReadBackTests {
         }
     }
 
-    @Test("No number is cut to fit what is authenticated", arguments: [-1, 1 << 32, (1 << 32) + 1, .max] as [Int64])
+    @Test(
+        "A number that does not fit the associated data is refused, not truncated",
+        arguments: [-1, 1 << 32, (1 << 32) + 1, .max] as [Int64])
     func numbers(_ number: Int64) throws {
         let fixture = try KeyringFixture()
         let vaultID = try KeyringReader.vaultID(of: fixture.file)
@@ -125,7 +127,7 @@ struct KeyringReadBackTests {
         #expect(try keyring.unwrap(wrapped, resource: resource, number: Int(number), generation: 1) == nil)
     }
 
-    @Test("A file of more than 4 MiB is read by nobody")
+    @Test("A file over 4 MiB is refused")
     func size() throws {
         let fixture = try KeyringFixture()
         let space = Array(repeating: UInt8(ascii: " "), count: (4 << 20) - fixture.file.count)
@@ -133,7 +135,7 @@ struct KeyringReadBackTests {
         #expect(KeyringFixture(file: fixture.file + space + [0x20]).trouble() == .damagedKeyring)
     }
 
-    @Test("Passphrase slots that would take longer together than sixteen sensitive ones are damage, tried or not")
+    @Test("Passphrase slots that cost more in total than 16 sensitive ones are damage, even if none is tried")
     func work() throws {
         let fixture = try KeyringFixture(passphrase: Array("word".utf8))
         func stated(_ costs: [(Int64, Int64)]) throws -> VaultError.Code? {

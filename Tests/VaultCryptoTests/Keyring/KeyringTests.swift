@@ -7,7 +7,7 @@ import VaultModel
 struct KeyringTests {
     private static let resource = ResourceID(bytes: Array(repeating: 0x77, count: 32))
 
-    @Test("A new keyring opens with its key, and with no other")
+    @Test("A new keyring opens with its key and no other")
     func key() throws {
         let fixture = try KeyringFixture()
         let keyring = try fixture.unlock()
@@ -21,7 +21,7 @@ struct KeyringTests {
         for bit in 0..<256 { #expect(fixture.trouble(key: KeyringFixture.keyBytes.flipping(bit: bit)) == .wrongKey) }
     }
 
-    @Test("A new keyring opens with its passphrase, and with no other")
+    @Test("A new keyring opens with its passphrase and no other")
     func passphrase() throws {
         let fixture = try KeyringFixture(passphrase: Array("correct horse".utf8))
         #expect(try fixture.unlock(passphrase: Array("correct horse".utf8)).unlockedBy == .passphrase)
@@ -29,7 +29,7 @@ struct KeyringTests {
             let error = #expect(throws: VaultError.self) { try fixture.unlock(passphrase: Array(wrong.utf8)) }
             #expect(error?.code == .wrongKey)
         }
-        // A key opens no passphrase slot, a passphrase no other slot.
+        // A key never opens a passphrase slot, and a passphrase opens no other kind of slot.
         #expect(fixture.trouble() == .wrongKey)
         let error = #expect(throws: VaultError.self) {
             try KeyringFixture().unlock(passphrase: Array("correct horse".utf8))
@@ -37,7 +37,7 @@ struct KeyringTests {
         #expect(error?.code == .wrongKey)
     }
 
-    @Test("The file is canonical JSON and one line end, and holds no key")
+    @Test("The file is canonical JSON with one line end, and contains no plaintext key")
     func form() throws {
         let fixture = try KeyringFixture()
         let canonical = try JSONParser.parse(fixture.file).canonical
@@ -50,7 +50,7 @@ struct KeyringTests {
         }
     }
 
-    @Test("Two keyrings made of one key share nothing that is sealed")
+    @Test("Two keyrings created with the same key share no sealed value")
     func fresh() throws {
         let (one, other) = (try KeyringFixture().object, try KeyringFixture().object)
         for name in ["vaultID", "tokenKey", "receiptKey", "checksum", "authenticator"] {
@@ -62,7 +62,7 @@ struct KeyringTests {
         #expect(resources[0] != resources[1])
     }
 
-    @Test("A slot is made of the secret that its method says, at a cost that can be read again")
+    @Test("A slot accepts only the kind of secret that its method takes, and only a cost that a reader accepts")
     func made() throws {
         func code(_ method: UnlockMethod, _ secret: consuming UnlockSecret, cost: Argon2id.Cost? = nil) -> VaultError
             .Code?
@@ -94,14 +94,14 @@ struct KeyringTests {
         }
     }
 
-    @Test("A clock before 1970 makes a keyring that can be read")
+    @Test("A keyring created while the clock is before 1970 can be read")
     func earlyClock() throws {
         let file = try NewKeyring.make(
             with: .key(SecretKey(KeyringFixture.keyBytes)), method: .keyFile, label: "", now: -5)
         #expect(KeyringFixture(file: file).trouble() == nil)
     }
 
-    @Test("Several generations are readable, a retired one is not")
+    @Test("Keys of several generations open, and those of a retired one do not")
     func generations() throws {
         let fixture = try KeyringFixture().rewritten { document, root in
             for number in Int64(2)...4 {
@@ -129,7 +129,7 @@ struct KeyringTests {
         }
     }
 
-    @Test("A wrapped key is bound to resource, number, generation and keyring")
+    @Test("A wrapped key is bound to its resource, number, generation and keyring")
     func wrapping() throws {
         let fixture = try KeyringFixture().rewritten { document, root in
             let data = try KeyringDocument.associatedData(.generation, vaultID: document.vaultID, number: 2)
@@ -157,7 +157,7 @@ struct KeyringTests {
         #expect(foreign == nil)
     }
 
-    @Test("Names depend on cache key, locator and purpose")
+    @Test("Derived names depend on cache key, locator and purpose")
     func names() throws {
         let keyring = try KeyringFixture().unlock()
         let resource = try #require(keyring.resourceID(cacheKey: [1], locator: 1))
@@ -172,7 +172,7 @@ struct KeyringTests {
         #expect(keyring.token(.capability, [1]) != keyring.token(.capability, [2]))
     }
 
-    @Test("Members that this version does not know are kept when the keyring is rewritten")
+    @Test("Rewriting the keyring keeps members that are unknown to this version")
     func unknownMembers() throws {
         let extra = JSONValue.object(["é/": .array([.integer(1), .null, .bool(true)])])
         let base = try KeyringFixture().forged { object in

@@ -5,7 +5,7 @@ import VaultModel
 
 @Suite("Passphrase")
 struct PassphraseTests {
-    /// The bytes that a typed passphrase becomes.
+    /// The normalized bytes of a typed passphrase.
     private static func normalized(_ typed: [UInt8]) throws -> [UInt8] {
         guard case .passphrase(let bytes) = try UnlockSecret.passphrase(normalizing: SecretBytes(typed)) else {
             return []
@@ -14,7 +14,7 @@ struct PassphraseTests {
     }
 
     @Test(
-        "One trailing line end is removed, and nothing else",
+        "Only one trailing line end is removed",
         arguments: [
             ("word", "word"), ("word\n", "word"), ("word\r\n", "word"), ("word\n\n", "word\n"),
             ("word\r\n\r\n", "word\r\n"), ("word\r", "word\r"),
@@ -27,7 +27,7 @@ struct PassphraseTests {
     }
 
     @Test(
-        "Composed and decomposed text are one passphrase; compatibility forms are not",
+        "Composed and decomposed text are the same passphrase, and compatibility forms are different ones",
         arguments: [
             ("A\u{30A}ngstro\u{308}m", "Ångström"), ("\u{212B}", "\u{C5}"), ("é\n", "e\u{301}"),
             ("\u{1112}\u{1161}\u{11AB}", "\u{D55C}"),
@@ -40,21 +40,21 @@ struct PassphraseTests {
         #expect(try Self.normalized(Array("１".utf8)) != Array("1".utf8))
     }
 
-    @Test("Nothing, and nothing but a line end, is refused", arguments: ["", "\n", "\r\n"])
+    @Test("An empty passphrase is refused, and so is a line end alone", arguments: ["", "\n", "\r\n"])
     func empty(typed: String) {
         let error = #expect(throws: VaultError.self) { try Self.normalized(Array(typed.utf8)) }
         #expect(error?.code == .wrongKey)
     }
 
     @Test(
-        "What is not UTF-8 is refused",
+        "A passphrase that is not UTF-8 is refused",
         arguments: [[0xFF], [0x77, 0xE9], [0xC3], [0xED, 0xA0, 0x80], [0xC0, 0x80]] as [[UInt8]])
     func notUTF8(typed: [UInt8]) {
         let error = #expect(throws: VaultError.self) { try Self.normalized(typed + [0x0A]) }
         #expect(error?.code == .wrongKey)
     }
 
-    @Test("A keyring made with the composed form opens with the decomposed one and a line end")
+    @Test("A keyring created with the composed form opens with the decomposed form and a line end")
     func keyring() throws {
         let fixture = try KeyringFixture(passphrase: Array("Ångström\n".utf8))
         for typed in ["A\u{30A}ngstro\u{308}m", "\u{C5}ngstr\u{F6}m\r\n"] {
@@ -62,7 +62,7 @@ struct PassphraseTests {
         }
     }
 
-    @Test("Salt, cost and passphrase each change the key")
+    @Test("The derived key depends on salt, cost and passphrase")
     func argon2id() throws {
         let salt = Array(repeating: UInt8(1), count: 16)
         func key(_ text: String, _ salt: [UInt8], _ ops: Int64, _ memory: Int64) throws -> [UInt8] {
@@ -78,11 +78,11 @@ struct PassphraseTests {
         #expect(try key("word", salt, 1, 8 << 20) == keys[0])
     }
 
-    @Test("No half of a key that was made of a passphrase is left on the stack")
+    @Test("Deriving a key from a passphrase leaves neither half of the key on the stack")
     func stack() throws {
         let passphrase = try SecretBytes(Array("word".utf8))
         let cost = Argon2id.Cost(salt: Array(repeating: 1, count: 16), opsLimit: 1, memLimit: 8 << 20)
-        // The linker spills registers where a function is called for the first time: those that the test reads keys with, too.
+        // The linker spills registers at the first call of a function, so the test calls the functions once before.
         let other = Argon2id.Cost(salt: Array(repeating: 2, count: 16), opsLimit: 1, memLimit: 8 << 20)
         _ = try Argon2id.key(from: passphrase, other).exposed
         var key: [UInt8] = []

@@ -22,7 +22,7 @@ struct RootTests {
         return (keyring, KeyringFixture(file: written.bytes))
     }
 
-    /// The fixture with a second slot, which a key of nines opens.
+    /// The fixture with a second slot, which opens with a key of nines.
     private func twoSlots() throws -> KeyringFixture {
         try KeyringFixture().rewritten { document, root in
             var slot = document.slots[0]
@@ -36,7 +36,7 @@ struct RootTests {
 
     private let nines = Array(repeating: UInt8(9), count: 32)
 
-    @Test("What the keyring held opens as before under it; tokens are others, and a generation is added")
+    @Test("A new root key keeps all keys, changes the tokens, and adds a generation")
     func kept() throws {
         let fixture = try KeyringFixture()
         let before = try fixture.unlock()
@@ -49,7 +49,7 @@ struct RootTests {
         #expect(try file.unlock().token(.admin, [1]) == keyring.token(.admin, [1]))
     }
 
-    @Test("The old root key opens nothing of the new file")
+    @Test("The old root key opens no part of the new file")
     func oldRoot() throws {
         let fixture = try KeyringFixture()
         let (_, file) = try renewed(fixture, [secret()])
@@ -67,7 +67,7 @@ struct RootTests {
         }
     }
 
-    @Test("Slots whose key is given stay; another is named, and goes only when told to")
+    @Test("Slots with a given key stay, and another is named in an error unless it may be dropped")
     func slots() throws {
         let fixture = try twoSlots()
         let refused = #expect(throws: VaultError.self) { try renewed(fixture, [secret()]) }
@@ -79,7 +79,7 @@ struct RootTests {
         #expect(try KeyringDocument(reading: one.object).slots.map(\.number) == [1])
     }
 
-    @Test("A key that opens no slot is refused, and so is none at all")
+    @Test("A key that opens no slot is refused, and so is an empty list of keys")
     func strangers() throws {
         let fixture = try KeyringFixture()
         for secrets in [[], [try secret(nines)], [try secret(), try secret(nines)]] {
@@ -90,7 +90,7 @@ struct RootTests {
         }
     }
 
-    @Test("A key that is given twice opens its slot once, and is no stranger")
+    @Test("A key that is given twice opens its slot once and is not refused")
     func twice() throws {
         let fixture = try twoSlots()
         let (_, file) = try renewed(fixture, [secret(), secret(nines), secret(), secret(nines)])
@@ -98,7 +98,9 @@ struct RootTests {
         #expect(try KeyringDocument(reading: file.object).slots.map(\.number) == [1, 2])
     }
 
-    @Test("What a new root key would refuse is told before an order that it is to follow", arguments: [false, true])
+    @Test(
+        "The advance check before an order reports what the root renewal after it would refuse",
+        arguments: [false, true])
     func tried(dropsOthers: Bool) throws {
         let fixture = try twoSlots()
         let keyring = try fixture.unlock()
@@ -127,7 +129,7 @@ struct RootTests {
         #expect(codes == [.wrongKey, .wrongKey, nil, lost, .wrongKey, lost, .wrongKey, lost, .wrongKey, nil])
     }
 
-    @Test("Beside keys that somebody else brings, a passphrase slot alone is known to be left out")
+    @Test("If the owner has other keys, the advance check refuses only a passphrase slot")
     func otherKeys() throws {
         let fixture = try KeyringFixture()
         let keyring = try fixture.unlock()
@@ -146,7 +148,7 @@ struct RootTests {
         }
     }
 
-    /// The code of what is thrown; nil where nothing is.
+    /// The code of the thrown error; nil if nothing is thrown.
     private func code(_ body: () throws -> Void) -> VaultError.Code? {
         do {
             try body()
@@ -158,7 +160,7 @@ struct RootTests {
 
     private let threes = Array(repeating: UInt8(3), count: 32)
 
-    @Test("The number of its generation was never given before, though the keyring does not know that")
+    @Test("The generation of a new root key avoids given numbers that the keyring does not know")
     func taken() throws {
         let (keyring, _) = try renewed(try KeyringFixture(), [secret()], avoiding: [2, 3, 7, .max, .min])
         #expect(keyring.currentGeneration == 4 && keyring.activeGenerations == [1, 4])

@@ -4,7 +4,9 @@ import Testing
 
 @Suite("Constant-time comparison")
 struct ConstantTimeTests {
-    @Test("Equal values are equal; one bit or one byte more makes them differ", arguments: [0, 1, 16, 32, 33])
+    @Test(
+        "Equal values compare equal, and one changed bit or one more byte makes them differ",
+        arguments: [0, 1, 16, 32, 33])
     func comparison(count: Int) {
         let value = (0..<count).map { UInt8($0) }
         #expect(ConstantTime.areEqual(value, value))
@@ -13,7 +15,7 @@ struct ConstantTimeTests {
         for bit in 0..<(count * 8) { #expect(!ConstantTime.areEqual(value, value.flipping(bit: bit))) }
     }
 
-    @Test("Keys are compared by their bytes")
+    @Test("Keys compare by their bytes")
     func keys() throws {
         let one = try SecretKey(repeating: 7)
         let same = try one.duplicate()

@@ -6,13 +6,13 @@ import VaultModel
 @Suite("Key memory")
 struct KeyArenaTests {
     private static func bytes(of slot: KeyArena.Slot) -> [UInt8] {
-        // Regions live as long as the process, so a released slot can still be read.
+        // Regions exist for the life of the process, so a released slot can still be read.
         unsafe Array(UnsafeRawBufferPointer(start: slot.address, count: KeyArena.slotByteCount))
     }
 
     private static func place(of slot: KeyArena.Slot) -> UInt { unsafe UInt(bitPattern: slot.address) }
 
-    @Test("A released slot is wiped and given out again")
+    @Test("A released slot is wiped and reused")
     func reuse() throws {
         let arena = KeyArena()
         let slot = try arena.take()
@@ -25,7 +25,7 @@ struct KeyArenaTests {
         arena.release(again)
     }
 
-    @Test("Slots that are held together never overlap, across regions")
+    @Test("Slots in use at the same time never overlap, even across regions")
     func distinct() throws {
         let arena = KeyArena()
         var slots: [KeyArena.Slot] = []
@@ -38,25 +38,25 @@ struct KeyArenaTests {
         #expect(again.sorted() == addresses)
     }
 
-    @Test("Keys lie in memory that is locked")
+    @Test("Keys are in locked memory")
     func locked() throws {
         let key = try SecureRandom.key("test")
         #expect(MemoryLock.shared.refusal == nil)
         _ = key.exposed
     }
 
-    @Test("A hundred thousand keys made and dropped use a handful of slots")
+    @Test("Slots of dropped keys are reused by 100 000 new keys")
     func dropped() throws {
         var addresses: Set<UInt> = []
         for number in 0..<100_000 {
             let key = try SecretKey(repeating: UInt8(truncatingIfNeeded: number))
             addresses.insert(unsafe key.withBytes { UInt(bitPattern: $0) })
         }
-        // Other tests take and release slots meanwhile; a key that kept its slot would make this 100 000.
+        // Other tests use slots at the same time; if no slot were reused, this would be 100 000.
         #expect(addresses.count < 5000)
     }
 
-    @Test("A dropped key's bytes are gone")
+    @Test("The bytes of a dropped key are wiped")
     func wiped() throws {
         let pattern = Array(repeating: UInt8(0xC3), count: 32)
         var slot: KeyArena.Slot?
@@ -68,7 +68,7 @@ struct KeyArenaTests {
         #expect(try Self.bytes(of: #require(slot)) != pattern)
     }
 
-    @Test("A key whose making fails gives its slot back")
+    @Test("A key whose initialization fails releases its slot")
     func failed() throws {
         struct Refusal: Error {}
         var addresses: Set<UInt> = []
@@ -78,7 +78,7 @@ struct KeyArenaTests {
                     addresses.insert(UInt(bitPattern: buffer.baseAddress))
                     throw Refusal()
                 }
-                Issue.record("a key was made")
+                Issue.record("a key was created")
             } catch {
                 #expect(error is Refusal)
             }
@@ -86,12 +86,14 @@ struct KeyArenaTests {
         #expect(addresses.count < 1000)
     }
 
-    @Test("Keys of another size than 32 bytes are none", arguments: [0, 1, 16, 31, 33, 64])
+    @Test("Bytes of any size but 32 are not a key", arguments: [0, 1, 16, 31, 33, 64])
     func sizes(count: Int) throws {
         #expect(try !SecretKey.isKey(Array(repeating: 1, count: count)))
     }
 
-    @Test("Secret bytes keep as many bytes as were written", arguments: [0, 1, 31, 32, 4095, 4096, 4097, 100_000])
+    @Test(
+        "Secret bytes have the count and content that were written",
+        arguments: [0, 1, 31, 32, 4095, 4096, 4097, 100_000])
     func secretBytes(count: Int) throws {
         let content = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
         let secret = try SecretBytes(content)

@@ -7,7 +7,7 @@ struct MemoryLockTests {
     private let first = MemoryLockFailure(errno: 12, limit: 64 << 10)
     private let second = MemoryLockFailure(errno: 1, limit: 0)
 
-    @Test("The first refusal is kept, and told once to each who listens before it and after it")
+    @Test("Each listener receives only the first refusal, once, whether it listens before or after it")
     func telling() async {
         let lock = MemoryLock()
         let early = lock.refusals()
@@ -24,7 +24,7 @@ struct MemoryLockTests {
         #expect(told == [[first], [first]])
     }
 
-    @Test("A refusal names the limit, and the remedy")
+    @Test("The message of a refusal names the limit and the remedy")
     func message() {
         #expect("\(first)".contains("64 KiB") && "\(first)".contains("LimitMEMLOCK="))
         #expect("\(MemoryLockFailure(errno: 11, limit: nil))".contains("error 11"))

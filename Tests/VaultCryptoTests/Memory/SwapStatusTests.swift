@@ -8,7 +8,7 @@ struct SwapStatusTests {
     private static let device = none + "/dev/sda2 partition 8388604 0 -2\n"
 
     @Test(
-        "Memory may reach swap where there is a device, and no control group forbids it",
+        "Memory may be swapped if there is a swap device and no control group forbids it",
         arguments: [
             (none, [], false), ("", [], false), (device, [], true), (device, ["max\n"], true), (device, ["0\n"], false),
             (device, ["max\n", "0\n"], false), (device, ["1048576\n", ""], true), (none, ["max\n"], false),
@@ -18,7 +18,7 @@ struct SwapStatusTests {
     }
 
     @Test(
-        "The control groups of a process are its own and all above it but the root",
+        "The control groups of a process are its own and all its ancestors except the root",
         arguments: [
             ("0::/\n", []), ("", []), ("1:cpu:/a\n", []),
             ("1:cpu:/x\n0::/system.slice/vault.service\n", ["/system.slice/vault.service", "/system.slice"]),

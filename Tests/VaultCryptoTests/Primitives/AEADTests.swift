@@ -8,7 +8,7 @@ import VaultModel
 
 @Suite("ChaCha20-Poly1305")
 struct AEADTests {
-    @Test("RFC 8439 §2.8.2 is sealed and opened to the byte")
+    @Test("The vector of RFC 8439 §2.8.2 is sealed and opened byte for byte")
     func rfc8439() throws {
         let key = try SecretKey(Array(0x80...0x9F))
         let nonce: [UInt8] = [0x07, 0, 0, 0] + Array(0x40...0x47)
@@ -28,7 +28,7 @@ struct AEADTests {
         #expect(opened == plaintext)
     }
 
-    @Test("The vector file holds as many vectors as it says, and enough of both kinds")
+    @Test("The vector file contains as many vectors as it states, and enough valid and invalid ones")
     func counts() throws {
         let file = try VectorFile.load()
         #expect(file.vectors.count == file.numberOfTests)
@@ -44,7 +44,7 @@ struct AEADTests {
         }
     }
 
-    @Test("Every valid vector is sealed to its bytes and opened, here and by swift-crypto")
+    @Test("Every valid vector is sealed to the expected bytes and opened, as by swift-crypto")
     func valid() throws {
         var count = 0
         for vector in try VectorFile.load().vectors where vector.result == "valid" {
@@ -68,7 +68,7 @@ struct AEADTests {
         #expect(count == 178)
     }
 
-    @Test("Every invalid vector is refused before a byte of it is there, here and by swift-crypto")
+    @Test("Every invalid vector is refused before any plaintext is written, as by swift-crypto")
     func invalid() throws {
         var count = 0
         for vector in try VectorFile.load().vectors where vector.result == "invalid" {
@@ -85,7 +85,7 @@ struct AEADTests {
             let key = try SecretKey(bytes.key)
             let value = SealedValue.open(bytes.iv + bytes.ct + bytes.tag, key: key, associatedData: bytes.aad)
             #expect(value == nil, "\(vector.tcId): \(vector.comment)")
-            // A nonce of another size cannot be written down: `AEAD.Nonce` has twelve bytes.
+            // A nonce of another size cannot be expressed: `AEAD.Nonce` has twelve bytes.
             guard bytes.iv.count == AEAD.nonceByteCount else { continue }
             let opened = AEAD.open(bytes.ct + bytes.tag, nonce: bytes.iv, associatedData: bytes.aad, key: key)
             #expect(opened == nil, "\(vector.tcId): \(vector.comment)")
@@ -93,7 +93,7 @@ struct AEADTests {
         #expect(count == 99)
     }
 
-    @Test("What is shorter than a tag is refused", arguments: 0..<16)
+    @Test("A ciphertext shorter than a tag is refused", arguments: 0..<16)
     func shorterThanTag(count: Int) throws {
         let key = try SecretKey(repeating: 1)
         let opened = AEAD.open(
@@ -101,7 +101,7 @@ struct AEADTests {
         #expect(opened == nil)
     }
 
-    @Test("A part of a block is what the whole has there; nothing is written where any byte of the block is wrong")
+    @Test("Opening a part of a block returns that part, and writes nothing if any byte of the block is wrong")
     func parts() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)

@@ -4,7 +4,7 @@ import VaultModel
 
 @testable import VaultCrypto
 
-/// The keyring that the independent Python implementation made, beside what it says its keys are.
+/// The keyring that the independent Python implementation wrote, with the keys that it states.
 @Suite("Golden keyring")
 struct GoldenKeyringTests {
     private struct Expected: Decodable {
@@ -47,7 +47,7 @@ struct GoldenKeyringTests {
         try SecretKey(#require(Hex.decode(hex)))
     }
 
-    @Test("The key file opens it, and every key in it is the one that was sealed")
+    @Test("The key file opens the golden keyring, and every key in it is the one that was sealed")
     func keyFile() throws {
         let expected = try Self.expected()
         let key = try Self.golden("key")
@@ -86,7 +86,7 @@ struct GoldenKeyringTests {
         }
     }
 
-    @Test("The passphrase opens it, composed, decomposed, and as its file holds it")
+    @Test("The passphrase opens the golden keyring: composed, decomposed, and as its file contains it")
     func passphrase() throws {
         let expected = try Self.expected()
         let file = try Self.golden("keyring.json")
@@ -99,7 +99,7 @@ struct GoldenKeyringTests {
         }
     }
 
-    @Test("Written anew it has the bytes that Python wrote")
+    @Test("Rewriting the golden keyring reproduces the bytes that Python wrote")
     func rewritten() throws {
         let file = try Self.golden("keyring.json")
         let document = try KeyringDocument(reading: JSONObject(JSONParser.parse(file), name: "keyring"))

@@ -11,7 +11,7 @@ struct KeyDerivationTests {
         .keyringSum,
     ]
 
-    @Test("The format's vectors come out (libsodium and Python agree)")
+    @Test("Key derivation reproduces the vectors of the format (libsodium and Python agree)")
     func vectors() throws {
         let key = try SecretKey(Array(0..<32))
         let metadata = KeyDerivation.value(from: key, .metadata)
@@ -20,7 +20,7 @@ struct KeyDerivationTests {
         #expect(Hex.encode(resource) == "727397a9d0495cccbdee8c8d034bd88e4edbf18c05bb518db7a1f6f9767c411b")
     }
 
-    @Test("A derived key has the bytes of the derived value")
+    @Test("A derived key equals the derived value")
     func keyAndValue() throws {
         let key = try SecretKey(Array(0..<32))
         let derived = try KeyDerivation.key(from: key, .wrap, [1, 2, 3]).exposed
@@ -28,7 +28,7 @@ struct KeyDerivationTests {
         #expect(derived == value)
     }
 
-    @Test("Purposes, keys and messages each give another value")
+    @Test("A derived value depends on purpose, key and message")
     func separation() throws {
         let key = try SecretKey(repeating: 1)
         let other = try SecretKey(repeating: 2)
@@ -44,7 +44,7 @@ struct KeyDerivationTests {
         #expect(values.allSatisfy { $0.count == 32 })
     }
 
-    @Test("The checksum is unkeyed BLAKE2b-256 with its personalisation")
+    @Test("The checksum is unkeyed, personalised BLAKE2b-256")
     func checksum() throws {
         // hashlib.blake2b(b"abc", digest_size=32, person=b"mv.keyring.sum")
         #expect(

@@ -5,7 +5,7 @@ import VaultModel
 
 @Suite("Revoking tokens")
 struct RevocationTests {
-    @Test("The epoch and the revision grow by one, in the file and in memory, and tokens are others")
+    @Test("Revocation raises epoch and revision by one, in file and memory, and changes the tokens")
     func raised() throws {
         let fixture = try KeyringFixture()
         let keyring = try fixture.unlock()
@@ -16,10 +16,10 @@ struct RevocationTests {
         let again = try KeyringFixture(file: written).unlock()
         #expect(again.tokenEpoch == 2 && again.revision == 2 && again.vaultID == keyring.vaultID)
         #expect(again.token(.admin, LittleEndian.bytes(UInt64(again.tokenEpoch))) != before)
-        #expect(again.token(.admin, [1]) == keyring.token(.admin, [1]), "the keys are the same")
+        #expect(again.token(.admin, [1]) == keyring.token(.admin, [1]), "the token key must stay the same")
     }
 
-    @Test("What cannot be written revokes nothing")
+    @Test("Nothing is revoked if the keyring cannot be written")
     func unwritten() throws {
         let fixture = try KeyringFixture()
         let keyring = try fixture.unlock()
@@ -30,7 +30,7 @@ struct RevocationTests {
         #expect(keyring.tokenEpoch == 1 && keyring.revision == 1)
     }
 
-    @Test("A file that is another vault's, was changed, or is older than what was opened is not written over")
+    @Test("A keyring file of another vault, a changed one and an older one are not overwritten")
     func otherFile() throws {
         let fixture = try KeyringFixture()
         let keyring = try fixture.unlock()
@@ -44,7 +44,7 @@ struct RevocationTests {
             (Array(newer.dropLast(9)), .damagedKeyring),
         ] {
             let error = #expect(throws: VaultError.self) {
-                try keyring.change(reading: { file }, writing: { _ in Issue.record("it was written") }) {
+                try keyring.change(reading: { file }, writing: { _ in Issue.record("the keyring was overwritten") }) {
                     $0.revokeTokens()
                 }
             }

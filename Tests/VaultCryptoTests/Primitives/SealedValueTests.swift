@@ -10,7 +10,7 @@ struct SealedValueTests {
     private static let associatedData = Array("role".utf8)
 
     @Test(
-        "swift-crypto opens what libsodium sealed, and the other way round",
+        "swift-crypto opens values that libsodium sealed, and libsodium opens those of swift-crypto",
         arguments: [0, 1, 16, 63, 64, 65, 1000, 32_768])
     func interchange(count: Int) throws {
         let plaintext = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
@@ -29,7 +29,7 @@ struct SealedValueTests {
         #expect(back == plaintext)
     }
 
-    @Test("A sealed key is opened by swift-crypto, and one that it sealed comes back as a key")
+    @Test("swift-crypto opens a sealed key, and a key that swift-crypto sealed opens as a key")
     func keys() throws {
         let key = try SecretKey(Self.keyBytes)
         let secret = try SecretKey(repeating: 0x5A)
@@ -46,7 +46,7 @@ struct SealedValueTests {
         #expect(back == secret.exposed)
     }
 
-    @Test("A sealed key of another size is none", arguments: [0, 1, 16, 31, 33, 64])
+    @Test("A sealed value of any size but 32 bytes does not open as a key", arguments: [0, 1, 16, 31, 33, 64])
     func keySizes(count: Int) throws {
         let key = try SecretKey(Self.keyBytes)
         let sealed = try SealedValue.seal(Array(repeating: 1, count: count), key: key, associatedData: [])
@@ -54,7 +54,7 @@ struct SealedValueTests {
         #expect(!opened)
     }
 
-    @Test("Every bit flipped and every cut is refused")
+    @Test("A sealed value with a flipped bit or a missing byte is refused")
     func changed() throws {
         let key = try SecretKey(Self.keyBytes)
         let sealed = try SealedValue.seal(
@@ -72,7 +72,7 @@ struct SealedValueTests {
         #expect(longer == nil)
     }
 
-    @Test("Another key and other associated data are refused")
+    @Test("A wrong key and wrong associated data are refused")
     func bound() throws {
         let key = try SecretKey(Self.keyBytes)
         let sealed = try SealedValue.seal([1, 2, 3], key: key, associatedData: Self.associatedData)

@@ -3,7 +3,7 @@ import VaultModel
 
 @testable import VaultCrypto
 
-@Suite("The audit log says what was done, and shows what was done to it")
+@Suite("The audit log records key operations, and the checker detects changes to it")
 struct AuditCheckerTests {
     private let keyring: Keyring
     private let lines: [[UInt8]]
@@ -30,7 +30,7 @@ struct AuditCheckerTests {
         return AuditChecker.report(on: lines.flatMap { $0 + [0x0A] } + rest, anchor: anchor)
     }
 
-    @Test("A whole log is sound, with the keyring and when all keys are gone")
+    @Test("A complete log is sound, with the keyring and after all keys are gone")
     func whole() throws {
         for known in [4, 3, 0, nil] as [Int64?] {
             let report = try report(lines, knowing: known)
@@ -42,7 +42,7 @@ struct AuditCheckerTests {
         #expect(try report([], knowing: 0) == AuditChecker.report(on: [], anchor: keyring.auditAnchor()))
     }
 
-    @Test("No byte of a line can be another one")
+    @Test("A change of any byte of a line is detected")
     func everyByte() throws {
         for index in lines[1].indices {
             var changed = lines
@@ -52,7 +52,7 @@ struct AuditCheckerTests {
         }
     }
 
-    @Test("A missing, exchanged or repeated line is seen, with the keyring and without")
+    @Test("A missing, exchanged or repeated line is detected with and without the keyring")
     func order() throws {
         let other = try Keyring.other()
         for (changed, kind, line) in [
@@ -71,7 +71,7 @@ struct AuditCheckerTests {
         }
     }
 
-    @Test("A tail that was cut off is seen by whoever has the keyring")
+    @Test("A truncated log is detected with the keyring")
     func cut() throws {
         for kept in 0..<4 {
             let report = try report(Array(lines.prefix(kept)))
@@ -80,19 +80,19 @@ struct AuditCheckerTests {
         }
     }
 
-    @Test("A line that was being written when the power went counts for nothing")
+    @Test("A line that was cut short by a power loss is ignored")
     func unfinished() throws {
         let report = try report(Array(lines.prefix(3)), knowing: 3, rest: Array(lines[3].prefix(90)))
         #expect(report.isSound && report.receipts.count == 3)
     }
 
-    @Test("A log that another vault's key signed from the first line on is not this vault's")
+    @Test("A log signed entirely with another vault's key is refused")
     func stranger() throws {
         let line = try Self.line(1, after: nil, by: try Keyring.other())
         #expect(try report([line], knowing: 1).faults == [AuditFault(line: 1, kind: .stranger)])
     }
 
-    @Test("A line is spelled in one way alone, and its members stand in the canonical order")
+    @Test("A line has exactly one spelling, with its members in canonical order")
     func spelling() throws {
         let text = String(decoding: lines[0], as: UTF8.self)
         #expect(text.hasPrefix(#"{"act":"shred","generation":1,"key":""#))
@@ -101,7 +101,7 @@ struct AuditCheckerTests {
         #expect(ReceiptLine(Array(text.replacing(#"{"act""#, with: #"{ "act""#).utf8)) == nil)
     }
 
-    @Test("The signature is Ed25519 of RFC 8032: its first vector")
+    @Test("The signature is Ed25519 and matches the first vector of RFC 8032")
     func vector() throws {
         let seed = try #require(
             Hex.decode("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60"))

@@ -3,12 +3,12 @@ import VaultModel
 
 @testable import VaultCrypto
 
-@Suite("A new root key brings a new key for receipts, and the log stays whole")
+@Suite("A new root key comes with a new receipt key, and the log stays sound")
 struct ReceiptKeyTests {
     private let fixture: KeyringFixture
-    /// The keyring before and after.
+    /// The keyring before and after the new root key.
     private let (former, own): (Keyring, Keyring)
-    /// Two lines of the former key, the one that both sign, and two of the new key.
+    /// Two lines of the former key, the line that both keys sign, and two lines of the new key.
     private let lines: [[UInt8]]
 
     init() throws {
@@ -25,7 +25,7 @@ struct ReceiptKeyTests {
         own = new
     }
 
-    /// Makes a new root key: the line that both keys sign, and the keyring that is in the file then.
+    /// Creates a new root key; returns the line that both keys sign, and the keyring that is then in the file.
     private static func renewing(
         _ keyring: Keyring, of file: [UInt8], _ number: Int, after last: [UInt8]
     ) throws -> (line: [UInt8], keyring: Keyring) {
@@ -56,7 +56,7 @@ struct ReceiptKeyTests {
         return AuditChecker.report(on: lines.flatMap { $0 + [0x0A] }, anchor: anchor).faults
     }
 
-    @Test("It is sound with the new keyring and without one, and the former key is not the new one")
+    @Test("The log is sound with the new keyring and without one, and the two receipt keys differ")
     func whole() throws {
         #expect(try former.auditAnchor().publicKey != own.auditAnchor().publicKey)
         for count in 3...5 {
@@ -65,7 +65,7 @@ struct ReceiptKeyTests {
         }
     }
 
-    @Test("Who has the former key alone adds nothing behind it, and changes nothing before it")
+    @Test("An attacker with only the former key can neither append to the log nor change earlier lines")
     func leaked() throws {
         let behind = try Self.line(4, after: lines[2], by: former)
         #expect(try faults([lines[0], lines[1], lines[2], behind], own) == [AuditFault(line: 4, kind: .stranger)])
@@ -73,12 +73,12 @@ struct ReceiptKeyTests {
         #expect(try faults(lines + [last], own) == [AuditFault(line: 6, kind: .stranger)])
         #expect(try faults(lines + [last], nil) == [AuditFault(line: 6, kind: .stranger)])
         let other = try Self.line(2, after: lines[0], by: former, with: nil)
-        #expect(other == lines[1], "the same act by the same key is the same line")
+        #expect(other == lines[1], "the same receipt signed with the same key must be the same line")
         let changed = try Self.line(9, after: lines[0], by: former)
         #expect(try !faults([lines[0], changed, lines[2], lines[3], lines[4]], own).isEmpty)
     }
 
-    @Test("No byte of the line that both sign can be another one")
+    @Test("A change of any byte of the line that both keys sign is detected")
     func everyByte() throws {
         for index in lines[2].indices {
             var changed = lines
@@ -88,9 +88,9 @@ struct ReceiptKeyTests {
         }
     }
 
-    @Test("Where the new keyring could not be written the former key goes on, and so does another try")
+    @Test("If the new keyring could not be written, the former key continues the log")
     func broken() throws {
-        // The keyring is as it was: its key signs what follows.
+        // The keyring is unchanged, so its key signs the next line.
         let next = try Self.line(4, after: lines[2], by: former)
         let log = Array(lines.prefix(3)) + [next]
         #expect(try faults(log, former).isEmpty && faults(log, nil).isEmpty)
@@ -99,7 +99,7 @@ struct ReceiptKeyTests {
         #expect(try ReceiptLine(lines[3])?.isSigned(as: former.auditAnchor()) == false)
     }
 
-    @Test("Where a keyring from before is put back, the new key's lines are the vault's until the former signs again")
+    @Test("After an older keyring is restored, lines of the new key are valid until the former key signs again")
     func restored() throws {
         #expect(try faults(lines, former).isEmpty)
         let back = try Self.line(6, after: lines[4], by: former)
@@ -107,7 +107,7 @@ struct ReceiptKeyTests {
         #expect(try faults(lines + [back], nil) == [AuditFault(line: 6, kind: .stranger)])
         let late = try Self.line(7, after: back, by: own)
         #expect(try faults(lines + [back, late], former) == [AuditFault(line: 7, kind: .stranger)])
-        // The next new root key is handed over to by the former one, and one that has no such line is a stranger's.
+        // The former key hands over to the next new key; a key without such a line is a stranger's.
         let (both, third) = try Self.renewing(fixture.unlock(), of: fixture.file, 7, after: back)
         let last = try Self.line(8, after: both, by: third)
         #expect(try faults(lines + [back, both, last], third, counting: 8).isEmpty)
@@ -115,7 +115,7 @@ struct ReceiptKeyTests {
         #expect(try faults(lines + [unknown], former) == [AuditFault(line: 6, kind: .stranger)])
     }
 
-    @Test("A stranger that names the vault's key as its former one takes nothing over")
+    @Test("A stranger's line that names the vault's key as its former key is refused")
     func stranger() throws {
         let other = try KeyringFixture().unlock()
         let line = try Self.line(6, after: lines[4], by: other)

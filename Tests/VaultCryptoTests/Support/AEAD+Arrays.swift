@@ -1,7 +1,7 @@
 @testable import VaultCrypto
 
 extension AEAD {
-    /// Seals arrays: ciphertext, then tag.
+    /// Seals an array; returns the ciphertext followed by the tag.
     static func seal(_ plaintext: [UInt8], nonce: [UInt8], associatedData: [UInt8], key: borrowing SecretKey) -> [UInt8]
     {
         var output = [UInt8](repeating: 0, count: plaintext.count + tagByteCount)
@@ -14,7 +14,7 @@ extension AEAD {
         return output
     }
 
-    /// Opens arrays; nil where the tag is wrong, after requiring that nothing of the plaintext was written.
+    /// Opens an array; returns nil if the tag is wrong, after requiring that no plaintext was written.
     static func open(_ sealed: [UInt8], nonce: [UInt8], associatedData: [UInt8], key: borrowing SecretKey) -> [UInt8]? {
         var output = [UInt8](repeating: 0, count: max(0, sealed.count - tagByteCount))
         let nonce = Nonce { nonce[$0] }
@@ -30,7 +30,7 @@ extension AEAD {
         return output
     }
 
-    /// Opens a part of an array; nil where the tag is wrong, after requiring that nothing was written.
+    /// Opens a part of an array; returns nil if the tag is wrong, after requiring that nothing was written.
     static func open(_ sealed: [UInt8], part: Range<Int>, nonce: [UInt8], key: borrowing SecretKey) -> [UInt8]? {
         var output = [UInt8](repeating: 0, count: part.count)
         let nonce = Nonce { nonce[$0] }

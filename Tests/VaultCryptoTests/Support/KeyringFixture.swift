@@ -3,25 +3,25 @@ import VaultModel
 
 @testable import VaultCrypto
 
-/// A keyring file made for a test, with ways to change it as somebody would who can recompute its checksum.
+/// A keyring file for tests, which can be changed as by an attacker who can recompute its checksum.
 struct KeyringFixture {
     static let keyBytes = Array(UInt8(1)...32)
     static let now: Int64 = 1_700_000_000
 
-    /// The cheapest cost a keyring may state.
+    /// The cheapest cost that a keyring may state.
     static func cheapCost() throws -> Argon2id.Cost {
         Argon2id.Cost(salt: try SecureRandom.bytes(Argon2id.Cost.saltByteCount, "salt"), opsLimit: 1, memLimit: 8 << 20)
     }
 
     let file: [UInt8]
 
-    /// A keyring that the key of bytes 1 … 32 opens.
+    /// Creates a keyring that opens with the key of bytes 1 … 32.
     init() throws {
         file = try NewKeyring.make(
             with: .key(SecretKey(Self.keyBytes)), method: .keyFile, label: "test", now: Self.now)
     }
 
-    /// A keyring that a passphrase opens.
+    /// Creates a keyring that opens with a passphrase.
     init(passphrase: [UInt8]) throws {
         file = try NewKeyring.make(
             with: .passphrase(normalizing: SecretBytes(passphrase)), method: .passphrase, label: "test",
@@ -33,7 +33,7 @@ struct KeyringFixture {
 
     var object: JSONObject { get throws { try JSONObject(JSONParser.parse(file), name: "keyring") } }
 
-    /// The root key, opened from the first slot with the test's key.
+    /// Returns the root key, opened from the first slot with the test's key.
     func rootKey() throws -> SecretKey {
         let document = try KeyringDocument(reading: object)
         let data = try KeyringDocument.associatedData(
@@ -45,7 +45,7 @@ struct KeyringFixture {
         return key
     }
 
-    /// The same file with changed members and a right checksum: all that can be done without a key.
+    /// Returns the file with changed members and a correct checksum: the most an attacker without a key can do.
     func forged(_ change: (inout JSONObject) throws -> Void) throws -> KeyringFixture {
         var object = try object
         try change(&object)
@@ -53,7 +53,7 @@ struct KeyringFixture {
         return KeyringFixture(file: JSONValue.object(object.members).canonical + [0x0A])
     }
 
-    /// The same file with changed members of the first object in the list `name`, and a right checksum.
+    /// Returns the file with changed members of the first object in the list `name`, and a correct checksum.
     func forged(first name: String, _ change: (inout JSONObject) -> Void) throws -> KeyringFixture {
         try forged { object in
             var list = try object.objects(name)
@@ -62,7 +62,7 @@ struct KeyringFixture {
         }
     }
 
-    /// The same keyring with a changed document, written anew with its root key.
+    /// Returns the keyring with a changed document, rewritten with its root key.
     func rewritten(_ change: (inout KeyringDocument, borrowing SecretKey) throws -> Void) throws -> KeyringFixture {
         var document = try KeyringDocument(reading: object)
         let rootKey = try rootKey()
@@ -78,7 +78,7 @@ struct KeyringFixture {
         try KeyringReader.unlock(file, with: .passphrase(normalizing: SecretBytes(passphrase)))
     }
 
-    /// What kind of trouble opening is, nil where it opens.
+    /// Returns the code of the error that opening throws; nil if the keyring opens.
     func trouble(key: [UInt8] = keyBytes) -> VaultError.Code? {
         do {
             _ = try unlock(key: key)

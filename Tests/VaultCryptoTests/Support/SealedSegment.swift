@@ -9,7 +9,7 @@ struct SealedSegment {
     let plaintext: [UInt8]
     let file: [UInt8]
 
-    /// Seals a segment; what differs from another in the file differs in these facts alone.
+    /// Seals a segment; two files differ only by these parameters.
     init(
         resourceKey: borrowing SecretKey, id: UInt8 = 0x22, representation: UInt8 = 0x11, blockSize: Int = 4096,
         start: Int64 = 0,
@@ -30,7 +30,7 @@ struct SealedSegment {
         self.file = file
     }
 
-    /// What a reader of `row` that has this key says to a whole file: the plaintext, or nil where anything is refused.
+    /// Returns the plaintext that a reader of `row` with this key opens from a whole file; nil if it refuses anything.
     func read(_ file: [UInt8], resourceKey: borrowing SecretKey) throws -> [UInt8]? {
         let key = try SegmentKey(resourceKey: resourceKey, segment: row)
         guard case .genuine = key.judge(Array(file.prefix(SegmentDescription.headerByteCount))),
@@ -47,7 +47,7 @@ struct SealedSegment {
     /// The sealed bytes of one block.
     func block(_ index: Int) -> [UInt8] { Self.block(index, of: row, in: file) }
 
-    /// The sealed bytes of one block of a file that has the layout of `row`.
+    /// The sealed bytes of one block of a file with the layout of `row`.
     static func block(_ index: Int, of row: SegmentDescription, in file: [UInt8]) -> [UInt8] {
         let offset = Int(row.fileOffset(ofBlock: index))
         let count = Int(row.range(ofBlock: index).length) + SegmentDescription.tagByteCount
@@ -56,7 +56,7 @@ struct SealedSegment {
 }
 
 extension SegmentKey {
-    /// Opens a block out of an array; nil where its tag is wrong.
+    /// Opens a block from an array; returns nil if its tag is wrong.
     func open(_ sealed: [UInt8], block index: Int) -> [UInt8]? {
         var output = [UInt8](repeating: 0, count: max(0, sealed.count - AEAD.tagByteCount))
         let isGenuine = unsafe sealed.withUnsafeBytes { sealed in
@@ -67,7 +67,7 @@ extension SegmentKey {
 }
 
 extension SegmentSealer {
-    /// Seals the next block out of an array.
+    /// Seals the next block from an array.
     mutating func seal(_ plaintext: [UInt8]) -> [UInt8] {
         var output = [UInt8](repeating: 0, count: plaintext.count + AEAD.tagByteCount)
         unsafe plaintext.withUnsafeBytes { plaintext in

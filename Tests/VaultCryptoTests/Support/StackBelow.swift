@@ -1,15 +1,15 @@
-/// What a call has left on the stack of the thread that made it.
+/// The bytes that a call has left on the stack of its thread.
 enum StackBelow {
-    /// More than such a call uses, and less than any thread has left here.
+    /// More than such a call uses, and less than any thread has left at this point.
     private static let byteCount = 32 << 10
 
-    /// Makes a call, and copies the stack below this frame before anything else uses it.
+    /// Performs a call, then copies the stack below this frame before anything else uses it.
     @inline(never)
     static func copied(after call: () throws -> Void) rethrows -> [UInt8] {
         try call()
         var frame: UInt8 = 0
         return unsafe withUnsafeMutablePointer(to: &frame) { top in
-            // The thread's own stack, where the call was: nobody else writes there.
+            // This is the thread's own stack, below the current frame: no other code writes there.
             unsafe Array(UnsafeRawBufferPointer(start: UnsafeRawPointer(top) - byteCount, count: byteCount))
         }
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes chacha20_poly1305.json: vectors in the shape of Project Wycheproof, sealed by OpenSSL through `cryptography`.
+"""Writes chacha20_poly1305.json: vectors in the format of Project Wycheproof, sealed by OpenSSL through `cryptography`.
 
-Every byte comes from SHAKE-256 of the vector's own name, so that a second run writes the same file.
+Every byte is SHAKE-256 output of the vector's own name, so that a second run writes the same file.
 """
 
 import hashlib
@@ -17,19 +17,19 @@ TAG_SIZE = 16
 
 
 def drawn(name, count):
-    """`count` bytes that belong to `name`."""
+    """Returns `count` bytes derived from `name`."""
     return hashlib.shake_256(name.encode()).digest(count)
 
 
 def flipped(data, bit):
-    """`data` with one bit changed."""
+    """Returns `data` with one bit changed."""
     changed = bytearray(data)
     changed[bit // 8] ^= 1 << bit % 8
     return bytes(changed)
 
 
 class Vectors:
-    """The vectors so far, grouped by the sizes of key, nonce and tag as Wycheproof groups them."""
+    """The vectors so far, grouped by the sizes of key, nonce and tag, as in Wycheproof's files."""
 
     def __init__(self):
         self.groups = {}
@@ -51,7 +51,7 @@ class Vectors:
 
 
 def sealed(name, message_length, ad_length, **given):
-    """A genuine vector; what is not given is drawn from its name."""
+    """Returns a genuine vector; parts that are not given are derived from its name."""
     parts = {
         "key": given.get("key", drawn(name + " key", 32)), "iv": given.get("iv", drawn(name + " nonce", 12)),
         "aad": given.get("aad", drawn(name + " ad", ad_length)),

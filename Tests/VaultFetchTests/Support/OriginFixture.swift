@@ -5,9 +5,9 @@ import VaultModel
 @testable import VaultFetch
 
 extension CurlOrigin {
-    /// A client whose waits are those of the product but for what a test shortens.
+    /// A client with the product's time limits, except for those that a test shortens.
     ///
-    /// - Parameter hosts: those that redirects may lead to though they are private.
+    /// - Parameter hosts: hosts that redirects may lead to although they are private.
     static func make(
         connect: Duration = .seconds(10), stall: Duration = .seconds(30), allowing hosts: Set<String> = []
     ) -> CurlOrigin {
@@ -33,7 +33,7 @@ extension OriginResponse {
         return all
     }
 
-    /// Reads up to a failure: what came before it, and the failure.
+    /// Reads until a failure; returns the bytes before it, and the failure.
     func bytesBeforeFailure() async throws -> ([UInt8], OriginFailure) {
         var all: [UInt8] = []
         do {
@@ -47,6 +47,6 @@ extension OriginResponse {
 }
 
 extension Trait where Self == TimeLimitTrait {
-    /// What hangs fails.
+    /// A test that hangs fails.
     static var soon: TimeLimitTrait { .timeLimit(.minutes(5)) }
 }

@@ -8,7 +8,7 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("Receipts outlive a crash, and the keyring counts them")
+@Suite("Receipts survive a crash, and the keyring counts them")
 struct AuditLogTests {
     private let vault: TemporaryVault
 
@@ -16,7 +16,7 @@ struct AuditLogTests {
 
     private var path: String { vault.folder + "/audit.log" }
 
-    @Test("Each act adds a line, private to the owner, and the keyring's file counts it")
+    @Test("Each key operation appends a line to a private log, and the keyring file counts it")
     func lines() throws {
         let store = try VaultStore.open(
             at: vault.folder, keyring: TemporaryVault.unlock(vault.keyringFile), access: .owner)
@@ -37,7 +37,7 @@ struct AuditLogTests {
         #expect(second.subject == Hex.encode(subject))
     }
 
-    @Test("No receipt raises what the index demands of a keyring: a copy made before still opens the vault")
+    @Test("Receipts do not raise the keyring revision that the index requires, so an earlier copy opens the vault")
     func olderKeyring() throws {
         let older = try TemporaryVault.unlock(vault.keyringFile)
         let store = try VaultStore.open(
@@ -47,7 +47,7 @@ struct AuditLogTests {
         try VaultStore.open(at: vault.folder, keyring: older, access: .reader).close()
     }
 
-    @Test("What stands behind the last line end is cut off by the next receipt")
+    @Test("The next receipt cuts off an unfinished last line")
     func unfinishedLine() throws {
         let store = try VaultStore.open(
             at: vault.folder, keyring: TemporaryVault.unlock(vault.keyringFile), access: .owner)
@@ -60,7 +60,7 @@ struct AuditLogTests {
         try store.close()
     }
 
-    @Test("An act and its receipt are one write of the keyring; one that is refused leaves no line")
+    @Test("One write of the keyring stores a key operation and its receipt, and a refused one leaves no line")
     func oneWrite() throws {
         let store = try vault.open()
         let (log, revision) = (vault.log(of: store), store.keyring.revision)
@@ -71,7 +71,7 @@ struct AuditLogTests {
             try log.change(.retire) { (edit: inout KeyringEdit) in try edit.retireGeneration(2) }
         }
         #expect(refusal?.code == .inUse)
-        // The keyring's folder takes no file any more, and the line is taken back.
+        // The keyring's folder does not exist, so the line is removed again.
         let place = KeyringPlace(vault.folder + "/nowhere/keyring.json")
         #expect(throws: VaultError.self) { _ = try store.addGeneration(noting: AuditLog(of: store, at: place)) }
         #expect(try Data(contentsOf: URL(filePath: path)) == before)
@@ -79,7 +79,7 @@ struct AuditLogTests {
         try store.close()
     }
 
-    @Test("Where the index takes no write, as on a full disk, neither keyring nor log change")
+    @Test("If the index cannot be written, for example on a full disk, neither keyring nor log changes")
     func indexFirst() throws {
         let store = try vault.open()
         let before = try vault.keyringPlace().read()
@@ -95,7 +95,7 @@ struct AuditLogTests {
         try store.close()
     }
 
-    @Test("A keyring that cannot be written takes back the line that was to be counted")
+    @Test("If the keyring cannot be written, its line is removed from the log")
     func takenBack() throws {
         let disk = vault.simulatedFileSystem()
         let store = try vault.open(fileSystem: disk)
@@ -111,7 +111,7 @@ struct AuditLogTests {
         try store.close()
     }
 
-    @Test("Behind a backup from before a new root key numbers go on, and the lines between are the vault's own")
+    @Test("After restoring a backup from before a new root key, numbers continue and all lines stay valid")
     func restoredRoot() throws {
         let store = try vault.open()
         let (log, place) = (vault.log(of: store), vault.keyringPlace())
@@ -131,7 +131,7 @@ struct AuditLogTests {
         #expect(report.isSound && report.receipts.map(\.sequence) == [1, 2, 3, 4, 5])
     }
 
-    @Test("A new root key that cannot be written leaves the former key to sign, and another try is as good")
+    @Test("If a new root key cannot be written, the former key goes on signing and a second attempt succeeds")
     func unwrittenRoot() throws {
         let disk = vault.simulatedFileSystem()
         let store = try vault.open(fileSystem: disk)
@@ -151,7 +151,7 @@ struct AuditLogTests {
         #expect(try AuditLog.report(on: vault.folder, keyring: nil).isSound)
     }
 
-    @Test("Where the keyring's name cannot be made durable, file, memory and log are as they were")
+    @Test("If the keyring's name cannot be made durable, file, memory and log stay unchanged")
     func unsyncedKeyring() throws {
         let disk = vault.simulatedFileSystem()
         let store = try vault.open(fileSystem: disk)
@@ -168,7 +168,7 @@ struct AuditLogTests {
         try store.close()
     }
 
-    @Test("A restore and its receipt are there both or not at all, where the keyring cannot be written")
+    @Test("If the keyring cannot be written, neither the restore nor its receipt takes effect")
     func restored() throws {
         let disk = vault.simulatedFileSystem()
         let place = vault.keyringPlace(fileSystem: disk)
@@ -184,7 +184,7 @@ struct AuditLogTests {
         #expect(try receipts() == [.restore] && TemporaryVault.unlock(vault.keyringFile).receiptSequence == 1)
     }
 
-    @Test("After lines were cut off, the next receipt does not hide that they are missing")
+    @Test("The next receipt does not hide that earlier lines were cut off")
     func cutTail() throws {
         let store = try VaultStore.open(
             at: vault.folder, keyring: TemporaryVault.unlock(vault.keyringFile), access: .owner)
@@ -200,7 +200,7 @@ struct AuditLogTests {
         try store.close()
     }
 
-    @Test("Whatever reached the disk: the log is sound, and holds every receipt that was given")
+    @Test("After a power loss at any point the log is sound and contains every receipt that was returned")
     func powerLoss() throws {
         let disk = vault.simulatedFileSystem()
         let store = try VaultStore.open(

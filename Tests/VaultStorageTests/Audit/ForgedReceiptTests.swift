@@ -6,7 +6,7 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("A line of the audit log that the vault's own key has not signed counts for nothing")
+@Suite("An audit log line not signed with the vault's own key is ignored")
 struct ForgedReceiptTests {
     private let vault: TemporaryVault
 
@@ -15,11 +15,11 @@ struct ForgedReceiptTests {
     private var path: String { vault.folder + "/audit.log" }
     private static let largest = JSONValue.largestInteger
 
-    /// How a line comes into the log.
+    /// How the line is forged.
     enum Forgery: CaseIterable {
-        /// One of the vault's own lines with another number.
+        /// One of the vault's own lines, with another number.
         case changed
-        /// Signed with somebody else's key.
+        /// A line that is signed with another vault's key.
         case signed
     }
 
@@ -41,7 +41,9 @@ struct ForgedReceiptTests {
         try (log + Data(line) + Data([0x0A])).write(to: URL(filePath: path))
     }
 
-    @Test("After it the keyring opens again whatever was done, and numbers go on", arguments: Forgery.allCases)
+    @Test(
+        "After a forged line every operation succeeds, the keyring opens again, and numbers continue",
+        arguments: Forgery.allCases)
     func acts(_ forgery: Forgery) throws {
         let store = try vault.open()
         let log = vault.log(of: store)
@@ -58,11 +60,11 @@ struct ForgedReceiptTests {
         let report = try AuditLog.report(on: vault.folder, keyring: keyring)
         let kind: AuditFault.Kind = forgery == .changed ? .signature : .stranger
         #expect(report.faults.filter { $0.kind == kind }.map(\.line) == [2, 4, 6])
-        // The line that follows a forged one is out of its order there, and nothing else is wrong with it.
+        // The line after a forged one is out of sequence, and has no other fault.
         #expect(report.faults.filter { $0.kind != kind }.allSatisfy { $0.kind == .sequence })
     }
 
-    @Test("A restore and a destruction take no number from it either", arguments: Forgery.allCases)
+    @Test("Restoring and destroying the keyring ignore the number of a forged line", arguments: Forgery.allCases)
     func withoutStore(_ forgery: Forgery) throws {
         var store = try vault.open()
         try vault.log(of: store).note(.rewrap)
@@ -81,7 +83,7 @@ struct ForgedReceiptTests {
         #expect(last?.act == .destroy && last?.sequence == 3)
     }
 
-    @Test("Lines of its own that the keyring has not counted are found behind it", arguments: Forgery.allCases)
+    @Test("The vault's own uncounted lines are found next to forged ones", arguments: Forgery.allCases)
     func uncounted(_ forgery: Forgery) throws {
         let store = try vault.open()
         let older = try vault.keyringPlace().read()

@@ -6,9 +6,9 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("A name that something is promised under survives a power loss")
+@Suite("File names that the vault relies on survive a power loss")
 struct DurableNamesTests {
-    /// What a disk may hold after a power loss: a folder each.
+    /// Copies of the disk after different outcomes of a power loss, one folder each.
     private func losses(of disk: SimulatedFileSystem, in copies: TemporaryFolder) throws -> [String] {
         try (UInt64(0)..<16).map { seed in
             let copy = copies.path + "/\(seed)"
@@ -17,7 +17,7 @@ struct DurableNamesTests {
         }
     }
 
-    @Test("That of a key file which was made")
+    @Test("The name of a created key file survives a power loss")
     func keyFile() throws {
         let (folder, copies) = (try TemporaryFolder(), try TemporaryFolder())
         let disk = SimulatedFileSystem(root: folder.path)
@@ -28,12 +28,12 @@ struct DurableNamesTests {
         }
     }
 
-    @Test("That of a segment which was recovered, though its writer was killed before it synced the folder")
+    @Test("The name of a recovered segment survives, even if its writer was killed before the folder sync")
     func recoveredSegment() throws {
         let (vault, copies) = (try TemporaryVault(), try TemporaryFolder())
         let disk = vault.simulatedFileSystem()
         let (film, segment) = try abandonedSegment(vault, disk)
-        // Some of these outcomes have no such file: nothing is promised under its name so far.
+        // Some outcomes lack the file, since nothing relies on its name yet.
         let before = try losses(of: disk, in: try TemporaryFolder())
         #expect(before.contains { !PosixFileSystem().exists(TemporaryVault.path(of: segment, in: $0 + "/vault")) })
         let store = try vault.open(fileSystem: disk)
@@ -44,7 +44,7 @@ struct DurableNamesTests {
         try store.close()
     }
 
-    /// Bytes in a segment whose writer went away before it synced anything.
+    /// Writes bytes to a segment whose writer ends before it syncs anything.
     private func abandonedSegment(
         _ vault: TemporaryVault, _ disk: SimulatedFileSystem
     ) throws -> (ResourceID, SegmentID) {

@@ -4,7 +4,7 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("The simulated file system loses what was not synced, and keeps what was")
+@Suite("The simulated file system keeps synced data and loses unsynced data")
 struct SimulatedFileSystemTests {
     private let folder: TemporaryFolder
     private let copies: TemporaryFolder
@@ -17,7 +17,7 @@ struct SimulatedFileSystemTests {
         disk = SimulatedFileSystem(root: folder.path)
     }
 
-    /// What becomes of a file under each of many outcomes; nil where it is gone.
+    /// The content of a file under each of many outcomes of a power loss; nil if the file is gone.
     private func outcomes(of name: String = "/file") throws -> [[UInt8]?] {
         try (UInt64(0)..<40).map { seed in
             let copy = copies.path + "/\(seed)"
@@ -30,7 +30,7 @@ struct SimulatedFileSystemTests {
     private static let old = SeededGenerator.bytes(2000, seed: 1)
     private static let new = SeededGenerator.bytes(2000, seed: 2)
 
-    @Test("What is synced, content and name, is kept under every outcome")
+    @Test("Synced content under a synced name is kept under every outcome")
     func kept() throws {
         let file = try disk.create(path)
         try file.write(Self.old, at: 0)
@@ -39,21 +39,21 @@ struct SimulatedFileSystemTests {
         #expect(try outcomes().allSatisfy { $0 == Self.old })
     }
 
-    @Test("A name that was not synced is lost under some outcomes and there under others")
+    @Test("An unsynced name is lost under some outcomes and kept under others")
     func unsyncedName() throws {
         try disk.create(path).synchronize()
         let outcomes = try outcomes()
         #expect(outcomes.contains { $0 == nil } && outcomes.contains { $0 == [] })
     }
 
-    @Test("Unsynced content is lost, there, or torn at sectors of 512 bytes")
+    @Test("Unsynced content is lost, kept, or torn at sectors of 512 bytes")
     func torn() throws {
         let file = try disk.create(path)
         try file.write(Self.old, at: 0)
         try file.synchronize()
         try disk.synchronizeDirectory(folder.path)
         try file.write(Self.new, at: 0)
-        #expect(try file.read(count: 2000, at: 0) == Self.new, "the running system reads what it wrote")
+        #expect(try file.read(count: 2000, at: 0) == Self.new, "the running system must read what it wrote")
         let outcomes = try outcomes().compactMap { $0 }
         #expect(outcomes.contains(Self.old) && outcomes.contains(Self.new))
         #expect(outcomes.contains { $0 != Self.old && $0 != Self.new })
@@ -72,7 +72,7 @@ struct SimulatedFileSystemTests {
         #expect(try outcomes() == outcomes())
     }
 
-    @Test("After a failed sync the bytes never reach the disk, whatever a later sync says, unless written again")
+    @Test("After a failed sync the bytes never reach the disk unless written again, even if a later sync succeeds")
     func failedSync() throws {
         let file = try disk.create(path)
         try file.write(Self.old, at: 0)
@@ -89,7 +89,7 @@ struct SimulatedFileSystemTests {
         #expect(try outcomes().allSatisfy { $0 == Array(Self.new[..<512] + Self.old[512...]) })
     }
 
-    @Test("A rename is whole or not at all; a removal may come back")
+    @Test("A rename is atomic, and a removal may be undone")
     func names() throws {
         for (name, content) in [("/file", Self.old), ("/file.new", Self.new)] {
             let file = try disk.create(folder.path + name)
@@ -110,7 +110,7 @@ struct SimulatedFileSystemTests {
         #expect(try outcomes().allSatisfy { $0 == nil })
     }
 
-    @Test("The n-th call of a kind fails, once or for ever, and calls are counted")
+    @Test("The n-th call of a kind fails, once or from then on, and calls are counted")
     func faults() throws {
         let file = try disk.create(path)
         let full = FileFailure(.noSpace, "pwrite: No space left on device")
@@ -118,7 +118,9 @@ struct SimulatedFileSystemTests {
         disk.fail(.synchronize, of: "elsewhere", with: full)
         try file.write(Self.old, at: 0)
         #expect(throws: full) { try file.write(Self.new, at: 0) }
-        #expect(try file.read(count: 2000, at: 0) == Array(Self.new[..<1000] + Self.old[1000...]), "half is written")
+        #expect(
+            try file.read(count: 2000, at: 0) == Array(Self.new[..<1000] + Self.old[1000...]),
+            "half of the bytes must be written")
         try file.write(Self.new, at: 0)
         try file.synchronize()
         disk.fail(.write, lasting: true, with: full)

@@ -6,7 +6,7 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("What lies in the vault's folder is not trusted: locks that went, links, a log without end")
+@Suite("The vault does not trust its folder: removed locks, links, an endless log")
 struct UntrustedFolderTests {
     private let vault: TemporaryVault
     private let resource: ResourceID
@@ -30,7 +30,7 @@ struct UntrustedFolderTests {
         }
     }
 
-    /// Moves what lies at a path out of the vault, and leaves a link to it.
+    /// Moves the item at a path out of the vault, and leaves a symbolic link to it.
     private func leadAway(_ name: String) throws {
         let (path, away) = (vault.folder + "/" + name, vault.above.path + "/away")
         try FileManager.default.moveItem(atPath: path, toPath: away)
@@ -39,7 +39,7 @@ struct UntrustedFolderTests {
 
     // MARK: The lock
 
-    @Test("An owner whose lock file was removed is the owner still", arguments: ["removed", "replaced", "renamed"])
+    @Test("An owner whose lock file was removed is still the owner", arguments: ["removed", "replaced", "renamed"])
     func removedLock(how: String) throws {
         let lock = vault.folder + "/lock"
         let store = try vault.open()
@@ -56,7 +56,7 @@ struct UntrustedFolderTests {
         #expect(code { try vault.open().close() } == nil)
     }
 
-    /// Who owns the vault, as the owners themselves tell.
+    /// Counts the owners that hold the lock at the same time.
     private final class Owners: Sendable {
         private let count = Locked(0)
         let most = Locked(0)
@@ -72,7 +72,7 @@ struct UntrustedFolderTests {
                 most.withLock { $0 = max($0, now) }
                 total.withLock { $0 += 1 }
                 try? TemporaryFolder.remove(folder + "/lock")
-                // Time for the others to make another file.
+                // Gives the others time to create another lock file.
                 for _ in 0..<100 { _ = PosixFileSystem().exists(folder) }
                 count.withLock { $0 -= 1 }
                 _ = consume lock
@@ -80,7 +80,7 @@ struct UntrustedFolderTests {
         }
     }
 
-    @Test("Of many that want the lock while its file is removed again and again, one has it")
+    @Test("Only one of many competitors has the lock, even if its file is removed again and again")
     func contended() async throws {
         let (folder, owners) = (vault.folder, Owners())
         await withTaskGroup(of: Void.self) { group in
@@ -91,7 +91,9 @@ struct UntrustedFolderTests {
 
     // MARK: Links
 
-    @Test("An index that is a link is not opened, whoever asks", arguments: [VaultStore.Access.owner, .reader])
+    @Test(
+        "Neither owner nor reader opens an index that is a symbolic link",
+        arguments: [VaultStore.Access.owner, .reader])
     func linkedIndex(access: VaultStore.Access) throws {
         try leadAway("index.sqlite")
         let error = #expect(throws: VaultError.self) { try vault.open(access).close() }
@@ -103,7 +105,7 @@ struct UntrustedFolderTests {
         let path = vault.folder + "/index.sqlite"
         try TemporaryFolder.remove(path)
         if isPipe {
-            // The path lends its bytes for the call.
+            // The bytes of the path are only used during the call.
             #expect(unsafe mkfifo(path, 0o600) == 0)
         } else {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
@@ -113,7 +115,7 @@ struct UntrustedFolderTests {
         }
     }
 
-    @Test("A catalog.backup that is a link is not read")
+    @Test("A catalog.backup that is a symbolic link is not read")
     func linkedBackup() throws {
         try leadAway("catalog.backup")
         try TemporaryFolder.remove(vault.folder + "/index.sqlite")
@@ -124,7 +126,7 @@ struct UntrustedFolderTests {
         #expect(throws: VaultError.self) { _ = try KeyringRequirements.read(vault: vault.folder) }
     }
 
-    @Test("Log files of the index that are links lead nowhere", arguments: ["-wal", "-shm"])
+    @Test("Log files of the index that are symbolic links are not followed", arguments: ["-wal", "-shm"])
     func linkedLog(suffix: String) throws {
         let victim = vault.above.path + "/victim"
         try PosixFileSystem().create(victim).write([1, 2, 3], at: 0)
@@ -135,7 +137,8 @@ struct UntrustedFolderTests {
     }
 
     @Test(
-        "Through a folder of segments that is a link nothing is read, made, moved or removed", arguments: [true, false])
+        "Nothing is read, created, moved or removed through a segment folder that is a symbolic link",
+        arguments: [true, false])
     func linkedSegments(isWhole: Bool) throws {
         let segment = try #require(try vault.open(.reader).index.resource(resource)?.serving?.segments.first)
         try leadAway(isWhole ? "segments" : "segments/" + segment.id.hex.prefix(2))
@@ -156,10 +159,12 @@ struct UntrustedFolderTests {
         #expect(throws: FileFailure.self) { try store.segments.synchronizeName(of: segment.id) }
         #expect(try PosixFileSystem().contents(of: notes) == [1, 2, 3])
         #expect(PosixFileSystem().exists(away + "/" + segment.id.hex))
-        #expect(try store.index.resource(resource)?.serving?.held == ByteRanges(0..<100), "nothing is given up for it")
+        #expect(
+            try store.index.resource(resource)?.serving?.held == ByteRanges(0..<100),
+            "no held range may be given up because of the link")
     }
 
-    @Test("A quarantine that is a link takes nothing in")
+    @Test("Nothing is moved into a quarantine that is a symbolic link")
     func linkedQuarantine() throws {
         try leadAway("quarantine")
         try PosixFileSystem().create(vault.folder + "/segments/7f/notes.txt").write([1, 2, 3], at: 0)
@@ -169,7 +174,7 @@ struct UntrustedFolderTests {
         #expect(try PosixFileSystem().names(in: vault.above.path + "/away").isEmpty)
     }
 
-    @Test("An audit log that is a link is neither read nor written")
+    @Test("An audit log that is a symbolic link is neither read nor written")
     func linkedLog() throws {
         let store = try vault.open()
         defer { try? store.close() }
@@ -183,7 +188,7 @@ struct UntrustedFolderTests {
 
     // MARK: The audit log
 
-    /// Notes the largest buffer that a file was read into.
+    /// A file system that records the largest buffer that a file was read into.
     private final class Gauge: FileSystem {
         let widest = Locked(0)
         private let below = PosixFileSystem()
@@ -225,7 +230,7 @@ struct UntrustedFolderTests {
         func isLinked() throws(FileFailure) -> Bool { try file.isLinked() }
     }
 
-    @Test("A log of any size is read a little at a time: what stands behind its last line is cut off")
+    @Test("A log of any size is read in small pieces, and anything after its last line is cut off")
     func longTail() throws {
         let gauge = Gauge()
         let store = try vault.open(fileSystem: gauge)
@@ -241,11 +246,11 @@ struct UntrustedFolderTests {
         let report = try AuditLog.report(on: vault.folder, keyring: store.keyring, fileSystem: gauge)
         #expect(report.isSound && report.receipts.map(\.sequence) == [1, 2])
         let widest = gauge.widest.withLock { $0 }
-        #expect(widest > 0 && widest <= 1 << 17, "\(widest) bytes at once")
+        #expect(widest > 0 && widest <= 1 << 17, "read \(widest) bytes at once")
         try store.close()
     }
 
-    @Test("A log larger than any log gets is refused by name, and not read")
+    @Test("An impossibly large log is refused with an error that names it, and is not read")
     func endless() throws {
         let store = try vault.open()
         defer { try? store.close() }
@@ -261,7 +266,7 @@ struct UntrustedFolderTests {
         }
     }
 
-    @Test("Of a log of nothing but damage the first faults are told, and not millions")
+    @Test("The report on a log full of damage lists only the first faults")
     func faults() throws {
         let path = vault.folder + "/audit.log"
         try PosixFileSystem().create(path).write([UInt8](repeating: 0x0A, count: 200_000), at: 0)

@@ -9,7 +9,7 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("The catalog is backed up")
+@Suite("The vault backs up its catalog")
 struct CatalogBackupTests {
     static func resourceCount(_ path: String) throws -> Int {
         try open(path).read { try Int.fetchOne($0, sql: "SELECT count(*) FROM resource") } ?? -1
@@ -23,21 +23,21 @@ struct CatalogBackupTests {
 
     private static func backup(of vault: TemporaryVault) -> String { vault.folder + "/catalog.backup" }
 
-    @Test("A new vault has a backup, its owner's alone")
+    @Test("A new vault has a backup that only its owner can read")
     func atCreation() throws {
         let vault = try TemporaryVault()
         let path = Self.backup(of: vault)
         #expect(try Self.resourceCount(path) == 0)
         #expect(try TemporaryFolder.mode(of: path) == 0o600)
         #expect(!PosixFileSystem().exists(path + ".new"))
-        #expect(!PosixFileSystem().exists(path + "-wal"), "the backup is one file")
+        #expect(!PosixFileSystem().exists(path + "-wal"), "the backup must be a single file")
         let backup = try Self.open(path)
         #expect(try backup.read { try Int.fetchOne($0, sql: "PRAGMA application_id") } == 0x4D56_4C54)
         #expect(try backup.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 1)
         #expect(try backup.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "delete")
     }
 
-    @Test("Closing backs up what has changed, counters included: exactly the rows of the index")
+    @Test("Closing backs up changes, including counters, so that the backup has exactly the rows of the index")
     func atClose() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -54,7 +54,7 @@ struct CatalogBackupTests {
         try Self.expectSameRows(vault)
     }
 
-    @Test("Backups that are asked for at the same time are all made, one after the other")
+    @Test("Concurrent requests for a backup all succeed, one after the other")
     func together() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -77,7 +77,7 @@ struct CatalogBackupTests {
     }
 
     @Test(
-        "A change is in the backup ten minutes later at the latest, whatever the wall clock says",
+        "A change reaches the backup within ten minutes, even if the wall clock is wrong",
         arguments: [-1, 0, 1])
     func intervals(years: Int64) throws {
         let (vault, clock) = (try TemporaryVault(), TestClock())
@@ -122,7 +122,7 @@ struct CatalogBackupTests {
         #expect(disk.count(.create, of: "catalog.backup") == 0)
     }
 
-    @Test("What a killed owner left behind is backed up by the next one")
+    @Test("The next owner backs up the changes of a killed owner")
     func afterKill() throws {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem()
@@ -137,7 +137,7 @@ struct CatalogBackupTests {
         #expect(try Self.resourceCount(backup) == 1)
     }
 
-    @Test("A backup is due after 10 minutes with a change, and not before, though the clock was set back")
+    @Test("With a change, a backup is due after 10 minutes and not before, even if the clock is set back")
     func byTime() throws {
         let vault = try TemporaryVault()
         let clock = TestClock()
@@ -153,7 +153,7 @@ struct CatalogBackupTests {
         #expect(try Self.resourceCount(path) == 1)
     }
 
-    @Test("Nothing is written while nothing changes")
+    @Test("No backup is written while nothing changes")
     func idle() throws {
         let vault = try TemporaryVault()
         let clock = TestClock()
@@ -184,7 +184,7 @@ struct CatalogBackupTests {
         #expect(try Self.resourceCount(Self.backup(of: vault)) == 2)
     }
 
-    @Test("A backup that failed is still due", arguments: [FileOperation.create, .synchronize, .rename])
+    @Test("A failed backup is still due", arguments: [FileOperation.create, .synchronize, .rename])
     func failed(operation: FileOperation) throws {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem()
@@ -193,7 +193,7 @@ struct CatalogBackupTests {
         disk.fail(operation, of: "catalog.backup", with: FileFailure(.noSpace, "write: No space left on device"))
         let error = #expect(throws: VaultError.self) { try store.backUpCatalog() }
         #expect(error?.code == .diskFull)
-        #expect(try Self.resourceCount(Self.backup(of: vault)) == 0, "the old one is whole")
+        #expect(try Self.resourceCount(Self.backup(of: vault)) == 0, "the old backup must be intact")
         try store.close()
         #expect(try Self.resourceCount(Self.backup(of: vault)) == 1)
     }

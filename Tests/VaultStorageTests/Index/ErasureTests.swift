@@ -8,11 +8,11 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("What was deleted or wrapped anew stands in no page of the index, nor anywhere else in the folder")
+@Suite("Deleted rows and rewrapped keys leave no trace in the index or elsewhere in the folder")
 struct ErasureTests {
     private let vault: TemporaryVault
     private let store: VaultStore
-    /// In order. The same each time: how SQLite moves rows from page to page depends on them.
+    /// The sorted resource ids, the same in each run: they determine how SQLite moves rows between pages.
     private let ids: [ResourceID]
 
     init() throws {
@@ -37,7 +37,7 @@ struct ErasureTests {
         }
     }
 
-    /// Gives every title a new key, some at a time, as a reseal does.
+    /// Gives every title a new key, in batches, as a reseal does.
     private func reseal() throws {
         for start in stride(from: 0, to: ids.count, by: 64) {
             var batch = try ids[start..<min(start + 64, ids.count)].map { try #require(try store.index.resource($0)) }
@@ -46,7 +46,7 @@ struct ErasureTests {
         }
     }
 
-    /// Removes titles from here and there, and erases nothing.
+    /// Removes about a fifth of the titles without erasing their traces.
     private func remove() throws -> [ResourceID] {
         let removed = ids.filter { $0.bytes[5].isMultiple(of: 5) }
         for id in removed { _ = try #require(try store.index.remove(id)) }
@@ -55,14 +55,14 @@ struct ErasureTests {
 
     private func traces(of values: [[UInt8]]) throws -> Int { try Traces.count(of: values, below: vault.folder) }
 
-    /// What stands in the index alone, when backup and log are as they should be.
+    /// The number of traces in the index alone, after the backup was renewed and the log truncated.
     private func left(of values: [[UInt8]]) throws -> Int {
         try store.backUpCatalog()
         try store.index.truncateLog()
         return try traces(of: values)
     }
 
-    @Test("New keys for all, a fifth of the titles removed, the generation turned: no wrapped key of before is left")
+    @Test("A reseal, removals and a new generation leave no trace of a former wrapped key")
     func keys() throws {
         var old = try wrapped()
         try reseal()
@@ -73,7 +73,7 @@ struct ErasureTests {
         var rewrap = try store.rewrap()
         while try rewrap.step() {}
         #expect(old.count == 1000 && rewrap.done == 500 - removed.count && rewrap.unopened == 0)
-        #expect(try left(of: old) > 0, "SQLite leaves copies of what it wiped, else this proves nothing")
+        #expect(try left(of: old) > 0, "SQLite left no copy of deleted data, so this test proves nothing")
         try store.finishRewrap()
         #expect(try traces(of: old) == 0)
         try store.retire(1, noting: log)
@@ -83,19 +83,19 @@ struct ErasureTests {
         #expect(try traces(of: old) == 0)
     }
 
-    @Test("A removal leaves no name of any title that was removed, those that were let go before it included")
+    @Test("A removal erases the names of all removed titles, including those removed before it")
     func names() throws {
         try reseal()
         let removed = try remove()
         let names = removed.map(\.bytes)
-        #expect(try left(of: names) > 0, "SQLite leaves copies of what it wiped, else this proves nothing")
+        #expect(try left(of: names) > 0, "SQLite left no copy of deleted data, so this test proves nothing")
         let last = try #require(ids.first { !removed.contains($0) })
         #expect(try store.remove(last) == 0)
         #expect(try traces(of: names + [last.bytes]) == 0)
         try store.close()
     }
 
-    @Test("What an owner that was killed had still to erase is erased by the next, when it ends at the latest")
+    @Test("The next owner finishes the erasure of a killed owner, at the latest when it closes")
     func killed() throws {
         let names = try remove().map(\.bytes)
         let copy = vault.above.path + "/copy"
@@ -107,7 +107,7 @@ struct ErasureTests {
         try store.close()
     }
 
-    @Test("Where there is no room for the backup that is told, no generation goes, and it is done later")
+    @Test("If there is no space for the backup, an error reports it, no generation is retired, and a retry succeeds")
     func noRoom() throws {
         try store.close()
         let disk = vault.simulatedFileSystem()
@@ -120,7 +120,7 @@ struct ErasureTests {
         let error = #expect(throws: VaultError.self) { try store.finishRewrap() }
         #expect(error?.code == .diskFull && error?.message.contains("run it again to finish it") == true)
         #expect(throws: VaultError.self) { try store.retire(1, noting: vault.log(of: store)) }
-        #expect(store.keyring.activeGenerations == [1, 2], "no generation goes while what it wrapped may stand")
+        #expect(store.keyring.activeGenerations == [1, 2], "no generation goes while keys that it wrapped may remain")
         #expect(try store.remove(ids[0]) == 0 && store.hasPendingErasure())
         #expect(try store.index.resources(after: nil, limit: 500).count { $0.resource != nil } == 499)
         disk.mend()
@@ -129,7 +129,7 @@ struct ErasureTests {
         try store.close()
     }
 
-    @Test("A debt is in the index until it is paid: an owner that could not erase leaves it to the next")
+    @Test("The index keeps a pending erasure, so the next owner finishes it if the first could not")
     func carried() throws {
         try store.close()
         let disk = vault.simulatedFileSystem()
@@ -138,8 +138,8 @@ struct ErasureTests {
         let error = #expect(throws: VaultError.self) { try store.remove(ids[3]) }
         #expect(error?.code == .storage && error?.message.contains("may remain in the index") == true)
         #expect(throws: VaultError.self) { try store.close() }
-        #expect(try traces(of: [ids[3].bytes]) == 1, "nothing was left undone, else this proves nothing")
-        #expect(!PosixFileSystem().exists(vault.folder + "/index.sqlite-wal"), "the owner was not killed")
+        #expect(try traces(of: [ids[3].bytes]) == 1, "no erasure was left pending, so this test proves nothing")
+        #expect(!PosixFileSystem().exists(vault.folder + "/index.sqlite-wal"), "the owner must have closed the index")
         let next = try vault.open()
         #expect(try next.hasPendingErasure())
         try next.close()
@@ -149,7 +149,7 @@ struct ErasureTests {
         try last.close()
     }
 
-    @Test("What is removed within a minute of an erasing waits for the next one, and the vault says so")
+    @Test("A removal within a minute of an erasure waits for the next one, and the vault reports it as pending")
     func together() throws {
         #expect(try store.remove(ids[0]) == 0 && !store.hasPendingErasure())
         #expect(try store.remove(ids[1]) == 0 && store.hasPendingErasure())
@@ -160,7 +160,7 @@ struct ErasureTests {
         #expect(try traces(of: [ids[2].bytes]) == 0)
     }
 
-    @Test("A log that another program reads is not taken for emptied: what was removed is owed until it is")
+    @Test("While another program reads the log, the erasure stays pending")
     func busy() throws {
         let reader = try DatabaseQueue(path: vault.folder + "/index.sqlite")
         try reader.inDatabase { db in
@@ -179,7 +179,7 @@ struct ErasureTests {
         try store.close()
     }
 
-    @Test("Erasing goes in steps: between two of them others write, and nothing of what went before it is left")
+    @Test("Erasure runs in steps with writes between them, and leaves no trace of earlier removals")
     func steps() throws {
         let gone = try remove().map(\.bytes)
         let rest = ids.filter { !gone.contains($0.bytes) }
@@ -188,7 +188,7 @@ struct ErasureTests {
         while let page = next {
             next = try store.index.wipeUnusedBytes(from: page, count: 4, patience: .zero)
             steps += 1
-            // Rows move from page to page meanwhile, those that are not yet wiped included.
+            // These writes move rows between pages, including pages that are not yet wiped.
             try store.setClass(.pinned, of: rest[steps % rest.count])
             let url = "http://origin.example/new-\(steps)"
             let name = try #require(store.keyring.resourceID(cacheKey: Array(url.utf8), locator: store.index.locator))
@@ -202,11 +202,11 @@ struct ErasureTests {
         try store.close()
     }
 
-    @Test("The backup is written while somebody writes the index: as the index was before")
+    @Test("A backup during a write transaction contains the index as it was before")
     func backupBeside() throws {
         try store.index.write { db in
             try db.execute(sql: "UPDATE resource SET class = 'pinned'")
-            // On the connection that writes this would be within its transaction.
+            // On the writing connection, the backup would see the uncommitted transaction.
             try CatalogBackup.write(store.index, vault: vault.folder, fileSystem: PosixFileSystem())
         }
         let backup = try DatabaseQueue(path: vault.folder + "/catalog.backup")
@@ -217,7 +217,7 @@ struct ErasureTests {
     }
 
     @Test(
-        "A vault that was made before debts were written down gets the table from its first owner, and readers do without"
+        "The first owner adds the table of pending erasures to an older vault, and readers work without it"
     )
     func older() throws {
         try store.index.write { try $0.execute(sql: "DROP TABLE owed") }
@@ -226,7 +226,7 @@ struct ErasureTests {
         #expect(try !reader.hasPendingErasure() && reader.index.totals().resources == 500)
         try reader.close()
         let owner = try vault.open()
-        // The reader left a log, as an owner that was killed does, and one of before wrote no debts down.
+        // The reader left a log like a killed owner, and an older owner would not have recorded pending erasures.
         try owner.carryOutErasure()
         #expect(try !owner.hasPendingErasure())
         _ = try #require(try owner.index.remove(ids[0]))
@@ -236,11 +236,12 @@ struct ErasureTests {
     }
 
     @Test(
-        "Whatever stands in the place of a debt, titles are removed, and erased in the end",
+        "Titles are removed and finally erased, even if the record of the pending erasure is damaged",
         arguments: ["NULL", "'x'", "-9223372036854775808", "1e300", "x'ff'"])
     func damagedDebt(value: String) throws {
         #expect(try store.remove(ids[0]) == 0 && !store.hasPendingErasure())
-        // Another program's connection: ours changes no schema. One flipped bit makes a NULL where there can be none.
+        // Uses another connection, because the vault's own cannot change the schema. One flipped bit can make a NULL in
+        // a column that excludes it.
         let other = try DatabaseQueue(path: vault.folder + "/index.sqlite")
         try other.writeWithoutTransaction { db in
             try db.execute(

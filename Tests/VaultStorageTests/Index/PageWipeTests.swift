@@ -3,9 +3,9 @@ import Testing
 
 @testable import VaultStorage
 
-@Suite("What of a page of SQLite's belongs to no row")
+@Suite("The bytes of a SQLite page that belong to no row")
 struct PageWipeTests {
-    /// A page of 512 bytes: its kind, where its first free block begins, how many cells it has, and where they begin.
+    /// Returns a page of 512 bytes with its kind, first free block, number of cells, and start of the cell content.
     private static func page(
         _ kind: UInt8, block: Int = 0, cells: Int, content: Int, isFirst: Bool = false, blocks: [(Int, Int, Int)] = []
     ) -> [UInt8] {
@@ -30,7 +30,7 @@ struct PageWipeTests {
     }
 
     @Test(
-        "Between the places of the cells and the first of them, and within free blocks; an inner page has a longer head"
+        "Unused bytes are in free blocks and between cell pointers and cells; an inner page has a longer header"
     )
     func pages() {
         #expect(Self.ranges(Self.page(10, cells: 3, content: 400)) == [14..<400])
@@ -42,12 +42,12 @@ struct PageWipeTests {
         #expect(Self.ranges(blocks) == [10..<400, 414..<430, 454..<454])
     }
 
-    @Test("A page of another kind, or one that contradicts itself, is left as it is")
+    @Test("A page of another kind or with contradictory fields is not wiped")
     func others() {
         for kind: UInt8 in [0, 1, 3, 9, 14, 255] {
             #expect(Self.ranges(Self.page(kind, cells: 1, content: 400)).isEmpty)
         }
-        #expect(Self.ranges(Self.page(10, cells: 200, content: 400)).isEmpty, "the places reach into the cells")
+        #expect(Self.ranges(Self.page(10, cells: 200, content: 400)).isEmpty, "the cell pointers reach into the cells")
         #expect(Self.ranges(Self.page(10, cells: 1, content: 513)).isEmpty)
         #expect(Self.ranges(Self.page(10, cells: 1, content: 0)).isEmpty, "65 536 in a page of 512")
         for block in [(410, 410, 20), (410, 405, 20), (410, 0, 3), (410, 0, 200), (511, 0, 9)] {
@@ -57,7 +57,7 @@ struct PageWipeTests {
         }
     }
 
-    @Test("Whatever stands in a page, no range reaches beyond it")
+    @Test("No range reaches beyond the page, even if its content is random")
     func anything() {
         let seed = UInt64.random(in: 0 ..< .max)
         var generator = SeededGenerator(seed: seed)

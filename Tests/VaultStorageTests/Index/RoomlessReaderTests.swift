@@ -6,9 +6,9 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("A reader of a vault whose disk has not one free byte")
+@Suite("A reader opens a vault on a disk without a free byte")
 struct RoomlessReaderTests {
-    /// A vault whose owner was killed: its last commit stands in the log alone. SQLite has found no room for `-shm`.
+    /// A vault with a killed owner: its last commit is only in the log, and SQLite found no space for `-shm`.
     private static func killed() throws -> (vault: TemporaryVault, copy: String, film: ResourceID) {
         let vault = try TemporaryVault()
         let owner = try vault.open()
@@ -19,13 +19,13 @@ struct RoomlessReaderTests {
         return (vault, copy, film)
     }
 
-    @Test("What stands in the log is seen, and not a byte of the folder changes")
+    @Test("The reader sees the commits in the log and changes no byte of the folder")
     func killedOwner() throws {
         let (vault, copy, film) = try Self.killed()
         let files = try TemporaryFolder.files(below: copy)
         let before = try files.map { try Data(contentsOf: URL(filePath: $0)) }
         let plain = try Data(contentsOf: URL(filePath: copy + "/index.sqlite"))
-        #expect(plain.range(of: film.data) == nil, "the film is not in the log alone")
+        #expect(plain.range(of: film.data) == nil, "the title must be in the log only")
         let path = VaultIndex.nameForFullDisk(copy + "/index.sqlite")
         let index = try VaultIndex.connect(to: path, keyring: vault.keyring, readOnly: true)
         #expect(try index.resource(film)?.id == film && index.totals().resources == 1)
@@ -35,7 +35,7 @@ struct RoomlessReaderTests {
         #expect(try files.map { try Data(contentsOf: URL(filePath: $0)) } == before)
     }
 
-    @Test("A folder may have any name", arguments: ["a?b", "a#b", "100%20", "ä ö"])
+    @Test("A folder with any name opens", arguments: ["a?b", "a#b", "100%20", "ä ö"])
     func names(name: String) throws {
         let (vault, copy, film) = try Self.killed()
         let folder = vault.above.path + "/" + name
@@ -46,7 +46,7 @@ struct RoomlessReaderTests {
         try index.close()
     }
 
-    @Test("An owner that has just come is another program at work, and no fault of the folder's")
+    @Test("An owner that starts at the same time is reported as an owner, not as a fault of the folder")
     func ownerComes() {
         for code: ResultCode in [.SQLITE_READONLY_RECOVERY, .SQLITE_READONLY_CANTLOCK, .SQLITE_READONLY_CANTINIT] {
             let error = #expect(throws: VaultError.self) {

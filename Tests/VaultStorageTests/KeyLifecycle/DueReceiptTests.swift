@@ -6,7 +6,7 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("A receipt that is due is written once, though its writer was killed before that was noted")
+@Suite("A due receipt is written once, even if its writer was killed before it recorded that")
 struct DueReceiptTests {
     private let vault: TemporaryVault
     private let store: VaultStore
@@ -28,7 +28,7 @@ struct DueReceiptTests {
         return report.receipts.map(\.act)
     }
 
-    @Test("A shred: neither is it told twice nor the generation turned twice", arguments: [false, true])
+    @Test("A shred has one receipt and rotates the generation once", arguments: [false, true])
     func shred(isQuick: Bool) throws {
         _ = try store.shred(film, isQuick: isQuick, noting: log)
         let pending = try store.index.settings().pendingShreds
@@ -38,7 +38,7 @@ struct DueReceiptTests {
         try store.index.changeSettings { $0.pendingShreds = pending }
         _ = try store.finishShreds(noting: log)
         #expect(try acts() == before && store.index.settings().pendingShreds.isEmpty)
-        // The same title once more is another shred.
+        // Shredding the same title again is another shred.
         let again = try store.addMedia("film", length: 9).id
         #expect(again == film)
         _ = try store.shred(again, isQuick: true, noting: log)
@@ -47,7 +47,7 @@ struct DueReceiptTests {
         try store.close()
     }
 
-    @Test("A reseal, of titles by name and of everything", arguments: [false, true])
+    @Test("A reseal of named titles or of everything has one receipt for each", arguments: [false, true])
     func reseal(isOfAll: Bool) throws {
         let other = try store.addMedia("other", length: 9).id
         let order = try store.orderReseal(of: isOfAll ? nil : [film, other], bytesPerSecond: nil, noting: log)
@@ -55,7 +55,7 @@ struct DueReceiptTests {
         #expect(try acts() == [.reseal])
         try store.index.changeSettings { $0.resealOrder = order }
         try store.finishResealOrder(order, of: [film, other], noting: log)
-        // Of those that were named the one that had no receipt has one now.
+        // If the titles were named, the one without a receipt gets it now.
         #expect(try acts() == (isOfAll ? [.reseal] : [.reseal, .reseal]))
         let next = try store.orderReseal(of: isOfAll ? nil : [film], bytesPerSecond: nil, noting: log)
         try store.finishResealOrder(next, of: [film], noting: log)
@@ -63,7 +63,7 @@ struct DueReceiptTests {
         try store.close()
     }
 
-    @Test("One that the keyring does not count is counted then, so that a log without it is seen to be cut")
+    @Test("A found receipt that the keyring does not count is counted, so that its removal would be detected")
     func uncounted() throws {
         let keyring = try vault.keyringPlace().read()
         try log.note(.shred, outcome: .removed, subject: film)
@@ -81,7 +81,7 @@ struct DueReceiptTests {
         try opened.close()
     }
 
-    @Test("One from before a new root key is found as well")
+    @Test("A receipt from before a new root key is found too")
     func newRoot() throws {
         try log.note(.shred, outcome: .removed, subject: film)
         _ = try store.renewRoot(
@@ -91,7 +91,7 @@ struct DueReceiptTests {
         try store.close()
     }
 
-    @Test("A line that this vault's key has not signed spares nobody the work")
+    @Test("A line not signed with this vault's key does not count as the receipt")
     func forged() throws {
         let other = try store.addMedia("other", length: 9).id
         try log.note(.shred, outcome: .destroyed, subject: other)
@@ -104,7 +104,7 @@ struct DueReceiptTests {
     }
 
     @Test(
-        "Only a later receipt for the same resource is that of a shred",
+        "Only a later shred receipt for the same resource counts",
         arguments: [
             (5, "shred", "aa", true), (4, "shred", "aa", false), (5, "reseal", "aa", false), (5, "shred", "bb", false),
             (nil, "shred", "aa", false),
@@ -118,7 +118,7 @@ struct DueReceiptTests {
         #expect(PendingShred(pending.object) == pending)
     }
 
-    @Test("A title that is shredded again before its receipt is written has one due, as thorough as either time asks")
+    @Test("A title that is shredded twice before its receipt is written has one pending shred, the more thorough one")
     func together() {
         var settings = VaultSettings()
         for (isQuick, after) in [(false, 3), (true, 7)] as [(Bool, Int64)] {

@@ -6,7 +6,7 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("A row of the table of generations that somebody put there leads to no number")
+@Suite("A forged row in the table of generations does not determine new numbers")
 struct ForgedGenerationTests {
     private static let numbers: [Int64] = [0, -1, .min, 2, Int64(UInt32.max), Int64(UInt32.max) + 1, .max]
 
@@ -22,7 +22,9 @@ struct ForgedGenerationTests {
         }
     }
 
-    @Test("Every act that makes a generation passes it over, and the keyring opens again", arguments: numbers)
+    @Test(
+        "Every operation that creates a generation skips the forged row, and the keyring opens again",
+        arguments: numbers)
     func acts(_ number: Int64) throws {
         let store = try vault.open()
         let log = vault.log(of: store)
@@ -42,14 +44,14 @@ struct ForgedGenerationTests {
         try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner).close()
     }
 
-    @Test("Generations that the index was not told of get their rows beside it", arguments: numbers)
+    @Test("Generations missing from the index get their rows despite the forged row", arguments: numbers)
     func catchingUp(_ number: Int64) throws {
         var store = try vault.open()
         try forge(store, [number])
         try store.close()
         let place = vault.keyringPlace()
         let keyring = try TemporaryVault.unlock(vault.keyringFile)
-        // The power goes when the keyring is durable and the index knows nothing of it.
+        // Simulates a power loss after the keyring is durable and before the index is updated.
         let made = try keyring.change(reading: place.read, writing: place.write) {
             [try $0.addGeneration(now: 1, avoiding: [2]), try $0.addGeneration(now: 2)]
         }

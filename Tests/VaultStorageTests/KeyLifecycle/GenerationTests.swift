@@ -7,11 +7,11 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("Generations come and go, and what is held stays readable")
+@Suite("Held bytes stay readable while generations are created and retired")
 struct GenerationTests {
     private static let bytes = SeededGenerator.bytes(90_000, seed: 61)
 
-    /// Adds resources that hold something each.
+    /// Adds resources that each hold some bytes.
     private static func fill(_ store: VaultStore, _ names: some Sequence<Int>) throws -> [StoredResource] {
         try names.map { name in
             let resource = try store.addMedia("film-\(name)", length: 90_000)
@@ -31,7 +31,7 @@ struct GenerationTests {
         }
     }
 
-    @Test("After rotate new resources use the new generation; after rewrap all do; after retire the old one is gone")
+    @Test("New resources use a new generation, a rewrap moves all others to it, and the old one can be retired")
     func life() throws {
         let vault = try TemporaryVault()
         var store = try vault.open()
@@ -58,23 +58,23 @@ struct GenerationTests {
         #expect(try store.index.generations().all == [2])
     }
 
-    @Test("No key as the old generation wrapped it stands anywhere in the folder, while it is open and afterwards")
+    @Test("No key wrapped by the old generation is left in the folder, before or after closing")
     func traces() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
-        // Enough to split and join the pages of the index, in the random order of their ids.
+        // Enough rows, in random order of their ids, to split and join pages of the index.
         for name in 0..<1500 { _ = try store.addMedia("film-\(name)", length: 1) }
         try store.backUpCatalog()
         let old = try store.index.keys(wrappedBy: 1, after: nil, limit: 5000).map(\.wrapped)
         #expect(old.count == 1500)
-        #expect(try Traces.count(of: old, below: vault.folder) > 1000, "the search finds what is there")
+        #expect(try Traces.count(of: old, below: vault.folder) > 1000, "the search must find existing keys")
         #expect(try store.replaceGenerations(noting: vault.log(of: store)) == [])
         #expect(try Traces.count(of: old, below: vault.folder) == 0)
         try store.close()
         #expect(try Traces.count(of: old, below: vault.folder) == 0)
     }
 
-    @Test("Copies of the index that were put aside or half made go before a generation does, wherever that breaks off")
+    @Test("Retiring a generation first removes old and unfinished copies of the index, even after a failure")
     func putAside() throws {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem()
@@ -90,7 +90,7 @@ struct GenerationTests {
             "index.sqlite.new-shm", "catalog.backup.new",
         ].map { vault.folder + "/" + $0 }
         for copy in copies { try disk.create(copy).write([1], at: 0) }
-        // Where one cannot be removed, the key that it needs stays.
+        // If a copy cannot be removed, the key that it needs stays.
         for copy in copies {
             disk.fail(.remove, of: copy, with: FileFailure(.other(5), "unlink: Input/output error"))
             #expect(throws: VaultError.self) { try store.retire(1, noting: log) }
@@ -103,7 +103,7 @@ struct GenerationTests {
         try store.close()
     }
 
-    @Test("A rewrap that was broken off goes on with what is left")
+    @Test("An interrupted rewrap continues with the remaining keys")
     func brokenOff() throws {
         let vault = try TemporaryVault()
         var store = try vault.open()
@@ -121,7 +121,7 @@ struct GenerationTests {
         #expect(try store.index.keyCount(notWrappedBy: 2).keys == 0)
     }
 
-    @Test("A generation that was retired long ago, and is told of in a range, stays so; one that never was is refused")
+    @Test("Retiring a generation inside a retired range changes nothing, and an unknown one is refused")
     func folded() throws {
         let vault = try TemporaryVault()
         let place = vault.keyringPlace()
@@ -141,7 +141,7 @@ struct GenerationTests {
         try store.close()
     }
 
-    @Test("A key that does not open stays, and keeps its generation")
+    @Test("A key that does not open stays, and its generation is not retired")
     func unopened() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -162,7 +162,7 @@ struct GenerationTests {
         #expect(try store.retiringGenerations() == [])
     }
 
-    @Test("A key that a newer generation wraps is one that is left, too: a restored keyring may be older")
+    @Test("A key wrapped by a newer generation counts as unopened, because a restored keyring may be older")
     func newer() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -175,7 +175,7 @@ struct GenerationTests {
         #expect(rewrap.total == 1 && rewrap.unopened == 1)
     }
 
-    @Test("A generation that the index could not be told of is its row when the keyring is written next")
+    @Test("A generation that the index could not record gets its row at the next write of the keyring")
     func withoutRow() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -187,7 +187,7 @@ struct GenerationTests {
                     """)
         }
         #expect(throws: (any Error).self) { try store.addGeneration(noting: log) }
-        #expect(store.keyring.currentGeneration == 1, "keys are not used that the index cannot name")
+        #expect(store.keyring.currentGeneration == 1, "a generation without a row must not be used")
         _ = try Self.fill(store, 0..<1)
         #expect(throws: (any Error).self) { try log.note(.rewrap) }
         #expect(store.keyring.currentGeneration == 1)
@@ -198,21 +198,21 @@ struct GenerationTests {
         try store.close()
     }
 
-    @Test("What the keyring got and the index was not told is taken over; what the index let go of is not")
+    @Test("The index adopts a generation that it lacks, but not one that it removed")
     func catchingUp() throws {
         let vault = try TemporaryVault()
         var store = try vault.open()
         let place = vault.keyringPlace()
-        // The power goes when the keyring is durable and the index knows nothing of it.
+        // Simulates a power loss after the keyring is durable and before the index is updated.
         let keyring = try TemporaryVault.unlock(vault.keyringFile)
         _ = try keyring.change(reading: place.read, writing: place.write) { try $0.addGeneration(now: 1) }
         try store.close()
         store = try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner)
         #expect(try store.index.generations().all == [1, 2])
         _ = try Self.fill(store, 0..<1)
-        // And here when the index has let go of a generation that the keyring still has.
+        // Simulates a power loss after the index removed a generation that the keyring still has.
         try store.index.removeGeneration(1)
-        // A receipt raises the keyring's revision, and makes nothing of that new.
+        // A receipt raises the keyring's revision, but does not make the generation new.
         try vault.log(of: store).note(.rewrap)
         try store.close()
         store = try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner)
@@ -221,7 +221,7 @@ struct GenerationTests {
         #expect(keyring.activeGenerations == [2])
     }
 
-    @Test("A keyring from before a generation was let go opens the vault no more, though receipts alone came between")
+    @Test("A keyring from before the removal of a generation no longer opens the vault, despite only receipts since")
     func letGo() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -230,7 +230,7 @@ struct GenerationTests {
         let old = try KeyringReader.unlock(try vault.keyringPlace().read(), with: TestKeyring.secret())
         try log.note(.rewrap)
         try #require(store.keyring.revision > old.revision)
-        // The power goes when the index has let go of the generation and the keyring still has it.
+        // Simulates a power loss after the index removed the generation and before the keyring did.
         try store.index.removeGeneration(1)
         try store.close()
         let refusal = #expect(throws: VaultError.self) {

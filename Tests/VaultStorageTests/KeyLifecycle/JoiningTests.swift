@@ -7,7 +7,7 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("Joining: small neighbours become one segment, and at any moment all that was held is")
+@Suite("Joining merges small adjacent segments into one and loses no held byte at any moment")
 struct JoiningTests {
     private static let bytes = SeededGenerator.bytes(150_000, seed: 84)
     private static let cuts = [0, 1, 2, 40_000, 72_768, 72_778, 150_000]
@@ -15,7 +15,7 @@ struct JoiningTests {
     private let vault: TemporaryVault
     private let id: ResourceID
 
-    /// A title in six segments side by side.
+    /// A title in six adjacent segments.
     init() throws {
         vault = try TemporaryVault()
         let store = try vault.open()
@@ -27,7 +27,7 @@ struct JoiningTests {
         try store.close()
     }
 
-    /// Joins what can be joined.
+    /// Joins all segments that can be joined.
     private static func join(_ id: ResourceID, in store: VaultStore) throws {
         let resource = try #require(try store.index.resource(id))
         while let old = try store.neighbours(of: resource, excluding: [], isWhole: true) {
@@ -44,7 +44,7 @@ struct JoiningTests {
         }
     }
 
-    @Test("One file holds the bytes of six, and the room that is counted is what it takes")
+    @Test("One file replaces six, and the used space equals its size")
     func whole() throws {
         let store = try vault.open()
         let before = try #require(try store.index.resource(id)?.serving)
@@ -52,14 +52,14 @@ struct JoiningTests {
         try Self.check(store, id)
         let after = try #require(try store.index.resource(id)?.serving)
         #expect(before.segments.count == 6 && after.segments.count == 1 && after.id == before.id)
-        #expect(!before.segments.map(\.id).contains(after.segments[0].id), "it has an id of its own")
+        #expect(!before.segments.map(\.id).contains(after.segments[0].id), "the joined segment must have a new id")
         let files = try TemporaryFolder.files(below: vault.folder + "/segments")
         let size = try files.reduce(0) { try $0 + SegmentDescription.diskSize(ofFile: PosixFileSystem().size(of: $1)) }
         #expect(try files.count == 1 && store.bytesUsed() == size && size == after.segments[0].diskSize)
         try store.close()
     }
 
-    @Test("A reader that has one of them open goes on, and a segment with a bad block stays as it is")
+    @Test("A reader with an open old segment continues, and a segment with a bad block is not joined")
     func beside() throws {
         let store = try vault.open()
         let resource = try #require(try store.index.resource(id))
@@ -74,7 +74,7 @@ struct JoiningTests {
         try store.close()
     }
 
-    @Test("A segment that was evicted while it was joined does not come back, and one that does not open costs nothing")
+    @Test("Segments evicted during a join do not come back, and a join with an unreadable segment changes nothing")
     func changed() throws {
         let store = try vault.open()
         let resource = try #require(try store.index.resource(id))
@@ -89,7 +89,7 @@ struct JoiningTests {
         try store.close()
     }
 
-    @Test("Where the limit leaves no room for the new one beside the old ones, they stay")
+    @Test("Segments are not joined if the limit leaves no space for the new one next to the old ones")
     func noRoom() throws {
         let store = try vault.open()
         let resource = try #require(try store.index.resource(id))
@@ -100,13 +100,13 @@ struct JoiningTests {
             store.enforce(StorageLimits(maxSize: try store.bytesUsed() + more))
             #expect(try store.join(old, of: resource) == nil)
         }
-        #expect(try store.index.resource(played.id)?.serving?.segments.count == 1, "nothing goes for it")
+        #expect(try store.index.resource(played.id)?.serving?.segments.count == 1, "no title may be evicted for a join")
         store.enforce(StorageLimits(maxSize: try store.bytesUsed() + 200_000))
         #expect(try store.join(old, of: resource) != nil)
         try store.close()
     }
 
-    @Test("Power lost at any point: all that was held is, and nothing is left over")
+    @Test("After a power loss at any point of a join, all held bytes are held and no file is left over")
     func powerLoss() throws {
         let disk = vault.simulatedFileSystem()
         let store = try vault.open(fileSystem: disk)
@@ -144,7 +144,7 @@ struct JoiningTests {
     }
 
     @Test(
-        "A disk that is full while segments are joined costs nothing: all stays as it was, and nothing goes for it",
+        "A full disk during a join changes nothing, and no title is evicted for it",
         arguments: [0, 4096, 20_000, 60_000, 100_000, 140_000, 160_000] as [Int64])
     func fullDisk(room: Int64) throws {
         let disk = vault.simulatedFileSystem(seesIndex: true)
@@ -172,7 +172,7 @@ struct JoiningTests {
         try store.close()
     }
 
-    @Test("Only what lies side by side and fits 8 MiB is joined, and of a whole title few segments are left")
+    @Test("Only adjacent segments that fit into 8 MiB are joined, and a complete title ends in few segments")
     func choice() throws {
         let seed = UInt64.random(in: 0 ..< .max)
         print("JoiningTests.choice: seed \(seed)")
@@ -199,7 +199,7 @@ struct JoiningTests {
     }
 
     @Test(
-        "A title that comes block by block is joined again and again, and each byte is sealed few times",
+        "A title that arrives block by block is joined repeatedly, and each byte is sealed only a few times",
         arguments: [
             true, false,
         ])
@@ -221,21 +221,21 @@ struct JoiningTests {
             }
         }
         let held = count * block
-        #expect(sealed <= 14 * held, "each time a byte is sealed its segment is half as large again, seed \(seed)")
+        #expect(sealed <= 14 * held, "each join must make a byte's segment at least half as large again, seed \(seed)")
         #expect(ranges.count <= 32, "seed \(seed)")
         while let chosen = SegmentJoin.next(of: ranges, isWhole: true) { try Self.join(chosen, of: &ranges) }
         #expect(ranges.count <= 4, "seed \(seed)")
     }
 
-    /// Joins ranges, and requires that they are neighbours that fit.
+    /// Joins ranges, and requires that they are adjacent and fit into one segment.
     ///
-    /// - Returns: the bytes that are sealed for it.
+    /// - Returns: The number of bytes that the join seals.
     @discardableResult
     private static func join(_ chosen: Range<Int>, of ranges: inout [ByteRange]) throws -> Int64 {
         let old = ranges[chosen]
         let joined = try #require(old.first).lowerBound..<(try #require(old.last).upperBound)
         #expect((2...SegmentJoin.maxFiles).contains(old.count) && joined.length <= SegmentDescription.maxBytes)
-        #expect(old.reduce(0) { $0 + $1.length } == joined.length, "they are neighbours")
+        #expect(old.reduce(0) { $0 + $1.length } == joined.length, "the ranges must be adjacent")
         ranges.replaceSubrange(chosen, with: [joined])
         return joined.length
     }

@@ -7,7 +7,7 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("Power loss at any point of an act on the keys: each resource opens, and the act is finished by the next")
+@Suite("After a power loss at any point of a key operation each resource opens, and the operation can be finished")
 struct KeyPowerLossTests {
     private static let bytes = SeededGenerator.bytes(70_000, seed: 67)
 
@@ -27,12 +27,12 @@ struct KeyPowerLossTests {
         _ = try store.changeLocator(noting: log) { _, _ in [:] }
     }
 
-    /// The acts: what is done to a store, and what must hold once it has been done again after the loss.
+    /// The key operations: what is done to a store, and what must hold after it was repeated following the loss.
     private static let acts: [String: @Sendable (VaultStore, AuditLog) throws -> Void] = [
         "turn": { try turn($0, $1) }, "root": { try renewRoot($0, $1) }, "locator": { try changeLocator($0, $1) },
     ]
 
-    /// Opens a copy of the disk: every resource must be readable, before the act is finished and afterwards.
+    /// Opens a copy of the disk; every resource must be readable before and after the operation is finished.
     private static func check(
         _ copy: String, _ act: @Sendable (VaultStore, AuditLog) throws -> Void, _ comment: Comment
     ) throws {
@@ -50,7 +50,7 @@ struct KeyPowerLossTests {
                     keyring.resourceID(cacheKey: resource.metadata.cacheKey, locator: store.index.locator) == entry.id,
                     comment)
             }
-            // What is added now uses a generation that both files have.
+            // A new resource must use a generation that keyring and index both have.
             let added = try store.addMedia("added", length: 1)
             #expect(try store.index.resource(added.id)?.generation == keyring.currentGeneration, comment)
             _ = try store.remove(added.id)
@@ -60,7 +60,7 @@ struct KeyPowerLossTests {
         }
     }
 
-    @Test("Whatever reached the disk", arguments: acts.keys.sorted())
+    @Test("After a power loss each resource opens, whatever reached the disk", arguments: acts.keys.sorted())
     func everyPoint(_ name: String) throws {
         let act = try #require(Self.acts[name])
         let vault = try TemporaryVault()
@@ -95,7 +95,7 @@ struct KeyPowerLossTests {
         disk.observe(nil)
         losePower("at the end")
         try store.close()
-        // A keyring is written by six calls, a backup of the catalog by six.
+        // Writing a keyring takes six calls, and so does a backup of the catalog.
         #expect(points.withLock { $0 } > 6)
     }
 }

@@ -7,7 +7,7 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("What is left of a reseal is counted as it is")
+@Suite("The remaining work of a reseal is counted exactly")
 struct ResealBacklogTests {
     private let vault: TemporaryVault
     private let store: VaultStore
@@ -15,7 +15,7 @@ struct ResealBacklogTests {
     private let other: ResourceID
     private let empty: ResourceID
 
-    /// A title in two segments, one in one segment, and one of which nothing is held.
+    /// A title in two segments, one in one segment, and one that holds nothing.
     init() throws {
         vault = try TemporaryVault()
         store = try vault.open()
@@ -39,7 +39,7 @@ struct ResealBacklogTests {
         store.removeResealed(task.segment, for: new)
     }
 
-    /// Takes the order out, as a reseal does in the end, whatever it could not seal anew.
+    /// Removes the order, as a reseal does at its end, even if it could not reseal everything.
     private func end() throws { try store.index.changeSettings { $0.resealOrder = nil } }
 
     private func backlog() throws -> ResealBacklog? {
@@ -55,7 +55,7 @@ struct ResealBacklogTests {
         #expect(try backlog() == expected, sourceLocation: sourceLocation)
     }
 
-    @Test("Of a reseal of everything: what is not begun, and of what is begun the segments under an older key")
+    @Test("A reseal of everything counts titles not yet begun, and segments of begun titles under an older key")
     func everything() throws {
         #expect(try backlog() == nil)
         let order = try store.orderReseal(of: nil, bytesPerSecond: nil, noting: vault.log(of: store))
@@ -76,7 +76,7 @@ struct ResealBacklogTests {
             if id == other { try sealNext(of: resource) }
             #expect(try store.finishReseal(&resource))
         }
-        // The log and the backup are still to be cleaned of old keys.
+        // Old keys still have to be erased from the log and the backup.
         try expect(0, 0)
         try end()
         #expect(try backlog() == nil)
@@ -84,7 +84,7 @@ struct ResealBacklogTests {
     }
 
     @Test(
-        "Of a reseal by name: the titles that were named, and no others; one that went through an earlier run is left")
+        "A reseal of named titles counts only those, including one that an earlier run began")
     func named() throws {
         let first = try store.orderReseal(of: [film], bytesPerSecond: nil, noting: vault.log(of: store))
         _ = try begin(film, run: first.run)
@@ -99,7 +99,7 @@ struct ResealBacklogTests {
         try store.close()
     }
 
-    @Test("No title is opened: one that does not open counts until the reseal is over, and one that is gone does not")
+    @Test("A title that does not open counts until the reseal ends, and a removed title does not count")
     func unopened() throws {
         _ = try store.orderReseal(of: nil, bytesPerSecond: nil, noting: vault.log(of: store))
         try store.index.write { db in
@@ -114,7 +114,7 @@ struct ResealBacklogTests {
         try store.close()
     }
 
-    @Test("What a reseal that is over could not seal anew is told as that, and its generation is left to a rewrap")
+    @Test("Segments that a finished reseal left behind are not due, and their generation is left to a rewrap")
     func leftBehind() throws {
         let order = try store.orderReseal(of: nil, bytesPerSecond: nil, noting: vault.log(of: store))
         _ = try store.addGeneration(noting: vault.log(of: store))
@@ -124,7 +124,7 @@ struct ResealBacklogTests {
         try store.close()
     }
 
-    @Test("More titles than one page are all counted")
+    @Test("Titles on all pages are counted")
     func pages() throws {
         for name in 0..<1200 { _ = try store.addMedia("more-\(name)", length: 1) }
         _ = try store.orderReseal(of: nil, bytesPerSecond: nil, noting: vault.log(of: store))

@@ -7,7 +7,7 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("Resealing: at any moment each resource is readable with exactly one of the old and new key")
+@Suite("While a reseal runs, each segment is readable with either the old or the new key")
 struct ResealTests {
     private static let bytes = SeededGenerator.bytes(150_000, seed: 83)
     private static let held = ByteRanges([0..<32_768, 65_536..<150_000])
@@ -15,7 +15,7 @@ struct ResealTests {
     private let vault: TemporaryVault
     private let id: ResourceID
 
-    /// A title in two segments; the second block of the first is bad.
+    /// A title in two segments, with a bad second block in the first.
     init() throws {
         vault = try TemporaryVault()
         let store = try vault.open()
@@ -27,7 +27,7 @@ struct ResealTests {
         try store.close()
     }
 
-    /// Seals a resource anew, from wherever it stands.
+    /// Reseals a resource from its current state to the end.
     private static func reseal(_ id: ResourceID, in store: VaultStore, run: Int64) throws {
         var resource = try #require(try store.index.resource(id))
         guard try store.beginReseal(&resource, run: run) == true else { return }
@@ -40,7 +40,7 @@ struct ResealTests {
         try store.carryOutErasure()
     }
 
-    /// Requires that all that was held is, byte for byte, and nothing else.
+    /// Requires that exactly the original bytes are held.
     private static func check(_ store: VaultStore, _ id: ResourceID, _ comment: Comment = "") throws {
         let resource = try #require(try store.index.resource(id), comment)
         #expect(resource.serving?.held == held, comment)
@@ -49,7 +49,7 @@ struct ResealTests {
         }
     }
 
-    @Test("New key, new ids, the same bytes; bad blocks stay gaps, and the room that is counted is what the files take")
+    @Test("A reseal keeps the bytes and gaps under a new key and new ids, and the used space equals the files")
     func whole() throws {
         let store = try vault.open()
         let before = try #require(try store.index.resource(id))
@@ -66,20 +66,20 @@ struct ResealTests {
         }
         #expect(try files.count == 3 && store.bytesUsed() == size)
         try Self.reseal(id, in: store, run: 1)
-        #expect(try store.index.resource(id)?.keyNumber == 2, "once in a run")
+        #expect(try store.index.resource(id)?.keyNumber == 2, "a run must reseal a title only once")
         try Self.reseal(id, in: store, run: 2)
         #expect(try store.index.resource(id)?.keyNumber == 3)
         try store.close()
     }
 
-    @Test("Segments that would hold bytes of another do not take an old one's place, and nothing changes")
+    @Test("A segment that overlaps a neighbour cannot replace an old one, and nothing changes")
     func overlapping() throws {
         let store = try vault.open()
         let resource = try #require(try store.index.resource(id))
         let segments = try #require(resource.serving?.segments.sorted { $0.start < $1.start })
         try #require(segments.map(\.range) == [0..<100_000, 100_000..<150_000])
         let old = segments[0]
-        // Of the neighbour's bytes it takes a part, all, or one.
+        // The new segment overlaps some, all, or one of the neighbour's bytes.
         for (start, length) in [(50_000, 60_000), (90_000, 60_000), (100_000, 50_000), (0, 100_001)] as [(Int64, Int64)]
         {
             var new = SegmentDescription(
@@ -96,7 +96,7 @@ struct ResealTests {
     }
 
     @Test(
-        "A segment is not begun under a key that its resource has no more, and one that grows keeps its key until it ends"
+        "No segment begins under a replaced key, and a growing segment keeps its key until it is closed"
     )
     func growing() throws {
         let store = try vault.open()
@@ -111,7 +111,7 @@ struct ResealTests {
             let new = try #require(try store.reseal(task, of: resource))
             store.removeResealed(task.segment, for: new)
         }
-        #expect(try !store.finishReseal(&resource), "it still needs the old key")
+        #expect(try !store.finishReseal(&resource), "the open segment must still need the old key")
         #expect(try store.index.resource(id)?.keys.count == 2)
         _ = try store.close(writer)
         let task = try #require(try store.index.resealTasks(of: resource, limit: 9).first)
@@ -123,7 +123,7 @@ struct ResealTests {
         try store.close()
     }
 
-    @Test("A segment that was evicted while it was sealed anew does not come back")
+    @Test("A segment that was evicted while it was resealed does not come back")
     func evicted() throws {
         let store = try vault.open()
         var resource = try #require(try store.index.resource(id))
@@ -135,7 +135,7 @@ struct ResealTests {
         try store.close()
     }
 
-    @Test("Power lost at any point: all that was held is, and what was broken off goes on to its end")
+    @Test("After a power loss at any point of a reseal, all held bytes are held and the reseal can finish")
     func powerLoss() throws {
         let disk = vault.simulatedFileSystem()
         let store = try vault.open(fileSystem: disk)
@@ -174,7 +174,7 @@ struct ResealTests {
         try store.close()
     }
 
-    @Test("An index that is lost in the middle is made anew with all that was held")
+    @Test("An index lost during a reseal is rebuilt with all held bytes")
     func rebuiltMidway() throws {
         let store = try vault.open()
         var resource = try #require(try store.index.resource(id))
@@ -192,7 +192,8 @@ struct ResealTests {
         let again = try vault.open()
         let rebuilt = try #require(try again.index.resource(id))
         #expect(Set(rebuilt.serving?.segments.map(\.keyNumber) ?? []) == [1, 2])
-        // The bad block was a row of the index; its bytes are good, and are held again where its segment was not yet done.
+        // Only a row of the index marked the block as bad. Its bytes are good, and held again if its segment was not
+        // resealed.
         let held = rebuilt.serving?.held ?? ByteRanges()
         #expect(Self.held.subtracting(held).isEmpty)
         try Self.reseal(id, in: again, run: 1)
@@ -201,7 +202,7 @@ struct ResealTests {
         try again.close()
     }
 
-    @Test("First what was begun, then what the oldest generation wraps, of those what was read last")
+    @Test("The queue starts with begun titles, then by oldest generation, then by latest access")
     func order() throws {
         let clock = TestClock()
         let store = try vault.open(now: { clock.now })
@@ -211,7 +212,7 @@ struct ResealTests {
         _ = try store.addGeneration(noting: vault.log(of: store))
         clock.advance(by: 7200)
         let newer = try store.addMedia("newer", length: 1)
-        // The fixture's film was made by the wall clock, which is later.
+        // The fixture's title was added by the wall clock, which is later than the test clock.
         #expect(try store.index.resealQueue() == [id, recent, old, newer.id])
         var begun = newer
         _ = try store.beginReseal(&begun, run: 1)
@@ -220,7 +221,7 @@ struct ResealTests {
     }
 
     @Test(
-        "What is asked for is put together with what was left undone",
+        "A new reseal order is merged with an unfinished one",
         arguments: [
             (nil, nil, 4, nil), (["a"], nil, 4, ["a"]), (nil, ["a"], 4, nil), (["a"], ["b"], 3, ["a", "b"]),
         ] as [([String]?, [String]?, Int64, [String]?)])
@@ -230,7 +231,7 @@ struct ResealTests {
         }
         let unfinished = left.map { ResealOrder(run: 3, resources: ids($0), bytesPerSecond: nil, after: 5) }
         let order = ResealOrder.order(for: ids(asked), bytesPerSecond: 9, unfinished: unfinished, lastRun: 3, after: 8)
-        // Receipts of a run that goes on may have been written already.
+        // If the run continues, some of its receipts may already be written.
         let after: Int64 = run == 3 ? 5 : 8
         #expect(order == ResealOrder(run: run, resources: ids(together), bytesPerSecond: 9, after: after))
         #expect(ResealOrder(order.object) == order)
@@ -239,7 +240,7 @@ struct ResealTests {
         #expect(gone == ResealOrder(run: 3, resources: nil, bytesPerSecond: 9, after: 5))
     }
 
-    @Test("No receipt says that a reseal is done while an old key may stand in the backup of the catalog")
+    @Test("A reseal has no receipt while an old key may remain in the backup of the catalog")
     func receiptLast() throws {
         let disk = vault.simulatedFileSystem()
         let store = try vault.open(fileSystem: disk)
@@ -258,13 +259,13 @@ struct ResealTests {
         try store.close()
     }
 
-    @Test("An exchange that would put a segment over another's bytes is refused, and changes nothing")
+    @Test("A replacement that overlaps another segment during a reseal is refused and changes nothing")
     func overlappingExchange() throws {
         let store = try vault.open()
         var resource = try #require(try store.index.resource(id))
         #expect(try store.beginReseal(&resource, run: 1) == true)
         let old = try #require(try store.index.resealTasks(of: resource, limit: 1).first).segment
-        #expect(old.range == 0..<100_000, "the other segment begins where this one ends")
+        #expect(old.range == 0..<100_000, "the other segment must begin where this one ends")
         var new = SegmentDescription(
             id: try SecureRandom.identifier("segment id"), representation: old.representation,
             keyNumber: resource.keyNumber,
@@ -276,7 +277,7 @@ struct ResealTests {
         #expect(try store.index.resealTasks(of: resource, limit: 9).contains { $0.segment == old })
         #expect(try store.index.segmentsPendingDeletion(limit: 9).isEmpty)
         new.length = 34_464
-        #expect(try store.index.exchange([old], for: [new]), "one byte less is exchanged")
+        #expect(try store.index.exchange([old], for: [new]), "a replacement that is one byte shorter must succeed")
         try store.close()
     }
 }

@@ -8,12 +8,12 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("Shredding goes on to its end, whenever it was broken off")
+@Suite("An interrupted shred is finished later")
 struct ShredTests {
     private static let bytes = SeededGenerator.bytes(60_000, seed: 89)
 
     @Test(
-        "Power lost at any point: what stays is readable, what was shredded is there whole or gone, and the rest follows"
+        "After a power loss other titles are readable, a shredded title is whole or gone, and the shred is finished"
     )
     func powerLoss() throws {
         let vault = try TemporaryVault()
@@ -83,7 +83,7 @@ struct ShredTests {
         #expect(runs.count == 1 && runs.first?.bytes == bytes, comment)
     }
 
-    @Test("A key that does not open keeps its generation, and the receipt does not say destroyed")
+    @Test("If a key does not open, its generation stays, and the receipt does not report destruction")
     func kept() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -100,7 +100,7 @@ struct ShredTests {
         try store.close()
     }
 
-    @Test("A keyring that is destroyed is zeros before its name goes")
+    @Test("A destroyed keyring is overwritten with zeros before its file is removed")
     func keyring() throws {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem()

@@ -5,9 +5,9 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("A key file is its reader's own, or root's")
+@Suite("A key file must belong to the user that reads it or to root")
 struct KeyFileOwnerTests {
-    /// A file by its mode and owner, who reads it and how, and whether it is taken.
+    /// A file with its mode and owner, the user that reads it, the permission rule, and whether it is accepted.
     struct Case: CustomTestStringConvertible, Sendable {
         let (mode, owner, user): (UInt32, UInt32, UInt32)
         let keeping: PrivateFile.FilePermissions
@@ -23,7 +23,7 @@ struct KeyFileOwnerTests {
     }
 
     @Test(
-        "Another user's file is refused however private it is, unless loose files are allowed",
+        "Another user's file is refused even if it is private, unless loose files are allowed",
         arguments: [
             Case(0o600, of: 1000, by: 1000, .byOwner, true), Case(0o400, of: 0, by: 1000, .byOwner, true),
             Case(0o600, of: 0, by: 0, .byOwner, true), Case(0o600, of: 1001, by: 1000, .byOwner, false),
@@ -38,13 +38,13 @@ struct KeyFileOwnerTests {
         #expect(error == nil || error?.code == .looseKeyFile && error?.message.contains("/some/key") == true)
     }
 
-    @Test("A key file that is given away is taken no more")
+    @Test("A key file that now belongs to another user is refused")
     func givenAway() throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/key"
         try KeyFile.make(path)
         _ = try KeyFile.readKey(path, allowLoose: false)
-        // Only root can give a file away; for others the table above is what there is to see.
+        // Only root can change the owner of a file; for other users only the table above applies.
         guard geteuid() == 0 else { return }
         try FileManager.default.setAttributes([.ownerAccountID: 12345], ofItemAtPath: path)
         let error = #expect(throws: VaultError.self) { _ = try KeyFile.readKey(path, allowLoose: false) }

@@ -20,7 +20,7 @@ struct KeyFileTests {
     }
 
     private func makePipe() throws {
-        // The path lends its bytes for the call.
+        // The bytes of the path are only used during the call.
         guard unsafe mkfifo(path, 0o600) == 0 else { throw FileFailure.last("mkfifo") }
     }
 
@@ -33,7 +33,7 @@ struct KeyFileTests {
         }
     }
 
-    @Test("A key file that was made is read again: 32 bytes, its owner's alone")
+    @Test("A created key file has 32 bytes, is private to its owner, and can be read again")
     func roundTrip() throws {
         try KeyFile.make(path)
         #expect(try TemporaryFolder.mode(of: path) == 0o600)
@@ -44,14 +44,14 @@ struct KeyFileTests {
         #expect(read == bytes)
     }
 
-    @Test("A key file is never made over another")
+    @Test("Creating a key file never overwrites another file")
     func exclusive() throws {
         try write([1])
         #expect(throws: VaultError.self) { try KeyFile.make(path) }
         #expect(try PosixFileSystem().contents(of: path) == [1])
     }
 
-    @Test("A key file that could not be written whole does not stay", arguments: [FileOperation.write, .synchronize])
+    @Test("A key file that could not be written completely is removed", arguments: [FileOperation.write, .synchronize])
     func halfMade(operation: FileOperation) throws {
         let disk = SimulatedFileSystem(root: folder.path)
         disk.fail(operation, with: FileFailure(.noSpace, "write: No space left on device"))
@@ -62,11 +62,11 @@ struct KeyFileTests {
         #expect(readingError() == nil)
     }
 
-    @Test("A key file whose maker was killed does not stand in the way of the next")
+    @Test("A key file can be created after an earlier attempt was killed")
     func killed() throws {
         let disk = SimulatedFileSystem(root: folder.path)
         disk.fail(.write, with: FileFailure(.other(5), "write: Input/output error"))
-        // Nobody tidies up after a kill.
+        // No cleanup runs after a kill.
         disk.fail(.remove, lasting: true, with: FileFailure(.other(5), "unlink: Input/output error"))
         #expect(throws: VaultError.self) { try KeyFile.make(path, fileSystem: disk) }
         #expect(!PosixFileSystem().exists(path))
@@ -75,7 +75,7 @@ struct KeyFileTests {
         #expect(readingError() == nil)
     }
 
-    @Test("Any size but 32 bytes is refused", arguments: [0, 1, 31, 33, 64, 4096])
+    @Test("A key file of any size but 32 bytes is refused", arguments: [0, 1, 31, 33, 64, 4096])
     func size(size: Int) throws {
         try write([UInt8](repeating: 7, count: size))
         #expect(readingError()?.code == .looseKeyFile)
@@ -83,7 +83,8 @@ struct KeyFileTests {
     }
 
     @Test(
-        "A file that others can read is refused unless that is allowed", arguments: [0o644, 0o640, 0o604, 0o620, 0o601])
+        "A key file that other users can access is refused unless loose files are allowed",
+        arguments: [0o644, 0o640, 0o604, 0o620, 0o601])
     func mode(mode: Int) throws {
         try write([UInt8](repeating: 7, count: 32), mode: mode)
         #expect(readingError()?.code == .looseKeyFile)
@@ -91,14 +92,14 @@ struct KeyFileTests {
         #expect(readingError(loose: true) == nil)
     }
 
-    @Test("A file that is only read is fine", arguments: [0o600, 0o400])
+    @Test("A private key file is accepted with or without write permission", arguments: [0o600, 0o400])
     func strictMode(mode: Int) throws {
         try write([UInt8](repeating: 7, count: 32), mode: mode)
         #expect(readingError() == nil)
     }
 
     @Test(
-        "A credential is read where the system has lent it: its access list's mask may stand for the group",
+        "A credential is read even if the mask of its access list looks like read access for the group",
         arguments: [(0o400, true), (0o440, true), (0o600, true), (0o404, false), (0o444, false), (0o420, false)])
     func credential(mode: Int, isRight: Bool) throws {
         try write([UInt8](repeating: 7, count: 32), mode: mode)
@@ -110,7 +111,7 @@ struct KeyFileTests {
         }
     }
 
-    @Test("A credential of any other size, and one that is not there, are refused", arguments: [0, 31, 33, 64])
+    @Test("A missing credential and one of any size but 32 bytes are refused", arguments: [0, 31, 33, 64])
     func credentialSize(size: Int) throws {
         let missing = #expect(throws: VaultError.self) { _ = try KeyFile.readCredential(path) }
         #expect(missing?.code == .wrongKey && missing?.message.contains(path) == true)
@@ -119,7 +120,7 @@ struct KeyFileTests {
         #expect(error?.code == .looseKeyFile && error?.message.contains("32 bytes") == true)
     }
 
-    @Test("What is no plain file is refused, and nothing hangs", arguments: [true, false])
+    @Test("A key file that is not a regular file is refused, and reading it never hangs", arguments: [true, false])
     func kinds(loose: Bool) throws {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         #expect(readingError(loose: loose)?.code == .looseKeyFile)
@@ -135,13 +136,13 @@ struct KeyFileTests {
         #expect(readingError(loose: loose)?.message.contains("symbolic link") == true)
     }
 
-    @Test("A missing file is named")
+    @Test("The error for a missing file names it")
     func missing() throws {
         #expect(readingError()?.code == .wrongKey)
         #expect(readingError()?.message.contains(path) == true)
     }
 
-    @Test("A passphrase file may end in a line end and be 4095 bytes long, not longer")
+    @Test("A passphrase file may end in a line end and be at most 4095 bytes long")
     func passphrase() throws {
         let cost = Argon2id.Cost(salt: [UInt8](repeating: 1, count: 16), opsLimit: 1, memLimit: 8 << 20)
         let typed = try unsafe SecretBytes(capacity: 5) { buffer in
@@ -162,7 +163,7 @@ struct KeyFileTests {
         }
     }
 
-    @Test("A keyring file is written anew, whole or not at all, whatever the disk kept")
+    @Test("A keyring file is rewritten completely or not at all after any power loss")
     func keyring() throws {
         let disk = SimulatedFileSystem(root: folder.path)
         let path = folder.path + "/keyring.json"
@@ -196,7 +197,7 @@ struct KeyFileTests {
         #expect(try TemporaryFolder.mode(of: path) == 0o600)
     }
 
-    @Test("A keyring that is not there, or is no file, is named, and nothing hangs")
+    @Test("A missing or irregular keyring file yields no keyring, and reading it never hangs")
     func keyringKinds() throws {
         let error = #expect(throws: VaultError.self) { _ = try KeyringFile.read(path) }
         #expect(error?.code == .noVault)

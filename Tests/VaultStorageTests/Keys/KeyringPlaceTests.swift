@@ -7,7 +7,7 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("Where the keyring lies")
+@Suite("The keyring file and its copies")
 struct KeyringPlaceTests {
     private let folder: TemporaryFolder
     private var path: String { folder.path + "/keyring.json" }
@@ -18,7 +18,7 @@ struct KeyringPlaceTests {
         try PosixFileSystem().create(folder.path + "/" + name).write(bytes, at: 0)
     }
 
-    @Test("A keyring that is destroyed is zeros before its name goes, and so is one on its way to take its place")
+    @Test("Destroying a keyring first overwrites it and its unfinished replacement with zeros")
     func destroyed() throws {
         let disk = PosixFileSystem()
         let names = ["keyring.json", "keyring.json.new"]
@@ -33,7 +33,7 @@ struct KeyringPlaceTests {
         #expect(throws: VaultError.self) { try KeyringFile.destroy(path) }
     }
 
-    @Test("The file that a keyring takes the place of is zeros then, and so is one that was half written before")
+    @Test("Writing a keyring overwrites the replaced file and any unfinished one with zeros")
     func replaced() throws {
         let disk = PosixFileSystem()
         let (old, new) = (try TestKeyring.file(), try TestKeyring.file())
@@ -44,7 +44,7 @@ struct KeyringPlaceTests {
         #expect(try disk.names(in: folder.path) == ["keyring.json"] && KeyringFile.read(path) == new)
     }
 
-    @Test("A file of an older version, past what is written now, is read, kept once, and zeros when it is replaced")
+    @Test("An oversized file of an older version is read, copied once, and overwritten with zeros when replaced")
     func large() throws {
         let disk = PosixFileSystem()
         let old = try TestKeyring.file() + [UInt8](repeating: 0x20, count: KeyringDocument.maxBytes)
@@ -60,7 +60,7 @@ struct KeyringPlaceTests {
         #expect(error?.message.contains("larger") == true)
     }
 
-    @Test("A file that has another name too stays what it is: that is somebody's copy")
+    @Test("A replaced file with a second hard link is not overwritten, because the user may have made that copy")
     func linked() throws {
         let old = try TestKeyring.file()
         try write(old, "keyring.json")
@@ -70,7 +70,7 @@ struct KeyringPlaceTests {
         #expect(try PosixFileSystem().contents(of: copy) == old)
     }
 
-    @Test("A power loss at any moment of a replacement leaves the old keyring or the new one, whole")
+    @Test("A power loss at any moment of a replacement leaves the complete old or new keyring")
     func powerLoss() throws {
         let disk = SimulatedFileSystem(root: folder.path)
         let (old, new) = (try TestKeyring.file(), try TestKeyring.file())
@@ -98,7 +98,8 @@ struct KeyringPlaceTests {
         #expect(disk.count(.synchronizeDirectory) == 1 && disk.count(.write) == 2 && disk.count(.synchronize) == 2)
     }
 
-    @Test("A keyring that is durable is written, whatever comes of the one before it", arguments: [1, 2])
+    @Test(
+        "Writing a keyring succeeds once it is durable, even if the old one cannot be overwritten", arguments: [1, 2])
     func unwiped(call: Int) throws {
         let disk = SimulatedFileSystem(root: folder.path)
         let new = try TestKeyring.file()
@@ -109,7 +110,7 @@ struct KeyringPlaceTests {
         #expect(try KeyringFile.read(path) == new && disk.count(.synchronizeDirectory) == 1)
     }
 
-    @Test("One that its owner may not write is zeros all the same")
+    @Test("A replaced read-only keyring is overwritten with zeros too")
     func readOnly() throws {
         let disk = SimulatedFileSystem(root: folder.path)
         let old = try TestKeyring.file()
@@ -118,7 +119,7 @@ struct KeyringPlaceTests {
         disk.fail(.open, of: "keyring.json", with: FileFailure(.notPermitted, "open: Permission denied"))
         try KeyringFile.write(try TestKeyring.file(), to: path, fileSystem: disk)
         #expect(try open.contents() == [UInt8](repeating: 0, count: old.count))
-        // What gives the owner their right back is this.
+        // This call restores the owner's write permission.
         try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: path)
         try PosixFileSystem().makePrivate(path)
         #expect(try TemporaryFolder.mode(of: path) == 0o600)
@@ -126,7 +127,7 @@ struct KeyringPlaceTests {
         #expect(throws: FileFailure.self) { try PosixFileSystem().makePrivate(folder.path + "/link") }
     }
 
-    @Test("One that cannot be overwritten is not replaced, and that is said")
+    @Test("A keyring that cannot be overwritten is not replaced, and the error reports that")
     func unwritable() throws {
         let disk = SimulatedFileSystem(root: folder.path)
         let old = try TestKeyring.file()
@@ -143,7 +144,7 @@ struct KeyringPlaceTests {
     }
 
     @Test(
-        "A name that could not be made durable leads to the former file again, and nothing has changed",
+        "If the new name cannot be made durable, the former keyring is restored",
         arguments: [0, KeyringDocument.maxBytes])
     func unsyncedName(padding: Int) throws {
         let disk = SimulatedFileSystem(root: folder.path)
@@ -157,7 +158,7 @@ struct KeyringPlaceTests {
         #expect(try KeyringFile.read(path) == new)
     }
 
-    @Test("Of many that make a keyring at the same time one does, and the file is that one's")
+    @Test("Only one of many concurrent attempts to create a keyring succeeds, and the file contains its keyring")
     func together() throws {
         let files = try (0..<8).map { _ in try TestKeyring.file() }
         let outcomes = Locked<[Int: VaultError.Code?]>([:])
@@ -174,7 +175,7 @@ struct KeyringPlaceTests {
         #expect(try PosixFileSystem().names(in: folder.path) == ["keyring.json"])
     }
 
-    @Test("Another's keyring that is half written beside it stays as it is")
+    @Test("Creating a keyring leaves unfinished files of others unchanged")
     func halfWritten() throws {
         for name in ["keyring.json.part", "keyring.json.0123456789abcdef.part"] { try write([1, 2, 3], name) }
         let file = try TestKeyring.file()
@@ -185,7 +186,7 @@ struct KeyringPlaceTests {
         for name in others { #expect(try PosixFileSystem().contents(of: folder.path + "/" + name) == [1, 2, 3]) }
     }
 
-    @Test("Who reads while others take the keyring's place gets one of them whole, and no zeros")
+    @Test("A reader during replacements gets one complete keyring and never zeros")
     func readWhileReplaced() throws {
         let files = try [TestKeyring.file(), TestKeyring.file()]
         try write(files[0], "keyring.json")
@@ -206,14 +207,14 @@ struct KeyringPlaceTests {
         }
     }
 
-    @Test("Copies that were kept are destroyed, those whose writing was killed too, and nothing else")
+    @Test("Only kept copies of the vault's keyring are destroyed, including unfinished ones")
     func copies() throws {
         let file = try TestKeyring.file()
         let vault = try KeyringReader.vaultID(of: file)
         let copies = ["", "-2", ".part", "-3.part"].map { "keyring.json.replaced" + $0 }
         for name in copies { try write(name.hasSuffix(".part") ? Array(file.dropLast(200)) : file, name) }
         try write(file, "keyring.json.replaced-4.part")
-        // A name that is none of ours, a backup on its way, and copies of another vault's keyring.
+        // A foreign name, an unfinished backup, and copies of another vault's keyring.
         let others = ["keyring.json.replaced-by-hand", "backup.json.part"]
         for name in others { try write(file, name) }
         let strangers = ["keyring.json.replaced-5", "keyring.json.replaced-6.part"]

@@ -3,7 +3,7 @@ import Testing
 import VaultModel
 import VaultStorage
 
-@Suite("What goes, and in which order: a pure plan")
+@Suite("The eviction plan chooses segments and their order as a pure function")
 struct EvictionPlanTests {
     private typealias Candidate = EvictionPlan.Candidate
 
@@ -11,7 +11,7 @@ struct EvictionPlanTests {
         known(ResourceID(bytes: Array(repeating: 0, count: 31) + [UInt8(number)]))
     }
 
-    /// A test's own constants are right.
+    /// Unwraps a constant of the test.
     private static func known<Value>(_ value: Value?) -> Value {
         guard let value else { preconditionFailure("a test's constant is wrong") }
         return value
@@ -28,7 +28,7 @@ struct EvictionPlanTests {
         (0..<8).map { UInt8(truncatingIfNeeded: value >> (Int64($0) * 8)) }
     }
 
-    /// A resource with segments of 1000 bytes each (4096 on disk) at 0, 1000, 2000 …
+    /// Returns a resource with segments of 1000 bytes each (4096 on disk) at 0, 1000, 2000 …
     private static func candidate(
         _ number: Int, _ resourceClass: ResourceClass = .cache, accessed: Int64 = 0, segments: Int = 1
     ) -> Candidate {
@@ -37,7 +37,7 @@ struct EvictionPlanTests {
             segments: (0..<segments).map { segment(number, start: Int64($0) * 1000, length: 1000) })
     }
 
-    /// What goes, as (resource, first byte of each segment).
+    /// The evicted segments, as (resource, first byte of each segment).
     private static func shape(_ plan: EvictionPlan) -> [String] {
         plan.victims.map { victim in
             "\(victim.resource.bytes[31]):" + victim.segments.map { String($0.start) }.joined(separator: ",")
@@ -46,7 +46,7 @@ struct EvictionPlanTests {
     }
 
     @Test(
-        "Cache before downloads, pinned never, and among equals what was read longest ago, by id within the hour",
+        "The plan evicts cache before downloads, never pinned titles, and equal ones by oldest hour, then by id",
         arguments: [
             (1, ["1:0."]), (4096, ["1:0."]), (4097, ["1:0.", "2:0."]), (3 * 4096, ["1:0.", "2:0.", "3:0."]),
             (100_000, ["1:0.", "2:0.", "3:0.", "4:0."]), (0, []),
@@ -63,7 +63,7 @@ struct EvictionPlanTests {
     }
 
     @Test(
-        "Of one title the tail goes first, and only as much as is needed: starts stay instant",
+        "The plan evicts the tail of a title first, and only as much as needed, so that playback starts at once",
         arguments: [
             (1, ["1:3000"]), (4096, ["1:3000"]), (4097, ["1:3000,2000"]), (16_384, ["1:3000,2000,1000,0."]),
             (16_385, ["1:3000,2000,1000,0.", "2:0."]),
@@ -74,21 +74,21 @@ struct EvictionPlanTests {
         #expect(Self.shape(plan) == expected)
     }
 
-    @Test("What is in use stays, however old it is")
+    @Test("Titles in use stay, even if they are the oldest")
     func inUse() {
         let plan = EvictionPlan(
             freeing: 1, of: [Self.candidate(1), Self.candidate(2, accessed: 10)], inUse: [Self.resource(1)])
         #expect(Self.shape(plan) == ["2:0."])
     }
 
-    @Test("For a full disk only what was merely played goes")
+    @Test("On a full disk only cached titles are evicted")
     func classes() {
         let plan = EvictionPlan(
             freeing: 9999, of: [Self.candidate(1, .download), Self.candidate(2)], inUse: [], classes: [.cache])
         #expect(Self.shape(plan) == ["2:0."])
     }
 
-    @Test("90 days are 90 days: the day before nothing goes, then what was merely played does")
+    @Test("With an age limit of 90 days, cached titles are evicted after 90 days and not a second earlier")
     func age() {
         let (day, read) = (Int64(86_400), Int64(1_700_000_000))
         let candidates = [
@@ -102,10 +102,10 @@ struct EvictionPlanTests {
         #expect(plan(read + 89 * day).isEmpty)
         #expect(plan(read + 90 * day - 1).isEmpty)
         #expect(plan(read + 90 * day) == ["1:1000,0.", "4:."])
-        #expect(plan(read - 3650 * day).isEmpty, "a clock that was put back makes nothing old")
+        #expect(plan(read - 3650 * day).isEmpty, "a clock that is set back must not make titles old")
     }
 
-    @Test("Whatever is there: never what is pinned or in use, enough or all, no more than needed, in order")
+    @Test("Any plan frees enough or all, no more than needed, in order, and nothing pinned or in use")
     func properties() {
         let seed = UInt64.random(in: 0 ..< .max)
         var random = SeededGenerator(seed: seed)
@@ -139,7 +139,7 @@ struct EvictionPlanTests {
                 #expect(kept.allSatisfy { $0.start < firstGone }, comment)
                 #expect(victim.isWhole == kept.isEmpty, comment)
             }
-            // Whoever stays whole comes after everybody who went.
+            // Every title that stays complete comes after all evicted titles in the order.
             let gone = Set(plan.victims.filter { !$0.segments.isEmpty }.map(\.resource))
             func rank(_ candidate: Candidate) -> (Int, Int64, String) {
                 (candidate.resourceClass == .cache ? 0 : 1, candidate.accessed, candidate.resource.hex)

@@ -5,13 +5,12 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("What goes next is found however much is passed over", .timeLimit(.minutes(2)))
+@Suite("The eviction queue finds the next title even if it must skip very many", .timeLimit(.minutes(2)))
 struct EvictionQueueTests {
-    /// More than SQLite binds values in one statement, and than the queue asks for at a time.
+    /// More than the values that SQLite binds in one statement, and more than one page of the queue.
     private static let count = 10_100
 
-    /// A vault with so many titles of one segment each, which were merely played; nothing of them opens, and none has a
-    /// file.
+    /// Creates a vault with that many cached titles of one segment each; none of them opens, and none has a file.
     private static func crowded() throws -> (TemporaryVault, VaultStore) {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -33,7 +32,7 @@ struct EvictionQueueTests {
         return (vault, store)
     }
 
-    @Test("More titles in use than a statement names are passed over, and the search comes to an end")
+    @Test("The search skips more titles in use than a statement can name, and ends")
     func inUse() throws {
         let (vault, store) = try Self.crowded()
         let all = Set(try store.index.resourceIDs(after: nil, limit: .max))
@@ -44,14 +43,14 @@ struct EvictionQueueTests {
         var queue = EvictionQueue()
         queue.begin(inUse: all)
         #expect(try store.next([.cache], &queue) == nil)
-        // One of them is free, at the very end of the order.
+        // Only the last title in the order is not in use.
         let last = try #require(try store.index.evictable(limit: .max, after: nil).last?.resource)
         queue.begin(inUse: all.subtracting([last]))
         #expect(try store.next([.cache], &queue)?.resource == last)
         withExtendedLifetime(vault) {}
     }
 
-    @Test("So are as many that refuse to go when their turn comes, and those that keep their row by age")
+    @Test("Pruning ends even if all titles refuse to be evicted")
     func refusing() throws {
         let (vault, store) = try Self.crowded()
         store.setResourceUse(ResourceUse(all: { [] }, letGo: { _ in false }))
@@ -60,7 +59,7 @@ struct EvictionQueueTests {
         withExtendedLifetime(vault) {}
     }
 
-    @Test("Pages follow one another in the order of going: each title once, downloads last")
+    @Test("Pages list each title once in the order of eviction, with downloads last")
     func pages() throws {
         let (vault, store) = try Self.crowded()
         try store.index.write { db in

@@ -8,11 +8,11 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("Room is made by list, for what is about to be written")
+@Suite("Eviction frees space for the bytes about to be written")
 struct EvictionTests {
     private static let bytes = SeededGenerator.bytes(400_000, seed: 51)
 
-    /// Stores so many segments of 40 000 bytes each, the first bytes first; 40 120 bytes of file each.
+    /// Stores that many segments of 40 000 bytes each, in order; each file has 40 120 bytes.
     @discardableResult
     private static func fill(
         _ store: VaultStore, _ name: String, segments: Int = 1, _ resourceClass: ResourceClass = .cache,
@@ -33,7 +33,7 @@ struct EvictionTests {
         try store.index.resource(resource.id).map { $0.serving?.held ?? ByteRanges() }
     }
 
-    @Test("What was read longest ago makes room, tail first, and its resource goes with its last byte")
+    @Test("The least recently read title is evicted, tail first, and its resource goes with its last byte")
     func oldest() throws {
         let vault = try TemporaryVault()
         let clock = TestClock()
@@ -45,22 +45,22 @@ struct EvictionTests {
         let kept = try Self.fill(store, "kept", segments: 2)
         clock.advance(by: 3600)
         let new = try Self.fill(store, "new", segments: 2)
-        #expect(try Self.held(store, old) == ByteRanges(0..<40_000), "the start is what stays")
+        #expect(try Self.held(store, old) == ByteRanges(0..<40_000), "the start must stay")
         #expect(try Self.held(store, kept) == ByteRanges(0..<80_000))
         #expect(try Self.held(store, new) == ByteRanges(0..<80_000))
         #expect(store.quota.used == 5 * Self.fileSize && disk.total == store.quota.used)
-        #expect(disk.most == 5 * Self.fileSize, "never a byte above the limit")
+        #expect(disk.most == 5 * Self.fileSize, "the limit must never be exceeded")
         clock.advance(by: 3600)
         try Self.fill(store, "newest")
-        #expect(try Self.held(store, old) == nil, "nothing is left of it, so nothing is known of it")
+        #expect(try Self.held(store, old) == nil, "a resource without bytes must be removed from the index")
         #expect(store.tally.evicted == 3 * Self.fileSize)
         #expect(try store.index.totals().doomed == 0)
         try store.close()
         let reopened = try vault.open()
-        #expect(reopened.quota.used == 5 * Self.fileSize, "counted from the index when it opens")
+        #expect(reopened.quota.used == 5 * Self.fileSize, "opening must count the used space from the index")
     }
 
-    @Test("Downloads go after what was merely played, and stay known; what is pinned or in use stays")
+    @Test("Downloads are evicted after cached titles and keep their rows, and pinned titles and those in use stay")
     func classes() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -77,13 +77,13 @@ struct EvictionTests {
         let left = try [pinned, playing].map { try Self.held(store, $0)?.byteCount }
         #expect(left == [40_000, 40_000])
         #expect(store.quota.used == 4 * Self.fileSize)
-        // One of the two downloads went; by its id, since both were last read in this hour.
+        // One of the two downloads was evicted, chosen by id, since both were last read in this hour.
         let downloads = try store.index.resources(after: nil, limit: 9).compactMap(\.resource)
             .filter { $0.resourceClass == .download }
         #expect(downloads.count == 3 && downloads.count { $0.serving?.held.isEmpty == true } == 1)
     }
 
-    @Test("Where all is pinned or in use nothing is written, and the error says so")
+    @Test("If all titles are pinned or in use, nothing is written and the error reports it")
     func noRoom() throws {
         let vault = try TemporaryVault()
         let disk = MeteredFileSystem()
@@ -96,7 +96,7 @@ struct EvictionTests {
         #expect(disk.most == 2 * Self.fileSize)
     }
 
-    @Test("A title larger than the limit takes the room that is free, and nobody's else")
+    @Test("A title larger than the limit uses only free space and evicts no other title")
     func oversize() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -108,7 +108,7 @@ struct EvictionTests {
         #expect(try store.index.totals().segments == 3)
     }
 
-    @Test("Somebody who comes while a resource is about to go keeps it")
+    @Test("A resource that comes into use right before its eviction stays")
     func claimed() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -119,7 +119,7 @@ struct EvictionTests {
         #expect(try Self.held(store, wanted)?.byteCount == 40_000)
     }
 
-    @Test("Pruning lets go of what is too old, held or not, and then of what is too much")
+    @Test("Pruning removes titles that are too old, even if empty, and then bytes over the limit")
     func prune() throws {
         let vault = try TemporaryVault()
         let clock = TestClock(at: 1_700_000_000 / 3600 * 3600)
@@ -134,7 +134,7 @@ struct EvictionTests {
         #expect(try store.prune(limits) == EvictionCounters())
         clock.advance(by: day)
         #expect(try store.previewPrune(limits) == EvictionCounters(resources: 2, segments: 2, bytes: 2 * Self.fileSize))
-        #expect(try Self.held(store, old)?.byteCount == 80_000, "a rehearsal takes nothing")
+        #expect(try Self.held(store, old)?.byteCount == 80_000, "a preview must remove nothing")
         #expect(try store.prune(limits) == EvictionCounters(resources: 2, segments: 2, bytes: 2 * Self.fileSize))
         #expect(try [old, empty].allSatisfy { try Self.held(store, $0) == nil })
         #expect(try Self.held(store, download)?.byteCount == 40_000)
@@ -146,7 +146,7 @@ struct EvictionTests {
         #expect(try store.prune(StorageLimits()) == EvictionCounters())
     }
 
-    @Test("What is to be left free on the disk is left: what was merely played makes room for it, downloads do not")
+    @Test("The minimum of free disk space is kept by evicting cached titles, but not downloads")
     func minFree() throws {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem()
@@ -164,10 +164,10 @@ struct EvictionTests {
         let error = #expect(throws: VaultError.self) { try Self.fill(store, "does not", .download) }
         #expect(error?.code == .noRoom)
         #expect(try Self.held(store, cache) == nil)
-        #expect(try store.index.totals().bytes == 120_000, "the downloads are there")
+        #expect(try store.index.totals().bytes == 120_000, "the downloads must stay")
     }
 
-    @Test("Files that cannot be removed make no room, and cost no more of the index than was tried")
+    @Test("Files that cannot be removed free no space, and only rows of attempted removals are dropped")
     func stuck() throws {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem()
@@ -178,32 +178,32 @@ struct EvictionTests {
         let error = #expect(throws: VaultError.self) { try Self.fill(store, "one more") }
         #expect(error?.code == .noRoom)
         #expect(try store.index.totals().segments >= 5)
-        #expect(store.quota.used == 6 * Self.fileSize, "what lies there counts")
+        #expect(store.quota.used == 6 * Self.fileSize, "files that are still there must count")
         disk.mend()
         try store.finishPendingDeletions()
         try Self.fill(store, "one more still")
         #expect(store.quota.used <= 6 * Self.fileSize)
     }
 
-    @Test("An index that cannot grow is given room by what was merely played, though a file go before its row")
+    @Test("If the index cannot grow, cached titles are evicted, even if a file is removed before its row")
     func indexFull() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let cache = try Self.fill(store, "cache", segments: 3)
         try store.index.database.writeWithoutTransaction { db in
-            // No page more, as on a full disk.
+            // The index cannot grow, as on a full disk.
             try db.execute(sql: "PRAGMA max_page_count = 1")
         }
         var added = 0
         while added < 200, (try? store.addMedia("title \(added)", length: 10)) != nil { added += 1 }
-        #expect(added < 200, "the index is full in the end")
-        #expect(try Self.held(store, cache) == nil, "what was merely played went for it")
+        #expect(added < 200, "the index never became full, so this test proves nothing")
+        #expect(try Self.held(store, cache) == nil, "the cached title must be evicted for the index")
         #expect(store.quota.used == 0)
         try store.close()
         #expect(try vault.open().quota.used == 0)
     }
 
-    @Test("Removing leaves nothing: no row, no file, no key in the index, its log or the backup")
+    @Test("Removal leaves no row, no file, and no key in the index, its log or the backup")
     func remove() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -227,7 +227,7 @@ struct EvictionTests {
         #expect(try store.remove(film.id) == nil)
     }
 
-    @Test("A removal whose traces stay is told, and finished later")
+    @Test("A removal that leaves traces is reported, and finished later")
     func unfinished() throws {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem()
@@ -236,12 +236,12 @@ struct EvictionTests {
         disk.fail(.rename, of: "catalog.backup", with: FileFailure(.other(5), "rename: Input/output error"))
         let error = #expect(throws: VaultError.self) { try store.remove(film.id) }
         #expect(error?.code == .storage)
-        #expect(try store.index.resource(film.id) == nil, "it is removed all the same")
+        #expect(try store.index.resource(film.id) == nil, "the title must be removed anyway")
         try store.carryOutErasure()
         #expect(try CatalogBackupTests.resourceCount(vault.folder + "/catalog.backup") == 0)
     }
 
-    @Test("A power loss at any moment of an eviction leaves a vault that opens, with no file that nobody knows")
+    @Test("After a power loss at any moment of an eviction the vault opens and has no file without a row")
     func powerLoss() throws {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem()

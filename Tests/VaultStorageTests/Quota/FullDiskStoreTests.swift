@@ -7,7 +7,7 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("A disk without one free byte, for SQLite too", .timeLimit(.minutes(2)))
+@Suite("The vault works on a full disk, even if SQLite has no free byte", .timeLimit(.minutes(2)))
 struct FullDiskStoreTests {
     private static let full = FileFailure(.noSpace, "pwrite: No space left on device")
     private static let bytes = SeededGenerator.bytes(300_000, seed: 61)
@@ -23,7 +23,7 @@ struct FullDiskStoreTests {
         return resource
     }
 
-    /// Reads all that the index claims; every file must be there, and right.
+    /// Reads all held ranges of the index; every file must exist and contain the right bytes.
     private static func bytesHeld(_ store: VaultStore, _ id: ResourceID) throws -> Int {
         guard let resource = try store.index.resource(id) else { return 0 }
         return try store.read(resource).reduce(0) { sum, run in
@@ -34,7 +34,7 @@ struct FullDiskStoreTests {
     }
 
     @Test(
-        "A list of condemned files is gone through once, though the index takes no write; what stays on it is finished later"
+        "Pending deletions are tried once even if the index cannot be written, and finished later"
     )
     func doomed() throws {
         let vault = try TemporaryVault()
@@ -49,14 +49,14 @@ struct FullDiskStoreTests {
         disk.fail(.write, of: "index.sqlite", lasting: true, with: Self.full)
         try store.finishPendingDeletions()
         #expect(try TemporaryFolder.files(below: vault.folder + "/segments").isEmpty)
-        #expect(try store.index.totals().doomed == 5, "the index took a write, and this proves nothing")
+        #expect(try store.index.totals().doomed == 5, "the index was written, so this test proves nothing")
         disk.mend()
         store.finishPendingWork()
         #expect(try store.index.totals().doomed == 0)
         try store.close()
     }
 
-    /// What an owner left that was killed in the middle of everything, in a folder of its own.
+    /// A copy of the vault of an owner that was killed during several operations.
     private struct Killed {
         let vault: TemporaryVault
         let copy: TemporaryFolder
@@ -70,19 +70,19 @@ struct FullDiskStoreTests {
             let store = try vault.open()
             if hasReserve { store.createReserve() }
             held = try FullDiskStoreTests.film(store, "held", segments: 3, .download).id
-            // A representation that has nothing to serve yet, and what it dooms when it goes.
+            // A representation that serves nothing yet, and the pending deletions that it causes when it is replaced.
             var renewed = try #require(
                 try store.index.resource(FullDiskStoreTests.film(store, "renewed", segments: 2).id))
             try store.startRepresentation(try #require(renewed.serving).info.information, of: &renewed)
             _ = try store.store(Array(FullDiskStoreTests.bytes[..<40_000]), at: 0, of: renewed)
-            // A segment with blocks, and one without any.
+            // One segment with blocks, and one without.
             let growing = try store.addMedia("growing", length: 300_000)
             var writer = try store.beginSegment(at: 0, of: growing)
             try writer.append(FullDiskStoreTests.bytes[..<70_000])
             try store.checkpoint(&writer)
             try writer.append(FullDiskStoreTests.bytes[70_000..<140_000])
             let empty = try store.beginSegment(at: 200_000, of: growing)
-            // A receipt, which the index has not caught up with.
+            // A receipt that the index has not recorded yet.
             try vault.log(of: store).note(.rewrap)
             try FileManager.default.copyItem(atPath: vault.folder, toPath: copy.path + "/vault")
             #expect(try store.index.openSegments().count == 2)
@@ -98,7 +98,7 @@ struct FullDiskStoreTests {
     }
 
     @Test(
-        "After a kill during a fill the owner opens, what is held plays, and the rest is recovered when there is room")
+        "After a kill during a fetch the vault opens, held bytes are readable, and recovery waits for free space")
     func killed() throws {
         let killed = try Killed(hasReserve: false)
         killed.disk.fail(.write, of: "index.sqlite-wal", lasting: true, with: Self.full)
@@ -116,7 +116,7 @@ struct FullDiskStoreTests {
         try next.close()
     }
 
-    @Test("With its reserve the owner recovers all at once, and removes, prunes and takes settings without a free byte")
+    @Test("With its reserve an owner recovers everything at once on a disk without a free byte")
     func reserve() throws {
         let killed = try Killed(hasReserve: true)
         #expect(try PosixFileSystem().size(of: killed.folder + "/reserve") == Reserve.byteCount)
@@ -130,11 +130,13 @@ struct FullDiskStoreTests {
         killed.disk.fill(leaving: nil)
         let next = try killed.open()
         next.createReserve()
-        #expect(try PosixFileSystem().size(of: killed.folder + "/reserve") == Reserve.byteCount, "there is room again")
+        #expect(
+            try PosixFileSystem().size(of: killed.folder + "/reserve") == Reserve.byteCount,
+            "the reserve must be restored when there is space again")
         try next.close()
     }
 
-    @Test("Removing, pruning and settings work without a free byte, each by the reserve", arguments: 0..<3)
+    @Test("Removing, pruning and changing settings work without a free byte by using the reserve", arguments: 0..<3)
     func acts(act: Int) throws {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem(seesIndex: true)
@@ -150,7 +152,7 @@ struct FullDiskStoreTests {
         default: try store.changeSettings { $0.limits = StorageLimits(maxSize: 5) }
         }
         let reserve = { try PosixFileSystem().size(of: vault.folder + "/reserve") }
-        #expect(try reserve() < Reserve.byteCount, "the disk was not full, and this proves nothing")
+        #expect(try reserve() < Reserve.byteCount, "the disk was not full, so this test proves nothing")
         #expect(try Self.bytesHeld(store, cold.id) == 120_000)
         #expect(try Self.bytesHeld(store, film.id) == (act == 2 ? 120_000 : 0))
         disk.fill(leaving: nil)
@@ -159,7 +161,7 @@ struct FullDiskStoreTests {
         try store.close()
     }
 
-    @Test("Where the index takes no write no file goes: no row is left whose file is not there")
+    @Test("If the index cannot be written, no file is removed, so that no row is left without its file")
     func rowsFirst() throws {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem(seesIndex: true)
@@ -169,19 +171,19 @@ struct FullDiskStoreTests {
         #expect(!store.freeDiskSpace())
         disk.mend()
         for film in films { #expect(try Self.bytesHeld(store, film.id) == 80_000) }
-        #expect(store.freeDiskSpace(), "nothing might go, and this proves nothing")
+        #expect(store.freeDiskSpace(), "nothing could be evicted, so this test proves nothing")
         #expect(try films.map { try Self.bytesHeld(store, $0.id) }.reduce(0, +) < 240_000)
         try store.close()
     }
 
-    @Test("A segment that cannot be made on a full disk, and whose row cannot be taken back, is taken back later")
+    @Test("If a segment cannot be created on a full disk and its row cannot be removed, the row is removed later")
     func abandoned() throws {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem(seesIndex: true)
         let store = try vault.open(fileSystem: disk)
         let film = try store.addMedia("film", length: 300_000)
         disk.fail(.create, of: "/segments/", with: Self.full)
-        // The row is written, what takes it back is not.
+        // The row is written, but its removal fails.
         let index = store.index
         disk.observe { call in
             guard call.operation == .create, call.path.contains("/segments/") else { return }
@@ -196,7 +198,7 @@ struct FullDiskStoreTests {
         try store.close()
     }
 
-    @Test("A range that was said to be stored survives a power loss that takes from SQLite what it has not synced")
+    @Test("A range reported as stored survives a power loss in which SQLite loses its unsynced data")
     func synced() throws {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem(seesIndex: true)
@@ -214,7 +216,7 @@ struct FullDiskStoreTests {
                 return try opened.index.resource(film.id)?.serving?.held.byteCount ?? -1
             }
         }
-        #expect(try held("before").contains(-1), "what was not synced is never lost, and this proves nothing")
+        #expect(try held("before").contains(-1), "no unsynced data was lost, so this test proves nothing")
         try store.checkpoint(&writer)
         #expect(try held("checkpoint") == Array(repeating: 65_536, count: 6))
         try writer.append(Self.bytes[70_000..<150_000])

@@ -4,7 +4,7 @@ import VaultModel
 
 @testable import VaultStorage
 
-@Suite("The account of segment files")
+@Suite("The quota ledger counts the space of segment files")
 struct QuotaLedgerTests {
     private func id() throws -> SegmentID { try SecureRandom.identifier("segment id") }
 
@@ -15,26 +15,26 @@ struct QuotaLedgerTests {
         return ledger
     }
 
-    @Test("Bytes count from before they are written, and what does not fit is not counted")
+    @Test("Bytes count before they are written, and bytes that do not fit are not counted")
     func reserve() throws {
         var ledger = ledger(StorageLimits(maxSize: 1000), used: 400)
         let segment = try id()
         #expect(ledger.reserve(500, for: segment) == nil)
         #expect(ledger.used == 900)
         #expect(ledger.reserve(600, for: segment) == nil)
-        #expect(ledger.used == 1000, "to the last byte")
+        #expect(ledger.used == 1000, "the limit must be usable to the last byte")
         #expect(ledger.reserve(601, for: segment) == QuotaLedger.Shortage(size: 1))
         #expect(ledger.used == 1000)
         ledger.settle(segment, size: 450)
         #expect(ledger.used == 850)
         #expect(ledger.remove(segment, size: 450) == 450)
         ledger.settle(segment, size: 450)
-        #expect(ledger.used == 400, "what went meanwhile does not count again")
+        #expect(ledger.used == 400, "a removed file must not count again")
         ledger.add(7)
         #expect(ledger.used == 407)
     }
 
-    @Test("A file that is deleted counts until nobody has it open")
+    @Test("A deleted file counts until no reader has it open")
     func removedWhileOpen() throws {
         var ledger = ledger(StorageLimits(maxSize: 1000), used: 1000)
         let (segment, other) = (try id(), try id())
@@ -49,7 +49,7 @@ struct QuotaLedgerTests {
         #expect(ledger.reserve(1, for: other) == nil)
     }
 
-    @Test("A file is counted off once, however often it is removed")
+    @Test("A file is subtracted once, even if it is removed several times")
     func once() throws {
         var ledger = ledger(StorageLimits(), used: 500)
         let segment = try id()
@@ -59,7 +59,7 @@ struct QuotaLedgerTests {
         #expect(ledger.used == 200)
     }
 
-    @Test("What is to be left free on the disk is left, as far as the disk was asked")
+    @Test("The minimum of free disk space is kept, based on the last measurement")
     func free() throws {
         var ledger = ledger(StorageLimits(minFree: 100))
         let segment = try id()

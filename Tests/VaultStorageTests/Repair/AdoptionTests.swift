@@ -6,11 +6,11 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("A file is taken in only when it is durable, and only once")
+@Suite("A segment file is adopted only if it is durable, and only once")
 struct AdoptionTests {
     private static let bytes = SeededGenerator.bytes(100_000, seed: 81)
 
-    /// A vault whose one segment has lost its row.
+    /// A vault with one segment whose row was lost.
     private struct Orphaned {
         let vault = try? TemporaryVault()
         let resource: StoredResource
@@ -25,7 +25,7 @@ struct AdoptionTests {
         }
     }
 
-    @Test("Its content and its name are synced before its row is committed")
+    @Test("An adopted file's content and name are synced before its row is committed")
     func order() throws {
         let orphaned = try Orphaned()
         let vault = try #require(orphaned.vault)
@@ -42,7 +42,7 @@ struct AdoptionTests {
         try store.close()
     }
 
-    @Test("At every point of an adoption a power loss leaves the orphan or the segment, and only right bytes")
+    @Test("A power loss at any point of an adoption leaves the orphan or the adopted segment, with the right bytes")
     func powerLoss() throws {
         let orphaned = try Orphaned()
         let vault = try #require(orphaned.vault)
@@ -79,7 +79,7 @@ struct AdoptionTests {
         try store.close()
     }
 
-    @Test("One that cannot be synced is moved aside: the next sync might say yes to what the disk never got")
+    @Test("A file that cannot be synced is quarantined, because a later sync could succeed although bytes are lost")
     func failedSync() throws {
         let orphaned = try Orphaned()
         let vault = try #require(orphaned.vault)
@@ -92,7 +92,7 @@ struct AdoptionTests {
         try store.close()
     }
 
-    @Test("One that is to be removed, or whose bytes are held, is not taken in")
+    @Test("A file that is pending deletion, or whose bytes are held, is not adopted")
     func refused() throws {
         let orphaned = try Orphaned()
         let store = try #require(orphaned.vault).open()
@@ -103,13 +103,13 @@ struct AdoptionTests {
         try store.index.drop(id, doomed: true)
         #expect(try store.adopt(orphaned.segment))
         try store.index.drop(orphaned.segment.id, doomed: true)
-        #expect(try store.index.unindexed([orphaned.segment.id]).isEmpty, "its file goes in a moment")
+        #expect(try store.index.unindexed([orphaned.segment.id]).isEmpty, "a file pending deletion must not be listed")
         #expect(try !store.adopt(orphaned.segment))
         try store.close()
     }
 
     @Test(
-        "Rows are read page by page in the order of what they hold, none left out and none twice",
+        "Segment rows are read page by page in the order of their ranges, each exactly once",
         arguments: [1, 2, 7, 100])
     func pages(limit: Int) throws {
         let vault = try TemporaryVault()
@@ -132,7 +132,7 @@ struct AdoptionTests {
         try store.close()
     }
 
-    @Test("What a header claims is what the segment is, and a size that no segment has does not fit")
+    @Test("A segment is described by its header and file size, and an impossible size does not fit")
     func claims() throws {
         let orphaned = try Orphaned()
         let vault = try #require(orphaned.vault)
@@ -142,8 +142,8 @@ struct AdoptionTests {
         for cut in Int64(1)...40 {
             try file.truncate(to: size - cut)
             let claimed = try #require(try store.claim(of: orphaned.segment.id))
-            #expect(claimed.segment.length == max(98_304, 100_000 - cut), "the last block holds 1 696 bytes")
-            #expect(claimed.fits, "a shorter last block is one, until its tag is looked at")
+            #expect(claimed.segment.length == max(98_304, 100_000 - cut), "the last block must hold 1 696 bytes")
+            #expect(claimed.fits, "a shorter last block must fit until its tag is checked")
             #expect(try claimed.reader.badBlocks(in: 0..<claimed.segment.blockCount, of: claimed.segment) == [3])
         }
         for rest in Int64(1)...16 {

@@ -7,11 +7,11 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("An index is made anew without ever standing half made in the old one's place")
+@Suite("A rebuild of the index never leaves an unfinished index in place of the old one")
 struct IndexRebuildTests {
     private static let bytes = SeededGenerator.bytes(300_000, seed: 71)
 
-    /// A vault with one title in two segments; the second has a bad block.
+    /// A vault with one title in two segments, with a bad block in the second.
     private static func filled() throws -> (vault: TemporaryVault, resource: ResourceID) {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -45,10 +45,10 @@ struct IndexRebuildTests {
         try store.close()
     }
 
-    @Test("Power lost at any point leaves the old index, or none and what a new one is made of, or the whole new one")
+    @Test("A power loss leaves the old index, the complete new one, or none and everything to rebuild it from")
     func powerLoss() throws {
         let (vault, id) = try Self.filled()
-        // The old index knows nothing of the bad block; damaged, it is no vault.
+        // The old index does not know the bad block; once damaged, it does not open as a vault.
         try PosixFileSystem().open(vault.folder + "/index.sqlite", writable: true).write(
             [UInt8](repeating: 0, count: 100), at: 0)
         let disk = vault.simulatedFileSystem()
@@ -82,7 +82,7 @@ struct IndexRebuildTests {
             }
         }
         disk.observe { call in
-            // A listing changes nothing.
+            // Listing a folder changes nothing.
             if call.operation != .list { losePower("before \(call.operation) of \(call.path.suffix(24))") }
         }
         let counts = try Self.rebuild(vault.folder, vault.keyring, on: disk, force: false)
@@ -92,7 +92,7 @@ struct IndexRebuildTests {
         #expect(points.withLock { $0 } > 12 && whole.withLock { $0 } >= 4)
     }
 
-    @Test("A file system that refuses leaves a vault of which an index can be made", arguments: 1...6)
+    @Test("After file system failures during a rebuild, the index can still be rebuilt", arguments: 1...6)
     func refused(number: Int) throws {
         let (vault, id) = try Self.filled()
         for operation in [FileOperation.rename, .synchronizeDirectory, .synchronize, .create] {
@@ -115,7 +115,7 @@ struct IndexRebuildTests {
         }
     }
 
-    @Test("A representation that the backup knew only as being filled serves, where it is all there is")
+    @Test("A representation that was incomplete in the backup serves if it is the only one with segments")
     func filling() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -126,7 +126,7 @@ struct IndexRebuildTests {
         try store.backUpCatalog()
         _ = try store.store(Array(Self.bytes[..<90_000]), at: 0, of: resource)
         try store.serve(&resource)
-        // Killed: the backup stays as it is.
+        // The owner is killed, so the backup does not change.
         let copy = vault.above.path + "-killed"
         defer { try? TemporaryFolder.remove(copy) }
         try vault.simulatedFileSystem().loseEverythingUnsynced(tearing: 1, into: copy)
@@ -138,7 +138,7 @@ struct IndexRebuildTests {
         try opened.close()
     }
 
-    @Test("A file that cannot be read stays where it is, and verify takes it in later")
+    @Test("A file that cannot be read stays in place, and can be adopted later")
     func unreadable() throws {
         let (vault, id) = try Self.filled()
         let store = try vault.open(.reader)

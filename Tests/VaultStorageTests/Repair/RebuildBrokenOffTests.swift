@@ -5,12 +5,12 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("A rebuild of the index that is broken off leaves the vault as it was")
+@Suite("An interrupted rebuild of the index leaves the vault unchanged")
 struct RebuildBrokenOffTests {
     private static let bytes = SeededGenerator.bytes(200_000, seed: 91)
 
-    /// A vault whose backup knows one title, and whose index knows one more, which is pinned; the first title's segment has
-    /// lost its last block.
+    /// A vault with one title in its backup and another, pinned title only in its index. The last block of the first
+    /// title's segment is damaged.
     private static func ahead() throws -> (vault: TemporaryVault, newer: ResourceID, cut: SegmentDescription) {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -24,7 +24,7 @@ struct RebuildBrokenOffTests {
             _ = try again.store(Array(bytes[start..<(start + 100_000)]), at: Int64(start), of: newer)
         }
         try again.close()
-        // The power went before the backup followed.
+        // Simulates a power loss before the backup was updated.
         try PosixFileSystem().replace(vault.folder + "/catalog.backup", with: backup)
         let file = try PosixFileSystem().open(vault.path(of: first.id), writable: true)
         let last = first.blockCount - 1
@@ -40,7 +40,7 @@ struct RebuildBrokenOffTests {
             uniqueKeysWithValues: try names.map { ($0, try PosixFileSystem().size(of: $0)) })
     }
 
-    @Test("No file is moved or cut before the new index is in place: the old one names all that is there")
+    @Test("No file is moved or truncated before the new index is in place, because the old one names them all")
     func brokenOff() throws {
         let (vault, newer, _) = try Self.ahead()
         let before = try Self.files(vault)
@@ -55,7 +55,7 @@ struct RebuildBrokenOffTests {
         #expect(try store.read(resource).map(\.bytes).joined().elementsEqual(Self.bytes))
     }
 
-    @Test("Put in place, it cuts and moves what it found, and says how many segments the backup did not know")
+    @Test("A finished rebuild truncates and moves files, and counts the segments unknown to the backup")
     func finished() throws {
         let (vault, newer, cut) = try Self.ahead()
         let rebuild = try IndexRebuild(at: vault.folder, keyring: vault.keyring, evenIfSound: true)
@@ -68,7 +68,7 @@ struct RebuildBrokenOffTests {
         #expect(try store.index.totals().segments == 1)
     }
 
-    @Test("A sound index is not replaced unasked, and the refusal counts what would be lost")
+    @Test("A sound index is replaced only on request, and the refusal counts the segments that would be lost")
     func refusal() throws {
         let (vault, _, _) = try Self.ahead()
         let error = #expect(throws: VaultError.self) {
@@ -77,7 +77,7 @@ struct RebuildBrokenOffTests {
         #expect(error?.code == .invalidArgument && error?.message.contains("2 of its segments") == true)
     }
 
-    @Test("What cannot be made durable is not taken in, and stays where it is until the new index is in place")
+    @Test("A file that cannot be made durable is not adopted, and stays in place until the new index does")
     func unsynced() throws {
         let (vault, _, cut) = try Self.ahead()
         let disk = vault.simulatedFileSystem()

@@ -6,9 +6,9 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("Damage is found before a byte of it is served")
+@Suite("Damaged bytes are detected before they are served")
 struct SegmentDamageTests {
-    /// A vault with one title of three blocks and a half, closed in one segment.
+    /// A vault with one title of three and a half blocks in one closed segment.
     private struct Stored {
         let vault: TemporaryVault
         let store: VaultStore
@@ -34,7 +34,7 @@ struct SegmentDamageTests {
             try body(PosixFileSystem().open(path, writable: true))
         }
 
-        /// Reads `range` and says what it failed with.
+        /// Reads `range`; returns the failure, or nil after requiring that the bytes are right.
         func failure(of range: ByteRange) throws -> SegmentFailure? {
             do {
                 let reader = try store.reader(of: segment, resource: resource)
@@ -51,7 +51,7 @@ struct SegmentDamageTests {
         if case .badBlock(block)? = failure { true } else { false }
     }
 
-    @Test("A changed block is a gap of its own, its neighbours stay readable", arguments: [0, 1, 2, 3])
+    @Test("A changed block becomes a gap, and its neighbours stay readable", arguments: [0, 1, 2, 3])
     func badBlock(block: Int) throws {
         let stored = try Stored()
         let offset = stored.segment.fileOffset(ofBlock: block) + 100
@@ -70,7 +70,7 @@ struct SegmentDamageTests {
         #expect(serving.badBlocks == [stored.segment.id: [block]])
         let gap = stored.segment.range(ofBlock: block)
         #expect(serving.held.gaps(in: stored.segment.range) == [gap])
-        #expect(PosixFileSystem().exists(stored.path), "the good blocks are still needed")
+        #expect(PosixFileSystem().exists(stored.path), "the good blocks must stay")
         let runs = try stored.store.read(stored.resource)
         for run in runs {
             #expect(run.bytes == Array(stored.bytes[Int(run.start)..<(Int(run.start) + run.bytes.count)]))
@@ -78,7 +78,7 @@ struct SegmentDamageTests {
         #expect(runs.reduce(0) { $0 + $1.bytes.count } == stored.bytes.count - Int(gap.length))
     }
 
-    @Test("What was verified before a bad block is right, and nothing of the block comes out")
+    @Test("Reading up to a bad block returns the verified bytes and no byte of the bad block")
     func partialOutput() throws {
         let stored = try Stored()
         try stored.change { try $0.write([0, 0, 0, 0], at: stored.segment.fileOffset(ofBlock: 2) + 5) }
@@ -91,10 +91,12 @@ struct SegmentDamageTests {
         }
         let edge = 2 * Stored.block
         #expect(Array(output[..<edge]) == Array(stored.bytes[..<edge]))
-        #expect(output[edge...].allSatisfy { $0 == 0xEE || $0 == 0 }, "the bad block's plaintext never shows")
+        #expect(
+            output[edge...].allSatisfy { $0 == 0xEE || $0 == 0 },
+            "the plaintext of the bad block must never be returned")
     }
 
-    @Test("Zeros in the place of a block are no media")
+    @Test("A block of zeros is refused")
     func zeroed() throws {
         let stored = try Stored()
         try stored.change { file in
@@ -104,7 +106,7 @@ struct SegmentDamageTests {
         #expect(try stored.failure(of: stored.segment.range(ofBlock: 2)) == nil)
     }
 
-    @Test("A block in another's place is refused")
+    @Test("A block in the place of another one is refused")
     func swapped() throws {
         let stored = try Stored()
         try stored.change { file in
@@ -119,7 +121,7 @@ struct SegmentDamageTests {
         #expect(try stored.failure(of: stored.segment.range(ofBlock: 2)) == nil)
     }
 
-    @Test("A file that is cut loses the blocks behind the cut and no others", arguments: [0, 1, 100])
+    @Test("A truncated file loses only the blocks after the cut", arguments: [0, 1, 100])
     func cut(extra: Int64) throws {
         let stored = try Stored()
         try stored.change { try $0.truncate(to: stored.segment.fileOffset(ofBlock: 2) + extra) }
@@ -128,7 +130,7 @@ struct SegmentDamageTests {
         #expect(Self.isBad(try stored.failure(of: stored.segment.range(ofBlock: 3)), 3))
     }
 
-    @Test("Bytes behind the last block are never served, and harm no block")
+    @Test("Bytes after the last block are never served and damage no block")
     func extraBytes() throws {
         let stored = try Stored()
         try stored.change { try $0.write([UInt8](repeating: 7, count: 1000), at: stored.segment.fileSize) }
@@ -136,14 +138,15 @@ struct SegmentDamageTests {
     }
 
     @Test(
-        "A file cut within its header is foreign: it is put aside, the whole segment is a gap", arguments: [0, 1, 55])
+        "A file truncated within its header is foreign and quarantined, and the whole segment becomes a gap",
+        arguments: [0, 1, 55])
     func cutHeader(size: Int64) throws {
         let stored = try Stored()
         try stored.change { try $0.truncate(to: size) }
         try expectForeign(stored)
     }
 
-    @Test("Another segment's file is foreign: it is put aside, the whole segment is a gap")
+    @Test("Another segment's file is foreign and quarantined, and the whole segment becomes a gap")
     func replaced() throws {
         let stored = try Stored()
         let other = try #require(
@@ -167,7 +170,7 @@ struct SegmentDamageTests {
         #expect(PosixFileSystem().exists(stored.vault.folder + "/quarantine/" + stored.segment.id.hex))
     }
 
-    @Test("Every byte of the header matters")
+    @Test("A change of any byte of the header is detected")
     func headerBytes() throws {
         let stored = try Stored()
         for offset in Int64(0)..<88 {
@@ -188,7 +191,7 @@ struct SegmentDamageTests {
         #expect(try stored.failure(of: stored.segment.range) == nil)
     }
 
-    @Test("A segment sealed under another key is put aside, the whole segment is a gap")
+    @Test("A segment under another key is quarantined, and the whole segment becomes a gap")
     func wrongKey() throws {
         let stored = try Stored()
         let otherKey = try SecureRandom.key("test")
@@ -203,7 +206,7 @@ struct SegmentDamageTests {
         #expect(try stored.resource.serving?.held.isEmpty == true)
     }
 
-    @Test("A missing file is a gap, and its row goes")
+    @Test("A missing file becomes a gap, and its row is removed")
     func missing() throws {
         let stored = try Stored()
         try PosixFileSystem().remove(stored.path)
@@ -217,7 +220,7 @@ struct SegmentDamageTests {
         #expect(try stored.store.index.totals().doomed == 0)
     }
 
-    @Test("What cannot be read is no verdict: nothing is condemned")
+    @Test("A read error does not invalidate a segment")
     func unreadable() throws {
         let stored = try Stored()
         try stored.store.invalidate(
@@ -226,7 +229,7 @@ struct SegmentDamageTests {
         #expect(PosixFileSystem().exists(stored.path))
     }
 
-    @Test("A gap is filled by a segment over it, and both are read")
+    @Test("A new segment fills a gap inside another segment, and both are read")
     func refilled() throws {
         let stored = try Stored()
         try stored.change { try $0.write([1, 2, 3], at: stored.segment.fileOffset(ofBlock: 1)) }

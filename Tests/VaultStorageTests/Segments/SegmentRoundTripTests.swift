@@ -6,12 +6,12 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("Segments are written, and read back")
+@Suite("Segments are written and read back")
 struct SegmentRoundTripTests {
     static let block = 32 << 10
 
     @Test(
-        "A segment gives back its bytes and has the size that the format says",
+        "A segment returns its bytes and has the file size that the format defines",
         arguments: [1, block - 1, block, block + 1, 3 * block + 7, 8 << 20])
     func roundTrip(size: Int) throws {
         let fixture = try SegmentFixture()
@@ -24,7 +24,7 @@ struct SegmentRoundTripTests {
         #expect(segment.fileSize == Int64(88 + size + 16 * blocks))
     }
 
-    @Test("The pieces in which bytes arrive make no difference", arguments: [1, 7, 4095, 4096, 4097, 10_000])
+    @Test("The size of the appended pieces makes no difference", arguments: [1, 7, 4095, 4096, 4097, 10_000])
     func pieces(piece: Int) throws {
         let fixture = try SegmentFixture()
         let bytes = SeededGenerator.bytes(20_000, seed: 3)
@@ -33,7 +33,7 @@ struct SegmentRoundTripTests {
         #expect(try fixture.content(of: segment).count == 88 + 20_000 + 16 * 5)
     }
 
-    @Test("A segment takes 8 MiB and says when it is full")
+    @Test("A segment takes 8 MiB and reports when it is full")
     func room() throws {
         let fixture = try SegmentFixture()
         var writer = try fixture.begin(at: 5, blockSize: 1 << 20)
@@ -55,7 +55,7 @@ struct SegmentRoundTripTests {
         let bytes = SeededGenerator.bytes(size, seed: 4)
         let segment = try fixture.write(bytes, at: start)
         let reader = try fixture.reader(of: segment)
-        // Every pair of places around every edge of a block, and the middle of one.
+        // Every pair of offsets around each block boundary, and in the middle of a block.
         var places: Set<Int> = [2000, size - 1, size]
         for block in 0...9 { places.formUnion([block * 4096 - 1, block * 4096, block * 4096 + 1]) }
         let edges = places.filter { (0...size).contains($0) }.sorted()
@@ -68,14 +68,14 @@ struct SegmentRoundTripTests {
         }
     }
 
-    @Test("A segment is readable while it grows, in whole blocks")
+    @Test("The complete blocks of a segment are readable while it grows")
     func growing() throws {
         let fixture = try SegmentFixture()
         let bytes = SeededGenerator.bytes(5 * 4096 + 10, seed: 5)
         var writer = try fixture.begin(at: 100)
         try writer.append(bytes[..<5000])
         var segment = writer.segment
-        #expect(segment.length == 4096, "the block that is not full is not there yet")
+        #expect(segment.length == 4096, "the incomplete block must not be readable yet")
         let reader = try fixture.reader(of: segment)
         #expect(try reader.bytes(segment.range, of: segment) == Array(bytes[..<4096]))
         try writer.append(bytes[5000...])
@@ -87,7 +87,7 @@ struct SegmentRoundTripTests {
         #expect(try reader.bytes(segment.range, of: segment) == bytes)
     }
 
-    @Test("The header is the one that the format lays down, byte for byte")
+    @Test("The header matches the format byte for byte")
     func header() throws {
         let fixture = try SegmentFixture()
         let segment = try fixture.write([1, 2, 3], at: 0x0102_0304_0506_0708, blockSize: 65536)
@@ -102,7 +102,7 @@ struct SegmentRoundTripTests {
         #expect(Array(file[56..<88]) == KeyDerivation.value(from: key, .commitment))
     }
 
-    @Test("Nothing in the file is plaintext, and equal blocks are unequal in it")
+    @Test("The file contains no plaintext, and equal blocks differ in it")
     func sealed() throws {
         let fixture = try SegmentFixture()
         let block = SeededGenerator.bytes(4096, seed: 6)
@@ -114,7 +114,7 @@ struct SegmentRoundTripTests {
         #expect(Array(file[88..<4200]) != Array(file[4200..<8312]))
     }
 
-    @Test("A block that cannot be written whole leaves no part of it in the closed file")
+    @Test("A block that could not be written completely leaves no part in the closed file")
     func cutTail() throws {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem()
@@ -124,9 +124,9 @@ struct SegmentRoundTripTests {
         var writer = try store.beginSegment(at: 0, of: resource)
         disk.fail(.write, of: "/segments/", number: 3, with: FileFailure(.noSpace, "pwrite"))
         #expect(throws: FileFailure.self) { try writer.append(bytes[...]) }
-        #expect(throws: FileFailure.self, "nothing is appended after a failure") { try writer.append(bytes[...]) }
+        #expect(throws: FileFailure.self, "an append after a failure must be refused") { try writer.append(bytes[...]) }
         let segment = try #require(try store.close(writer))
-        #expect(segment.length == 65536, "every whole block that was written is kept")
+        #expect(segment.length == 65536, "every complete block that was written must be kept")
         let file = try PosixFileSystem().open(vault.path(of: segment.id), writable: false)
         #expect(try file.size() == segment.fileSize)
         let read = try store.reader(of: segment, resource: resource).bytes(segment.range, of: segment)

@@ -4,14 +4,14 @@ import VaultModel
 
 @testable import VaultStorage
 
-@Suite("Who is told of changes")
+@Suite("Listeners are notified of changes")
 struct ChangeNotifierTests {
     private func id(_ number: Int) throws -> ResourceID {
         try #require(
             ResourceID(bytes: [UInt8(number >> 8), UInt8(number & 0xFF)] + [UInt8](repeating: 7, count: 30)))
     }
 
-    @Test("Each listener is told what changed since it last asked, once, and woken for it")
+    @Test("Each listener is woken for a change and receives each change once")
     func listeners() throws {
         let board = ChangeNotifier()
         let woken = Atomic<Int>(0)
@@ -31,7 +31,7 @@ struct ChangeNotifierTests {
         #expect(board.take(second).resources == [one])
     }
 
-    @Test("A listener that does not ask costs no more than so much, and learns that there was more")
+    @Test("The pending changes of a slow listener are bounded, and it learns that some are missing")
     func bound() throws {
         let board = ChangeNotifier()
         let listener = board.listen {}

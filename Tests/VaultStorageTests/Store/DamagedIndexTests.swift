@@ -8,7 +8,7 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("A wrong keyring or a damaged index is named, and ends nothing else")
+@Suite("A wrong keyring or a damaged index is reported by a clear error")
 struct DamagedIndexTests {
     private static func code(_ body: () throws -> Void) -> VaultError.Code? {
         do {
@@ -19,7 +19,7 @@ struct DamagedIndexTests {
         }
     }
 
-    /// A vault with one title, and its index open to plain SQL.
+    /// A vault with one title, whose index the test changes with plain SQL.
     private static func vaultWithTitle() throws -> (vault: TemporaryVault, id: ResourceID) {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -36,12 +36,12 @@ struct DamagedIndexTests {
         try queue.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
             try db.execute(sql: sql)
-            #expect(db.totalChangesCount > 0, "\(sql) changed nothing")
+            #expect(db.totalChangesCount > 0, "\(sql) did not change any row")
         }
         try queue.close()
     }
 
-    @Test("Another vault's keyring is foreign", arguments: [VaultStore.Access.owner, .reader])
+    @Test("Another vault's keyring is refused as foreign", arguments: [VaultStore.Access.owner, .reader])
     func foreignKeyring(access: VaultStore.Access) throws {
         let vault = try TemporaryVault()
         #expect(
@@ -65,7 +65,7 @@ struct DamagedIndexTests {
         #expect(try store.index.read { try Int.fetchOne($0, sql: "SELECT keyringRevision FROM vault") } == 1)
     }
 
-    @Test("A folder without an index is no vault", arguments: [VaultStore.Access.owner, .reader])
+    @Test("A folder without an index is not a vault", arguments: [VaultStore.Access.owner, .reader])
     func noVault(access: VaultStore.Access) throws {
         let folder = try TemporaryFolder()
         for path in [folder.path, folder.path + "/nothing"] {
@@ -73,14 +73,14 @@ struct DamagedIndexTests {
                 Self.code { _ = try VaultStore.open(at: path, keyring: TestKeyring.make(), access: access) } == .noVault
             )
         }
-        #expect(try TemporaryFolder.files(below: folder.path).isEmpty, "asking leaves nothing behind")
+        #expect(try TemporaryFolder.files(below: folder.path).isEmpty, "a failed opening must leave no file behind")
     }
 
-    @Test("An index of garbage gives a clear error", arguments: [VaultStore.Access.owner, .reader])
+    @Test("An index with random content is reported by a clear error", arguments: [VaultStore.Access.owner, .reader])
     func garbage(access: VaultStore.Access) throws {
         let vault = try TemporaryVault()
         let path = vault.folder + "/index.sqlite"
-        // SQLite takes a file of a few bytes for an empty one.
+        // SQLite treats a file of a few bytes as an empty database.
         for (size, code) in [(0, VaultError.Code.noVault), (1, .noVault), (100, .integrity), (40_960, .integrity)] {
             try TemporaryFolder.remove(path)
             try PosixFileSystem().create(path).write(SeededGenerator.bytes(size, seed: UInt64(size)), at: 0)
@@ -88,7 +88,7 @@ struct DamagedIndexTests {
         }
     }
 
-    @Test("Another program's database is no vault, and stays as it is")
+    @Test("Another program's database is not a vault and is not changed")
     func otherDatabase() throws {
         let vault = try TemporaryVault()
         let path = vault.folder + "/index.sqlite"
@@ -101,7 +101,7 @@ struct DamagedIndexTests {
         #expect(try PosixFileSystem().contents(of: path) == before)
     }
 
-    @Test("A newer version's vault is not touched")
+    @Test("A vault of a newer version is not changed")
     func newerVersion() throws {
         let vault = try TemporaryVault()
         let queue = try DatabaseQueue(path: vault.folder + "/index.sqlite")
@@ -111,7 +111,7 @@ struct DamagedIndexTests {
     }
 
     @Test(
-        "Every sealed column has its tag checked: a flipped bit is damage, not a crash and not an empty cache",
+        "A flipped bit in a sealed column is reported as damage, not as a crash or an empty cache",
         arguments: [
             ("resource", "metadata"), ("resourceKey", "wrapped"), ("representation", "info"), ("vault", "settings"),
         ])
@@ -145,7 +145,7 @@ struct DamagedIndexTests {
         try? store.close()
     }
 
-    @Test("Rows exchanged between two titles fail their tags")
+    @Test("Rows that are exchanged between two titles fail authentication")
     func exchanged() throws {
         let (vault, id) = try Self.vaultWithTitle()
         let store = try vault.open()
@@ -171,7 +171,7 @@ struct DamagedIndexTests {
     }
 
     @Test(
-        "Values that the schema would not take end in an error or a hole, never in a crash or in wrong bytes",
+        "Values that the schema excludes cause an error or a gap, never a crash or wrong bytes",
         arguments: [
             "UPDATE segment SET start = 'x'", "UPDATE segment SET length = 'x'", "UPDATE segment SET blockSize = 'x'",
             "UPDATE segment SET start = -1", "UPDATE segment SET start = 9223372036854775807",

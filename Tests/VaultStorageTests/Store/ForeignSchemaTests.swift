@@ -8,7 +8,7 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("Nothing in the index's schema is obeyed that the vault did not make")
+@Suite("The vault refuses an index whose schema is not its own")
 struct ForeignSchemaTests {
     private let vault: TemporaryVault
     private let id: ResourceID
@@ -25,7 +25,7 @@ struct ForeignSchemaTests {
         id = resource.id
     }
 
-    /// Changes a file as another program would: nothing is checked.
+    /// Changes a database as another program would, without any checks.
     private func plant(_ sql: String, in path: String) throws {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
@@ -43,7 +43,7 @@ struct ForeignSchemaTests {
         }
     }
 
-    /// Makes the index anew from the backup, as the error says.
+    /// Rebuilds the index from the backup, as the error advises.
     private func rebuild() throws {
         let rebuild = try IndexRebuild(at: vault.folder, keyring: vault.keyring, evenIfSound: false)
         for byte in IndexRebuild.bytes { try rebuild.adopt(byte) }
@@ -57,14 +57,14 @@ struct ForeignSchemaTests {
     }
 
     static let foreign = [
-        // Keeps the old wrapped key beside the new one.
+        // Keeps the old wrapped key next to the new one.
         """
         CREATE TRIGGER keep AFTER UPDATE ON resourceKey BEGIN
         INSERT INTO badBlock VALUES (OLD.wrapped, 0); END
         """,
         "CREATE TRIGGER hide AFTER DELETE ON resourceKey BEGIN SELECT 1; END",
         "CREATE VIEW film AS SELECT * FROM resource",
-        // In the place of a table: it would be asked for ever.
+        // A view in place of a table, which would make the owner loop forever.
         """
         ALTER TABLE doomed RENAME TO aside;
         CREATE VIEW doomed AS WITH RECURSIVE row(segment) AS (
@@ -88,7 +88,7 @@ struct ForeignSchemaTests {
     ]
 
     @Test(
-        "A planted trigger, view, index, table or column is an integrity error that names index rebuild",
+        "A planted trigger, view, index, table or column causes an integrity error that suggests an index rebuild",
         arguments: foreign)
     func planted(sql: String) throws {
         try plant(sql, in: index)
@@ -102,7 +102,7 @@ struct ForeignSchemaTests {
     }
 
     @Test(
-        "A backup with a foreign schema is believed by nobody", arguments: foreign.prefix(3) + ["DROP TABLE generation"]
+        "A backup with a foreign schema is refused", arguments: foreign.prefix(3) + ["DROP TABLE generation"]
     )
     func plantedInBackup(sql: String) throws {
         try plant(sql, in: backup)
@@ -112,7 +112,7 @@ struct ForeignSchemaTests {
     }
 
     @Test(
-        "A view without an end in the backup holds nobody up who has a sound index made anew", .timeLimit(.minutes(1)))
+        "An endless view in the backup does not block a request to rebuild a sound index", .timeLimit(.minutes(1)))
     func endlessBackup() throws {
         try plant(
             """
@@ -120,18 +120,18 @@ struct ForeignSchemaTests {
             CREATE VIEW representation AS WITH RECURSIVE row(id) AS (
                 SELECT 1 UNION ALL SELECT id + 1 FROM row) SELECT id FROM row
             """, in: backup)
-        #expect(refusal { try rebuild() }?.code == .invalidArgument, "the index is sound")
+        #expect(refusal { try rebuild() }?.code == .invalidArgument, "a sound index must be reported as sound")
         try expectWhole()
     }
 
-    @Test("A foreign index is not read for a restore of the keyring: the backup of the catalog is")
+    @Test("Restoring the keyring ignores an index with a foreign schema and reads the backup of the catalog")
     func needs() throws {
         try plant("CREATE TRIGGER raise AFTER UPDATE ON vault BEGIN SELECT 1; END", in: index)
         try plant("UPDATE vault SET locator = 77", in: index)
         #expect(try KeyringRequirements.read(vault: vault.folder).locator == 1)
     }
 
-    @Test("The same schema in another spelling opens: tables that were made again and given their names back")
+    @Test("An index opens if its schema has another spelling, for example after renaming tables back and forth")
     func respelled() throws {
         try plant(
             """
@@ -145,13 +145,15 @@ struct ForeignSchemaTests {
         let texts = try DatabaseQueue(path: index).read { db in
             try String.fetchAll(db, sql: "SELECT sql FROM sqlite_schema")
         }
-        #expect(texts.contains { $0.contains("TABLE \"resource\"") }, "the premise: SQLite quotes what it renames")
+        #expect(
+            texts.contains { $0.contains("TABLE \"resource\"") },
+            "SQLite must quote renamed tables, or this test proves nothing")
         #expect(texts.contains { $0.contains("REFERENCES \"resource\"") })
         try expectWhole()
         try vault.open(.reader).close()
     }
 
-    @Test("What an owner has erased itself it opens again")
+    @Test("An owner opens the index again after its own erasure")
     func erased() throws {
         let store = try vault.open()
         let other = try store.addMedia("other", length: 1)
@@ -161,7 +163,7 @@ struct ForeignSchemaTests {
         try expectWhole()
     }
 
-    @Test("A trigger that is planted beside a running owner keeps it from changing keys")
+    @Test("A trigger that is planted while an owner runs makes it refuse to change keys")
     func beside() throws {
         let store = try vault.open()
         defer { try? store.close() }
@@ -171,7 +173,7 @@ struct ForeignSchemaTests {
         #expect(store.keyring.activeGenerations == [1])
     }
 
-    @Test("The schema is not trusted with functions, and nothing that the vault is told to run can change it")
+    @Test("The connection does not trust functions in the schema, and no statement on it can change the schema")
     func defensive() throws {
         for access in [VaultStore.Access.owner, .reader] {
             let store = try vault.open(access)

@@ -7,9 +7,9 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("The index's connection keeps its promises")
+@Suite("The index connection is durable, private and erases deleted rows")
 struct IndexConnectionTests {
-    @Test("Every commit is synced, nothing deleted stays readable, references hold")
+    @Test("The connection syncs every commit, overwrites deleted rows and enforces foreign keys")
     func pragmas() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -20,15 +20,15 @@ struct IndexConnectionTests {
         #expect(try pragma("secure_delete") == "1")
         #expect(try pragma("journal_mode") == "wal")
         #expect(try pragma("foreign_keys") == "1")
-        #expect(try pragma("temp_store") == "2", "rows that wait for something wait in memory")
+        #expect(try pragma("temp_store") == "2", "temporary tables must stay in memory")
         #expect(try pragma("application_id") == "\(0x4D56_4C54)")
         #expect(try pragma("user_version") == "1")
-        // A write goes through the same connection, and leaves it as it was.
+        // A write uses the same connection and must not change its settings.
         _ = try store.addMedia("film", length: 1)
         #expect(try pragma("synchronous") == "2")
     }
 
-    @Test("GRDB alone would sync less: NORMAL, set after the database is prepared")
+    @Test("GRDB alone sets synchronous to NORMAL, after it prepares the database")
     func premise() throws {
         let folder = try TemporaryFolder()
         var configuration = Configuration()
@@ -38,7 +38,7 @@ struct IndexConnectionTests {
         #expect(try queue.read { try Int.fetchOne($0, sql: "PRAGMA synchronous") } == 1)
     }
 
-    @Test("The schema is the format's, table by table")
+    @Test("The schema has exactly the tables and indexes of the format")
     func schema() throws {
         let vault = try TemporaryVault()
         let names = try vault.open().index.read { db in
@@ -52,7 +52,7 @@ struct IndexConnectionTests {
             ])
     }
 
-    @Test("Files are for their owner's eyes only, folders too")
+    @Test("Files and folders are accessible only to their owner")
     func modes() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -66,11 +66,11 @@ struct IndexConnectionTests {
         for file in names { #expect(try TemporaryFolder.mode(of: file) == 0o600, "\(file)") }
         let all = try FileManager.default.subpathsOfDirectory(atPath: vault.folder).map { vault.folder + "/" + $0 }
         let folders = Set(all).subtracting(names)
-        #expect(folders.count == 258, "segments, 256 below it, and quarantine")
+        #expect(folders.count == 258, "the folders are segments, 256 below it, and quarantine")
         for folder in folders + [vault.folder] { #expect(try TemporaryFolder.mode(of: folder) == 0o700, "\(folder)") }
     }
 
-    @Test("A vault is not made over one that is there")
+    @Test("Creating a vault never overwrites an existing one")
     func createTwice() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -83,7 +83,7 @@ struct IndexConnectionTests {
         #expect(try vault.open().index.totals().resources == 1)
     }
 
-    @Test("Nothing in the vault's folder tells what it holds")
+    @Test("The vault's folder reveals nothing about its contents")
     func nothingReadable() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()

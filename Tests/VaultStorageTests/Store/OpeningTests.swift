@@ -7,11 +7,11 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("Opening a vault looks at what is unfinished, and at nothing else")
+@Suite("Opening a vault touches only unfinished work")
 struct OpeningTests {
     private static let bytes = SeededGenerator.bytes(200_000, seed: 51)
 
-    @Test("No closed segment is touched, however many there are")
+    @Test("Opening touches no closed segment")
     func closedSegments() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -26,7 +26,7 @@ struct OpeningTests {
         #expect(try opened.index.resource(resource.id)?.serving?.held.byteCount == 200)
     }
 
-    @Test("A folder that this user may not read is not taken for one without a vault")
+    @Test("A folder that this user may not read is not reported as a folder without a vault")
     func notPermitted() throws {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem()
@@ -37,7 +37,7 @@ struct OpeningTests {
         #expect(refused.code == .storage && refused.message.contains("cannot read the folder"))
     }
 
-    /// A vault whose owner went away while it wrote: two blocks committed, more bytes in the file.
+    /// A vault whose owner ended during a write, with two committed blocks and more bytes in the file.
     private static func abandonedSegment(
         _ change: (any StoredFile, SegmentDescription) throws -> Void = { _, _ in }
     ) throws -> (vault: TemporaryVault, resource: ResourceID, segment: SegmentID) {
@@ -53,7 +53,7 @@ struct OpeningTests {
         return (vault, resource.id, writer.segment.id)
     }
 
-    @Test("An open segment is closed at its last whole block, those included that no commit names")
+    @Test("An open segment is closed after its last complete block, including uncommitted blocks")
     func recovered() throws {
         let (vault, resource, id) = try Self.abandonedSegment()
         let store = try vault.open()
@@ -67,7 +67,7 @@ struct OpeningTests {
         #expect(try file.size() == stored.serving?.segments.first?.fileSize)
     }
 
-    @Test("It is cut before the first block that fails, and after what a power loss tore")
+    @Test("An open segment is truncated before its first bad block, as after a torn write")
     func torn() throws {
         let (vault, resource, id) = try Self.abandonedSegment { file, segment in
             try file.write([1, 2, 3], at: segment.fileOffset(ofBlock: 2) + 700)
@@ -80,7 +80,7 @@ struct OpeningTests {
         #expect(try file.size() == stored.serving?.segments.first?.fileSize)
     }
 
-    @Test("Of an open segment without a good block nothing is left", arguments: [Int64(40), 100])
+    @Test("An open segment without a good block is removed completely", arguments: [Int64(40), 100])
     func nothingGood(offset: Int64) throws {
         let (vault, resource, id) = try Self.abandonedSegment { file, _ in try file.write([1, 2, 3], at: offset) }
         let store = try vault.open()
@@ -89,7 +89,7 @@ struct OpeningTests {
         #expect(!PosixFileSystem().exists(vault.path(of: id)))
     }
 
-    @Test("A recovered segment that cannot be synced is condemned, not asked again")
+    @Test("A recovered segment that cannot be synced is removed, and its sync is not retried")
     func failedSync() throws {
         let (vault, resource, id) = try Self.abandonedSegment()
         let disk = vault.simulatedFileSystem()
@@ -100,7 +100,7 @@ struct OpeningTests {
         #expect(!PosixFileSystem().exists(vault.path(of: id)))
     }
 
-    @Test("A segment that cannot be opened now keeps its row, and the vault opens")
+    @Test("A segment that cannot be opened keeps its row, and the vault opens")
     func unreadable() throws {
         let (vault, resource, id) = try Self.abandonedSegment()
         let disk = vault.simulatedFileSystem()
@@ -111,10 +111,10 @@ struct OpeningTests {
         #expect(try vault.open().index.resource(resource)?.serving?.held == ByteRanges(1000..<(1000 + 3 * 32_768)))
     }
 
-    @Test("A recovered segment whose bytes another one holds by now gives way, and the vault opens")
+    @Test("A recovered segment whose bytes are held by another one is removed, and the vault opens")
     func overlapping() throws {
         let (vault, resource, id) = try Self.abandonedSegment()
-        // The row of a closed segment over bytes that no commit of the open one names.
+        // Adds a closed segment over bytes of the open segment that are not committed.
         let start = Int64(1000 + 2 * 32_768)
         let copy = try vault.openBesideItself()
         let stored = try #require(try copy.index.resource(resource))
@@ -127,7 +127,7 @@ struct OpeningTests {
         #expect(!PosixFileSystem().exists(vault.path(of: id)))
     }
 
-    @Test("Condemned segments of the last owner are finished")
+    @Test("The next owner finishes pending deletions")
     func doomed() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -140,7 +140,7 @@ struct OpeningTests {
         #expect(ids.allSatisfy { !PosixFileSystem().exists(vault.path(of: $0)) })
     }
 
-    @Test("No file is deleted that no row condemned")
+    @Test("A file without a pending deletion is never deleted")
     func stray() throws {
         let vault = try TemporaryVault()
         let stray = vault.folder + "/segments/ab/ab00000000000000000000000000abcd"
@@ -156,7 +156,7 @@ struct OpeningTests {
         #expect(try PosixFileSystem().contents(of: foreign) == [1, 2, 3])
     }
 
-    @Test("A damaged title with an open segment does not keep the others from opening")
+    @Test("A damaged title with an open segment does not prevent other titles from opening")
     func damagedTitle() throws {
         let (vault, resource, id) = try Self.abandonedSegment()
         let store = try vault.openBesideItself()
@@ -168,12 +168,14 @@ struct OpeningTests {
         try store.close()
         let opened = try vault.open()
         #expect(try opened.index.resource(other.id)?.serving?.held == ByteRanges(0..<3))
-        #expect(PosixFileSystem().exists(vault.path(of: id)), "nothing is known about its bytes: nothing is condemned")
+        #expect(
+            PosixFileSystem().exists(vault.path(of: id)),
+            "the bytes of the damaged title are unknown, so its file must stay")
     }
 }
 
 extension TemporaryVault {
-    /// The vault without recovery: as an owner would have it that never went away.
+    /// Opens the vault without recovery, like an owner that never ended.
     fileprivate func openBesideItself() throws -> VaultStore {
         let disk = simulatedFileSystem()
         disk.fail(.open, of: "/segments/", lasting: true, with: FileFailure(.notPermitted, "open: Permission denied"))

@@ -6,9 +6,9 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("One owner, readers beside it")
+@Suite("A vault has one owner and any number of readers")
 struct OwnershipTests {
-    @Test("A second owner is refused, and told who the first is")
+    @Test("A second owner is refused with an error that names the first")
     func secondOwner() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -18,7 +18,7 @@ struct OwnershipTests {
         try store.close()
     }
 
-    @Test("The vault is free again once its owner has closed it")
+    @Test("A vault can be opened again after its owner has closed it")
     func released() throws {
         let vault = try TemporaryVault()
         let first = try vault.open()
@@ -27,7 +27,7 @@ struct OwnershipTests {
         withExtendedLifetime(first) {}
     }
 
-    @Test("A reader sees what the owner commits, as it commits it")
+    @Test("A reader sees the owner's commits at once")
     func reader() throws {
         let vault = try TemporaryVault()
         let owner = try vault.open()
@@ -73,7 +73,7 @@ struct OwnershipTests {
         #expect(try Self.snapshot(vault) == before)
     }
 
-    /// Name and content of every file but SQLite's own side files, which a reader of a log needs.
+    /// The name and content of every file except the side files that SQLite needs to read a log.
     private static func snapshot(_ vault: TemporaryVault) throws -> [String: [UInt8]] {
         var contents: [String: [UInt8]] = [:]
         for file in try TemporaryFolder.files(below: vault.folder)

@@ -7,9 +7,9 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("Power loss costs what was not synced, and nothing else: a second file system behind the same protocol")
+@Suite("A power loss costs only unsynced data, as shown by a simulated file system")
 struct PowerLossTests {
-    /// What the vault must still hold, as far as the store has said so.
+    /// The ranges that the store has reported as held.
     private final class Promises: Sendable {
         let held = Mutex<[ResourceID: ByteRanges]>([:])
 
@@ -18,7 +18,7 @@ struct PowerLossTests {
 
     private static let bytes = SeededGenerator.bytes(400_000, seed: 41)
 
-    /// Opens a copy of the disk, and checks that all that its index claims is right, and all that was promised is there.
+    /// Opens a copy of the disk, and checks that all held bytes are right and that all promised ranges are held.
     private static func check(
         _ copy: String, _ keyring: Keyring, promised: [ResourceID: ByteRanges], _ comment: Comment
     ) throws {
@@ -37,12 +37,12 @@ struct PowerLossTests {
         #expect(try store.index.openSegments().isEmpty, comment)
         #expect(try store.index.totals().doomed == 0, comment)
         let files = try TemporaryFolder.files(below: copy + "/vault/segments")
-        #expect(files.count == (try store.index.totals().segments), "a file without a row: \(comment)")
+        #expect(files.count == (try store.index.totals().segments), "a file has no row: \(comment)")
         try store.close()
     }
 
     @Test(
-        "At every point of a fill, whatever reached the disk: only right bytes, and all that was promised"
+        "After a power loss at any point of a fetch, all promised ranges are held and all bytes are right"
     )
     func everyPoint() throws {
         let vault = try TemporaryVault()
@@ -84,7 +84,7 @@ struct PowerLossTests {
         _ = try store.close(writer)
         promises.note(id, ByteRanges([0..<150_000, 200_000..<300_001]))
         losePower("after the fill")
-        // The same bytes again, as if they were a new representation's. Until it is served the old one is.
+        // Stores the same bytes in a new representation. The old one is served until the new one takes over.
         resource = try #require(try store.index.resource(id))
         try store.startRepresentation(try #require(resource.serving).info.information, of: &resource)
         _ = try store.store(Array(Self.bytes[..<50_000]), at: 0, of: resource)
@@ -95,7 +95,7 @@ struct PowerLossTests {
         #expect(points.withLock { $0 } > 25)
     }
 
-    @Test("Bytes that a failed sync left behind are never claimed after a power loss")
+    @Test("Bytes of a failed sync are never reported as held after a power loss")
     func failedSync() throws {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem()
@@ -115,7 +115,7 @@ struct PowerLossTests {
         }
     }
 
-    @Test("A vault that is half made is none; one that is made is whole")
+    @Test("A vault after a power loss during its creation is either complete or not a vault")
     func creation() throws {
         let above = try TemporaryFolder()
         let disk = SimulatedFileSystem(root: above.path)
@@ -135,7 +135,7 @@ struct PowerLossTests {
                         try store.close()
                         made.withLock { $0 += 1 }
                     } else {
-                        #expect(!isMade.withLock { $0 }, "the vault that was made is gone: \(name), seed \(seed)")
+                        #expect(!isMade.withLock { $0 }, "the created vault is gone: \(name), seed \(seed)")
                     }
                 } catch {
                     Issue.record(error, "\(name), seed \(seed)")
@@ -154,7 +154,7 @@ struct PowerLossTests {
         #expect(made.withLock { $0 } >= 4)
     }
 
-    @Test("A power loss while the backup is written leaves the old one or the new one")
+    @Test("A power loss during a backup leaves the old backup or the new one")
     func backup() throws {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem()

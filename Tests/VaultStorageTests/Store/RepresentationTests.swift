@@ -8,12 +8,12 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("Ranges of one representation, and of the next")
+@Suite("Representations hold ranges and replace each other")
 struct RepresentationTests {
     private static let bytes = SeededGenerator.bytes(100_000, seed: 61)
 
     @Test(
-        "Two segments never hold the same byte: the newer is dropped",
+        "Two segments never hold the same byte, and the newer one is refused",
         arguments: [0..<100, 0..<1, 40..<60, 99..<200, 50..<150] as [ByteRange])
     func overlap(range: ByteRange) throws {
         let vault = try TemporaryVault()
@@ -29,7 +29,7 @@ struct RepresentationTests {
         #expect(try TemporaryFolder.files(below: vault.folder + "/segments").count == 1)
     }
 
-    @Test("Neighbours touch without overlapping, and read as one run")
+    @Test("Adjacent segments form one held range")
     func neighbours() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -42,7 +42,7 @@ struct RepresentationTests {
         #expect(serving.segments.map(\.start) == [0, 100, 200])
     }
 
-    @Test("A far range is kept, and the missing part can be named")
+    @Test("A distant range is kept, and the gap before it is reported")
     func farRange() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -53,7 +53,7 @@ struct RepresentationTests {
         #expect(held.gaps(in: 0..<201) == [101..<150])
     }
 
-    @Test("Representations of other titles do not meet")
+    @Test("Representations of different titles do not mix")
     func titles() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -69,7 +69,7 @@ struct RepresentationTests {
         #expect(rest.count == 1)
     }
 
-    @Test("Where the length is unknown segments are kept, and the length is learnt later")
+    @Test("Segments are kept if the length is unknown, and the length can be set later")
     func unknownLength() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -82,10 +82,10 @@ struct RepresentationTests {
         try store.update(information, of: &resource)
         let stored = try #require(try store.index.resource(resource.id)?.serving)
         #expect(stored.info.information.length == 5000)
-        #expect(stored.held == ByteRanges(0..<5000), "what is learnt costs no bytes")
+        #expect(stored.held == ByteRanges(0..<5000), "a newly known length must not cost held bytes")
     }
 
-    @Test("What is known of a title survives as it was, each member as its own type")
+    @Test("The metadata of a title is stored unchanged, each member with its own type")
     func information() throws {
         let vault = try TemporaryVault()
         let first = try vault.open()
@@ -118,7 +118,7 @@ struct RepresentationTests {
         }
     }
 
-    @Test("A new representation takes over when it is served: then the old one's segments go, files included")
+    @Test("When a new representation is served, the old one's segments and files are removed")
     func replaced() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -131,10 +131,10 @@ struct RepresentationTests {
         try store.startRepresentation(previous.info.information, of: &resource)
         #expect(resource.serving?.id != previous.id)
         #expect(resource.serving?.info.sequence == previous.info.sequence + 1)
-        let new = try #require(try store.store([1, 2, 3], at: 500, of: resource), "new bytes do not meet old ones")
+        let new = try #require(try store.store([1, 2, 3], at: 500, of: resource), "new bytes never mix with old ones")
         let meanwhile = try #require(try store.index.resource(added.id)?.serving)
         #expect(meanwhile.id == previous.id)
-        #expect(meanwhile.segments == old, "what is held is held until there is something better")
+        #expect(meanwhile.segments == old, "the old representation must be served until the new one takes over")
 
         try store.serve(&resource)
         for segment in old { #expect(!PosixFileSystem().exists(vault.path(of: segment.id))) }
@@ -144,7 +144,7 @@ struct RepresentationTests {
         #expect(try store.index.totals().segments == 1)
     }
 
-    @Test("A damaged title is named among the others, which stay readable")
+    @Test("A damaged title is listed, and the others stay readable")
     func damagedInList() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -157,7 +157,7 @@ struct RepresentationTests {
         #expect(page.filter { $0.resource == nil }.map(\.id) == [ids[1]])
     }
 
-    @Test("A segment that was being written for the old representation cannot be committed any more")
+    @Test("An open segment of the old representation can no longer be committed")
     func lateCommit() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -172,7 +172,7 @@ struct RepresentationTests {
         #expect(try TemporaryFolder.files(below: vault.folder + "/segments").isEmpty)
     }
 
-    @Test("Bytes without a representation are refused by name, never dropped in silence")
+    @Test("Bytes without a representation are refused with a clear error, never dropped silently")
     func noRepresentation() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
@@ -180,12 +180,12 @@ struct RepresentationTests {
         let resource = try store.addResource(id, url: "http://origin.example/x", cacheKey: [1], resourceClass: .pinned)
         #expect(throws: VaultError.self) { _ = try store.beginSegment(at: 0, of: resource) }
         #expect(try store.index.resource(id)?.resourceClass == .pinned)
-        #expect(throws: VaultError.self, "the same resource twice") {
+        #expect(throws: VaultError.self, "adding the same resource twice must be refused") {
             _ = try store.addResource(id, url: "http://origin.example/x", cacheKey: [1], resourceClass: .cache)
         }
     }
 
-    @Test("Fetched bytes are counted across sessions, with the commit and without")
+    @Test("Fetched bytes are counted across sessions, with and without a commit")
     func counting() throws {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem()
@@ -199,7 +199,7 @@ struct RepresentationTests {
         let second = try vault.open(fileSystem: disk)
         #expect(try second.bytesFetched() == 40_005)
         second.countFetched(1000)
-        // A commit that fails takes no count with it.
+        // A failed commit must not lose the count.
         let error = #expect(throws: VaultError.self) { _ = try second.store([1], at: 0, of: resource) }
         #expect(error?.code == .integrity)
         #expect(try second.bytesFetched() == 41_005)
@@ -209,7 +209,7 @@ struct RepresentationTests {
         #expect(try vault.open(.reader).bytesFetched() == 41_005)
     }
 
-    @Test("Times of reading are rounded to the hour")
+    @Test("Last-access times are rounded to the hour")
     func accessed() throws {
         let vault = try TemporaryVault()
         let clock = TestClock(at: 1_700_003_599)
@@ -219,7 +219,9 @@ struct RepresentationTests {
         try store.index.touch([resource.id], now: clock.now + 7200)
         #expect(try store.index.resource(resource.id)?.accessed == resource.accessed + 7200)
         try store.index.touch([resource.id], now: clock.now)
-        #expect(try store.index.resource(resource.id)?.accessed == resource.accessed + 7200, "never back")
+        #expect(
+            try store.index.resource(resource.id)?.accessed == resource.accessed + 7200,
+            "the last-access time must never go back")
         #expect(resource.accessed.isMultiple(of: 3600))
     }
 }

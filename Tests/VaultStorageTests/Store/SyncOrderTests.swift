@@ -5,7 +5,7 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-@Suite("The index follows the data, never the other way")
+@Suite("The index reports a range only after its data is durable")
 struct SyncOrderTests {
     private static let noSpace = FileFailure(.noSpace, "pwrite: No space left on device")
     private static let broken = FileFailure(.other(5), "fdatasync: Input/output error")
@@ -29,30 +29,30 @@ struct SyncOrderTests {
         }
     }
 
-    @Test("A range is claimed only after file and folder were synced")
+    @Test("A range is held only after its file and folder are synced")
     func order() throws {
         let stage = try Stage()
         var writer = try stage.store.beginSegment(at: 0, of: stage.resource)
         try writer.append(stage.bytes[..<100_000])
-        #expect(try stage.held.isEmpty, "what is written but not synced is not claimed")
+        #expect(try stage.held.isEmpty, "written but unsynced bytes must not be held")
         let (index, id) = (stage.store.index, stage.resource.id)
         stage.disk.observe { call in
             guard call.operation == .synchronize || call.operation == .synchronizeDirectory else { return }
             let held = try? index.resource(id)?.serving?.held
-            #expect(held?.isEmpty == true, "claimed before \(call)")
+            #expect(held?.isEmpty == true, "held before \(call)")
         }
         let syncs = stage.disk.count(.synchronize, of: "/segments/")
         let folderSyncs = stage.disk.count(.synchronizeDirectory, of: "/segments/")
         try writer.checkpoint(in: stage.store)
         #expect(stage.disk.count(.synchronize, of: "/segments/") == syncs + 1)
         #expect(stage.disk.count(.synchronizeDirectory, of: "/segments/") == folderSyncs + 1)
-        #expect(try stage.held == ByteRanges(0..<98_304), "whole blocks only while it is open")
+        #expect(try stage.held == ByteRanges(0..<98_304), "an open segment must hold complete blocks only")
         stage.disk.observe(nil)
         #expect(try stage.store.close(writer)?.length == 100_000)
         #expect(try stage.held == ByteRanges(0..<100_000))
     }
 
-    @Test("A new segment's row is there before its file")
+    @Test("A new segment's row is committed before its file is created")
     func rowFirst() throws {
         let stage = try Stage()
         let index = stage.store.index
@@ -64,7 +64,7 @@ struct SyncOrderTests {
         #expect(stage.disk.count(.create, of: "/segments/") == 1)
     }
 
-    @Test("After a failed sync the row is dropped and doomed, and no sync is tried again")
+    @Test("After a failed sync the row becomes a pending deletion, and the sync is not retried")
     func failedSync() throws {
         let stage = try Stage()
         var writer = try stage.store.beginSegment(at: 0, of: stage.resource)
@@ -77,15 +77,15 @@ struct SyncOrderTests {
         let error = #expect(throws: VaultError.self) { try writer.checkpoint(in: stage.store) }
         #expect(error?.code == .storage)
         #expect(try stage.held.isEmpty)
-        // The fault is over; still nobody asks the file again, not even to close it.
+        // The fault is over, but the file is not synced again, not even to close it.
         try stage.store.expectRefusal(toClose: writer)
         #expect(stage.disk.count(.synchronize, of: id.hex) == syncs + 1)
         #expect(try stage.held.isEmpty)
         #expect(try stage.store.index.totals().segments == 0)
-        #expect(!PosixFileSystem().exists(stage.vault.path(of: id)), "the row condemned the file")
+        #expect(!PosixFileSystem().exists(stage.vault.path(of: id)), "the pending deletion must be finished")
     }
 
-    @Test("A folder that cannot be synced is no better than a file")
+    @Test("A failed sync of the folder counts like a failed sync of the file")
     func failedFolderSync() throws {
         let stage = try Stage()
         var writer = try stage.store.beginSegment(at: 0, of: stage.resource)
@@ -95,7 +95,7 @@ struct SyncOrderTests {
         #expect(try stage.held.isEmpty)
     }
 
-    @Test("A full disk ends a segment at its last whole block; what was written is kept")
+    @Test("A full disk ends a segment after its last complete block, and the written blocks are kept")
     func full() throws {
         let stage = try Stage()
         var writer = try stage.store.beginSegment(at: 0, of: stage.resource)
@@ -107,7 +107,7 @@ struct SyncOrderTests {
         #expect(try stage.held == ByteRanges(0..<98_304))
     }
 
-    @Test("A full disk at the start of a segment leaves no row behind")
+    @Test("A full disk at the start of a segment leaves no row")
     func fullAtOnce() throws {
         let stage = try Stage()
         for operation in [FileOperation.create, .write] {
@@ -121,7 +121,7 @@ struct SyncOrderTests {
         }
     }
 
-    @Test("A segment without a byte leaves neither row nor file")
+    @Test("A segment without any bytes leaves neither row nor file")
     func empty() throws {
         let stage = try Stage()
         let writer = try stage.store.beginSegment(at: 0, of: stage.resource)
@@ -132,7 +132,7 @@ struct SyncOrderTests {
         #expect(try stage.store.index.totals().segments == 0)
     }
 
-    @Test("A condemned file that cannot be removed now stays listed until it can")
+    @Test("A pending deletion stays listed until its file can be removed")
     func removalRefused() throws {
         let stage = try Stage()
         let segment = try #require(try stage.store.store(Array(stage.bytes[..<40_000]), at: 0, of: stage.resource))
@@ -147,7 +147,7 @@ struct SyncOrderTests {
         #expect(!PosixFileSystem().exists(stage.vault.path(of: segment.id)))
     }
 
-    @Test("A name stays on the list until its folder was synced")
+    @Test("A pending deletion stays listed until the folder is synced")
     func removalUnsynced() throws {
         let stage = try Stage()
         let segment = try #require(try stage.store.store(Array(stage.bytes[..<40_000]), at: 0, of: stage.resource))

@@ -4,7 +4,7 @@ import VaultTestSupport
 
 @testable import VaultStorage
 
-/// A folder of segments and a resource key, without a vault around them.
+/// A folder of segments and a resource key, without a vault.
 final class SegmentFixture {
     let folder: TemporaryFolder
     let segments: FolderSegmentStore
@@ -25,7 +25,7 @@ final class SegmentFixture {
         return try SegmentWriter(segment, resourceKey: key, file: segments.create(segment.id))
     }
 
-    /// Writes a whole segment, appending in pieces of `piece` bytes.
+    /// Writes a whole segment in pieces of `piece` bytes.
     func write(
         _ bytes: [UInt8], at start: Int64 = 0, blockSize: Int = 4096, piece: Int = .max
     ) throws -> SegmentDescription {

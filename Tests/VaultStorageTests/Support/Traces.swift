@@ -1,9 +1,9 @@
 import Foundation
 import VaultTestSupport
 
-/// Looks for bytes that must stand nowhere.
+/// Searches for bytes that must be nowhere in a folder.
 enum Traces {
-    /// How many of these values stand in a file below a folder. Told apart, and found, by their first 28 bytes.
+    /// Returns how many of these values are in a file below a folder. Only their first 28 bytes are compared.
     static func count(of values: [[UInt8]], below folder: String) throws -> Int {
         let wanted = Set(values.map { Array($0.prefix(28)) })
         var found: Set<[UInt8]> = []

@@ -3,13 +3,13 @@ import VaultModel
 import VaultStorage
 
 extension VaultStore {
-    /// Begins a new representation that is like the old one, and serves it.
+    /// Begins a new representation with the same information as the old one, and serves it.
     func replaceRepresentation(of resource: inout StoredResource) throws {
         try startRepresentation(try #require(resource.serving).info.information, of: &resource)
         try serve(&resource)
     }
 
-    /// Expects that closing a segment throws. (A writer cannot be given away within the closure of `#expect`.)
+    /// Expects that closing a segment throws. (A writer cannot be consumed inside the closure of `#expect`.)
     func expectRefusal(
         toClose writer: consuming SegmentWriter, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
