@@ -24,7 +24,7 @@ struct APITests {
         #expect(try SchemaCheck.faults(of: answer.body, schema) == [], "\(schema)")
     }
 
-    @Test("Every document is what the description says it is, with a vault that is empty and one that is not")
+    @Test("Every document matches its schema, for an empty vault and for one with content")
     func documents() async throws {
         try await serving { service, url in
             let named = "?url=\(url.absoluteString)"
@@ -62,7 +62,7 @@ struct APITests {
         }
     }
 
-    @Test("Hosts whose tags say nothing, or whose content stays, are named and taken back one by one, and it lasts")
+    @Test("Hosts with ignored tags or immutable content are added and removed one by one, and persist")
     func hostSettings() async throws {
         let test = try await TestVault()
         try await RunningService.run(over: test, hasControl: true) { service in
@@ -90,7 +90,7 @@ struct APITests {
         await vault.close()
     }
 
-    @Test("What is sealed anew and what is shredded is told as it is described, and leaves receipts")
+    @Test("Reseals and shreds are reported as described, and leave receipts")
     func forgetting() async throws {
         try await serving { service, url in
             for try await _ in service.vault.download(url) {}
@@ -119,7 +119,7 @@ struct APITests {
         }
     }
 
-    @Test("A vault that is destroyed by its id answers nothing from then on")
+    @Test("A vault that was destroyed by its id no longer answers")
     func destruction() async throws {
         try await serving { service, url in
             for try await _ in service.vault.download(url) {}
@@ -130,7 +130,7 @@ struct APITests {
         }
     }
 
-    @Test("The description is served to whoever has the token, and to nobody else")
+    @Test("The description is served only to clients with the token")
     func description() async throws {
         try await serving { service, _ in
             let client = try service.client()
@@ -143,7 +143,7 @@ struct APITests {
         }
     }
 
-    @Test("An address made by the API plays, and expires when it was told to")
+    @Test("A link created by the API plays, and expires at the requested time")
     func links() async throws {
         try await serving { [film] service, url in
             let body = #"{"url":"\#(url.absoluteString)","lifetime":60}"#
@@ -165,7 +165,7 @@ struct APITests {
         }
     }
 
-    @Test("Every answer names its request, each another one, by the network and by the control socket")
+    @Test("Every answer has its own request id, over the network and over the control socket")
     func requestIDs() async throws {
         try await serving { service, url in
             let client = try service.client()
@@ -181,7 +181,7 @@ struct APITests {
         }
     }
 
-    @Test("Ready is who can read the index; it needs no token, answers GET and HEAD alone, and does not tell why not")
+    @Test("Readiness means a readable index; it needs no token, allows GET and HEAD, and gives no reason")
     func readiness() async throws {
         try await serving { service, _ in
             let client = try service.client()
@@ -191,11 +191,11 @@ struct APITests {
             }
             let posted = try #require(await client.ask("POST", "/readyz", host: service.host))
             #expect(posted.head.status == 405 && posted.head.fields["allow"] == "GET, HEAD")
-            // Without its index the vault cannot say what it holds.
+            // Without its index the vault cannot know what it holds.
             await service.vault.close()
             let late = try #require(await client.ask("GET", "/readyz", host: service.host))
             #expect(late.head.status == 503 && late.head.fields["content-type"] == "application/problem+json")
-            // Anybody may ask: why not is nobody's business.
+            // The route needs no token, so the answer gives no reason.
             #expect(String(decoding: late.body, as: UTF8.self) == #"{"status":503,"title":"Service Unavailable"}"#)
         }
     }

@@ -11,7 +11,7 @@ struct DownloadRegistryTests {
         return try JSONText.read(DownloadsDocument.self, from: answer.body).downloads
     }
 
-    @Test("A download that was left to the service is told of by its id, and ended by it; its bytes are kept")
+    @Test("A detached download is listed and cancelled by its id, and its bytes are kept")
     func end() async throws {
         let film = try HeldFilm()
         try await film.serve(hasControl: true) { service in
@@ -34,7 +34,7 @@ struct DownloadRegistryTests {
         }
     }
 
-    @Test("Who waits for a download that somebody else ends is told so")
+    @Test("A client is notified if another client cancels its download")
     func endedByAnother() async throws {
         let film = try HeldFilm()
         try await film.serve(hasControl: true) { service in
@@ -43,14 +43,14 @@ struct DownloadRegistryTests {
             let id = try #require(try await downloads(service).first?.id)
             #expect(try await service.control("DELETE", "/api/v1/downloads?id=\(id)").head.status == 200)
             guard case .problem(let problem)? = try await client.lastEvent() else {
-                Issue.record("the last line is no problem")
+                Issue.record("the last line is not a problem")
                 return
             }
             #expect(problem.error?.code == .closed)
         }
     }
 
-    @Test("What has ended is remembered with its outcome, and only so many of them")
+    @Test("A limited number of ended downloads is remembered, with their outcomes")
     func memory() async throws {
         let board = DownloadRegistry()
         for index in 0..<100 {

@@ -13,7 +13,7 @@ import VaultModel
 struct EventFeedTests {
     private let film = ScriptedResource(seed: 9, length: 2_000_000)
 
-    /// Follows what the service tells.
+    /// Follows the event feed of the service.
     private func follow(_ service: RunningService, _ query: String = "") async throws -> EventReader {
         let client = try service.controlClient()
         await client.request("GET", "/api/v1/events\(query)", host: "localhost")
@@ -22,7 +22,7 @@ struct EventFeedTests {
         return EventReader(client)
     }
 
-    @Test("What is held of a resource is told as it grows, and the download with it, until both are whole")
+    @Test("Held ranges and the download are reported as they grow, until both are complete")
     func progress() async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin(film, holdingAt: 500_000, gate)
@@ -45,7 +45,7 @@ struct EventFeedTests {
         }
     }
 
-    @Test("Of one resource alone its present state comes first, and no change of another is told")
+    @Test("A feed of one resource starts with its current state, and reports no other resource")
     func one() async throws {
         let origin = try ScriptedOrigin(film)
         defer { origin.stop() }
@@ -62,10 +62,10 @@ struct EventFeedTests {
         }
     }
 
-    @Test("A service that ends ends the stream properly, and does not wait for who follows it")
+    @Test("A service that shuts down ends the stream properly, and does not wait for its clients")
     func end() async throws {
         let test = try await TestVault()
-        // Were the stream waited for, the test would run into its time limit first.
+        // If the service waited for the stream, the test would exceed its time limit.
         let client = try await RunningService.run(over: test, hasControl: true, shutdownLimit: .seconds(900)) {
             service in
             try await follow(service).client
@@ -74,7 +74,7 @@ struct EventFeedTests {
         #expect(rest.hasSuffix("\r\n0\r\n\r\n"), "cut off within a chunk, or before the last: \(rest.suffix(40))")
     }
 
-    @Test("A client that reads nothing is told no more until it does, and then what has changed since")
+    @Test("A client that does not read gets no events until it does, then everything that changed")
     func unread() async throws {
         let test = try await TestVault()
         let vault = try await test.open()
@@ -98,9 +98,9 @@ struct EventFeedTests {
         let ids = (0..<100).map { board.begin("http://a.example/\($0)") }
         await told.next()
         let second = try #require(written.withLock { $0.count > 1 ? $0[1] : nil })
-        // Five times it was asked what the client has left unread, and five times that was too much.
+        // The feed has asked five times how much is unread, and each time it was too much.
         #expect(second.questions > 5)
-        #expect(ids.allSatisfy { second.text.contains("\"id\":\($0),") }, "all that has changed is told at once")
+        #expect(ids.allSatisfy { second.text.contains("\"id\":\($0),") }, "all changes arrive in one write")
         telling.cancel()
         _ = await telling.result
         try await listening.close()

@@ -6,10 +6,10 @@ import VaultModel
 
 @testable import VaultService
 
-@Suite("The keys, through the service", .timeLimit(.minutes(5)))
+@Suite("Keys through the service", .timeLimit(.minutes(5)))
 struct KeysTests {
     private let film = ScriptedResource(seed: 9, length: 500_000)
-    /// Three segments of it are held.
+    /// A title that is held in three segments.
     private let long = ScriptedResource(seed: 10, length: 20_000_000)
 
     private func serving(
@@ -31,7 +31,7 @@ struct KeysTests {
         RemoteVault(ControlClient(folder: service.folder))
     }
 
-    @Test("rotate, rewrap and retire by the control socket do what they do in the library, while it serves")
+    @Test("rotate, rewrap and retire over the control socket do what they do in the library, while the service runs")
     func acts() async throws {
         try await serving { [film] service, url, _ in
             let vault = client(service)
@@ -51,11 +51,11 @@ struct KeysTests {
         }
     }
 
-    @Test("A reseal that was broken off is told with what it has still to do, as it is described")
+    @Test("An interrupted reseal is reported with its remaining work, as described")
     func unfinished() async throws {
         try await serving(long) { service, _, _ in
             #expect(try await client(service).keys().reseal.value == nil)
-            // Breaks off when the first segment is done: the second or the third is left.
+            // Stops after the first segment, so the second or the third is left.
             for try await step in service.vault.reseal(bytesPerSecond: 16_000_000)
             where step.bytes >= SegmentDescription.maxBytes { break }
             let keys = try await client(service).keys()
@@ -67,7 +67,7 @@ struct KeysTests {
         }
     }
 
-    @Test("A second act at once is told with 409 and the act that works")
+    @Test("A second key operation is refused with 409, which names the running one")
     func secondAct() async throws {
         try await serving { service, _, _ in
             let error = try await service.vault.keyOperationLock.exclusively(.reseal) {
@@ -77,7 +77,7 @@ struct KeysTests {
         }
     }
 
-    @Test("A new root key is made with files that the service reads; the admin token alone does not do it")
+    @Test("A new root key is created with key files that the service reads; the admin token alone is not enough")
     func root() async throws {
         try await serving { service, url, test in
             let target = service.target(url)
@@ -105,7 +105,7 @@ struct KeysTests {
     }
 
     @Test(
-        "What cannot be meant is refused",
+        "A contradictory or incomplete order is refused",
         arguments: [
             #"{"root":true,"locator":true}"#, #"{"dropSlots":true}"#, #"{"root":true,"slots":[]}"#,
             #"{"root":true,"slots":[{"method":"key-file","path":"key"}]}"#,

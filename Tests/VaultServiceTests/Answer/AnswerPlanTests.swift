@@ -33,14 +33,14 @@ struct AnswerPlanTests {
         #expect(plan.length == range.length)
     }
 
-    @Test("A range of an unknown whole is answered with an asterisk")
+    @Test("If the length is unknown, Content-Range ends with an asterisk")
     func unknownTotal() {
         let plan = AnswerPlan(facts(length: nil, range: 5..<10), isRanged: true)
         #expect(plan.status == 206)
         #expect(plan.fields["Content-Range"] == "bytes 5-9/*")
     }
 
-    @Test("Without a range the answer is 200 with the full length, whatever of it is held")
+    @Test("Without a range the answer is 200 with the full length, whatever is held")
     func whole() {
         let plan = AnswerPlan(facts(range: 0..<400), isRanged: false)
         #expect(plan.status == 200)
@@ -48,7 +48,7 @@ struct AnswerPlanTests {
         #expect(plan.length == 1000)
     }
 
-    @Test("An origin without ranges is answered 200, whole, and says so")
+    @Test("If the origin does not support ranges, the answer is 200, whole, with Accept-Ranges: none")
     func noRanges() {
         let plan = AnswerPlan(facts(range: 0..<1000, isWholeAnswer: true), isRanged: true)
         #expect(plan.status == 200)
@@ -56,7 +56,7 @@ struct AnswerPlanTests {
         #expect(plan.fields["Accept-Ranges"] == "none")
     }
 
-    @Test("An unknown length is answered 200 without Content-Length")
+    @Test("If the length is unknown, the answer is 200 without Content-Length")
     func unknownLength() {
         let plan = AnswerPlan(facts(length: nil, range: nil, isWholeAnswer: true), isRanged: true)
         #expect(plan.status == 200)
@@ -83,7 +83,7 @@ struct AnswerPlanTests {
     }
 
     @Test(
-        "What may be shown as a page runs nothing; what plays is not shut in",
+        "A type that a browser could show as a page is sandboxed; a media type is not",
         arguments: [
             ("video/mp4", false), ("Audio/MPEG", false), ("text/html", true), ("image/svg+xml", true),
             ("application/octet-stream", true), ("video/mp4, text/html", true), ("image/jpeg", false),
@@ -95,7 +95,7 @@ struct AnswerPlanTests {
     }
 
     @Test(
-        "Cache-Status says where the bytes come from",
+        "Cache-Status names where the bytes come from",
         arguments: [
             (CacheStatus.hit, "MediaVault; hit"), (.miss, "MediaVault; fwd=miss; stored"),
             (.partial, "MediaVault; fwd=partial; stored"),
@@ -115,13 +115,13 @@ struct AnswerPlanTests {
     }
 
     @Test(
-        "What was held, and what the origin said of it, decide on Cache-Status (RFC 9211 §2)",
+        "The source of the bytes and the origin's answer determine Cache-Status (RFC 9211 §2)",
         arguments: [
             (.held, nil, nil, nil, .hit), (.held, nil, nil, 304, .confirmed(originStatus: 304)),
             (.held, nil, nil, 200, .confirmed(originStatus: 200)),
             (.held, nil, .refused, 503, .stale(.refused, originStatus: 503)),
             (.held, nil, .unreachable, nil, .stale(.unreachable)), (.held, nil, .offline, nil, .stale(.offline)),
-            // Bytes were fetched: how is what counts.
+            // Bytes were fetched, so the kind of fetch decides.
             (.partial, nil, nil, 304, .partial), (.fetched, nil, nil, nil, .miss),
             (.partial, .room, nil, 304, .bypass(.room)), (.partial, nil, .offline, nil, .partial),
             (.partial, nil, .slow, nil, .stale(.slow)),
@@ -133,7 +133,7 @@ struct AnswerPlanTests {
         #expect(CacheStatus(source, bypass, staleness, originStatus: originStatus) == expected)
     }
 
-    @Test("An unknown type is sent as bytes, not left to guessing")
+    @Test("A resource of unknown type is sent as application/octet-stream")
     func unknownType() {
         #expect(
             AnswerPlan(facts(range: nil, type: nil), isRanged: false).fields["Content-Type"]
@@ -141,7 +141,7 @@ struct AnswerPlanTests {
     }
 
     @Test(
-        "A type that could not stand in a field is no type",
+        "A type that is not a valid field value counts as unknown",
         arguments: ["a\rb", "\u{7F}", "a\u{0}", "é"])
     func hostileType(type: String) {
         #expect(
@@ -150,7 +150,7 @@ struct AnswerPlanTests {
     }
 
     @Test(
-        "A date is printed in the preferred form, and left out where the origin named none (RFC 9110 §5.6.7)",
+        "A date is printed in the preferred form, and omitted if the origin sent none (RFC 9110 §5.6.7)",
         arguments: [
             ("Sunday, 06-Nov-94 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT"),
             ("Sun Nov  6 08:49:37 1994", "Sun, 06 Nov 1994 08:49:37 GMT"), ("yesterday", nil), ("", nil),
@@ -160,7 +160,7 @@ struct AnswerPlanTests {
         #expect(plan.fields["Last-Modified"] == told)
     }
 
-    @Test("An answer with parts is of a type of its own, and says nothing of one range (RFC 9110 §15.3.7.2)")
+    @Test("A multipart answer has its own type and no Content-Range (RFC 9110 §15.3.7.2)")
     func parts() {
         let multipart = Multipart(boundary: "b0", type: "video/mp4", total: 1000, parts: [0..<1, 5..<9])
         let plan = AnswerPlan(facts(range: 0..<1), multipart)
@@ -170,7 +170,7 @@ struct AnswerPlanTests {
         #expect(plan.fields["Content-Length"] == String(multipart.length) && plan.length == multipart.length)
     }
 
-    @Test("What the client has is not described again (RFC 9110 §15.4.5)")
+    @Test("A 304 does not describe the representation again (RFC 9110 §15.4.5)")
     func notModified() {
         let plan = AnswerPlan(notModified: facts(range: nil, lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"))
         #expect(plan.status == 304)

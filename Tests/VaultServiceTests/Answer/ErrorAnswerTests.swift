@@ -14,7 +14,7 @@ struct ErrorAnswerTests {
     }
 
     @Test(
-        "An origin's refusal is passed on where a player can use it, else it is a bad gateway",
+        "An origin's refusal is passed on if a player can use it, else it is 502",
         arguments: [
             (401, 401), (403, 403), (404, 404), (410, 410), (451, 451), (429, 503), (503, 503), (400, 502), (405, 502),
             (416, 502), (500, 502), (502, 502), (504, 502), (418, 502),
@@ -23,7 +23,7 @@ struct ErrorAnswerTests {
         #expect(ErrorAnswer.answer(to: refused(origin)).status == status)
     }
 
-    @Test("A refusal without a status is a bad gateway")
+    @Test("A refusal without a status is 502")
     func refusalWithoutStatus() {
         #expect(ErrorAnswer.answer(to: refused(nil)).status == 502)
     }
@@ -35,7 +35,7 @@ struct ErrorAnswerTests {
     }
 
     @Test(
-        "A wait is told as what a client may believe, in the field and in the document",
+        "Retry-After is limited to a day, in the field and in the document",
         arguments: [
             (Int.max, 86_400), (86_401, 86_400), (86_400, 86_400), (0, 0), (-5, 0),
         ])
@@ -45,7 +45,7 @@ struct ErrorAnswerTests {
         #expect(try JSONText.read(ProblemDocument.self, from: answer.body).retryAfter == told)
     }
 
-    @Test("An answer of 401 has a challenge, for which no browser asks anybody (RFC 9110 §11.6.1)")
+    @Test("A 401 has a challenge for which no browser prompts the user (RFC 9110 §11.6.1)")
     func challenge() {
         #expect(ErrorAnswer.answer(to: refused(401)).fields["WWW-Authenticate"] == #"MediaVault realm="origin""#)
         #expect(ErrorAnswer.answer(APIProblem.document(refused(401))).fields["WWW-Authenticate"] != nil)
@@ -53,7 +53,7 @@ struct ErrorAnswerTests {
     }
 
     @Test(
-        "Failures of the vault have a status of their own",
+        "Each error code of the vault maps to an HTTP status",
         arguments: [
             (VaultError.Code.invalidResponse, 502), (.changed, 502), (.notHeld, 504), (.unreachable, 504),
             (.closed, 503),
@@ -63,7 +63,7 @@ struct ErrorAnswerTests {
         #expect(ErrorAnswer.answer(to: VaultError(code, "it failed")).status == status)
     }
 
-    @Test("Missing bytes are named, with what is held")
+    @Test("Missing bytes are reported, with the held ranges")
     func missing() throws {
         var error = VaultError(.notHeld, "bytes are missing")
         error.firstMissing = 4096
@@ -76,7 +76,7 @@ struct ErrorAnswerTests {
         #expect(document["held"] as? [[Int]] == [[0, 4096], [8192, 9000]])
     }
 
-    @Test("A range that nothing satisfies is told the length")
+    @Test("A range that cannot be satisfied is answered with the length")
     func unsatisfiable() {
         var error = VaultError(.unsatisfiableRange, "outside")
         error.length = 42835
@@ -85,7 +85,7 @@ struct ErrorAnswerTests {
     }
 
     @Test(
-        "No answer may be kept by a browser or read by another site",
+        "No answer may be cached by a browser or read by another site",
         arguments: [
             ErrorAnswer.notFound, ErrorAnswer.malformedHost, ErrorAnswer.misdirectedHost,
             ErrorAnswer.methodNotAllowed(),
@@ -97,12 +97,12 @@ struct ErrorAnswerTests {
         for field in ProtectiveFields.all.fields { #expect(answer.fields[field.name] == field.value) }
     }
 
-    @Test("405 says which methods there are")
+    @Test("405 lists the allowed methods")
     func allow() {
         #expect(ErrorAnswer.methodNotAllowed().fields["Allow"] == "GET, HEAD")
     }
 
-    @Test("An answer without media says whether its origin was asked, and what it said (RFC 9211)")
+    @Test("An answer without media reports whether the origin was asked, and its status (RFC 9211)")
     func cacheStatus() {
         let answers: [(VaultError, String?)] = [
             (refused(404), "MediaVault; fwd=miss; fwd-status=404"),

@@ -7,7 +7,7 @@ import VaultModel
 
 @Suite("Metrics")
 struct MetricTests {
-    @Test("A family is written as Prometheus reads it: help, type, and a line for each sample, values escaped")
+    @Test("A family is printed in the Prometheus format: help, type, and a line per sample, with escaped values")
     func text() {
         let family = MetricFamily(
             name: "a_total", kind: .counter, help: "Back\\slash\nand line",
@@ -26,7 +26,7 @@ struct MetricTests {
                 """)
     }
 
-    @Test("What is made twice under one name and one set of labels is one metric; another label is another")
+    @Test("The same name and labels give the same metric; another label gives another")
     func registry() {
         let registry = MetricRegistry()
         Counter(label: "hits.total", dimensions: [("b", "2"), ("a", "1")], factory: registry).increment(by: 2)
@@ -56,7 +56,7 @@ struct MetricTests {
                 """)
     }
 
-    @Test("A request is open until nobody holds it any more, and then its time is counted")
+    @Test("A request is open until its last reference is released, then its time is recorded")
     func openRequests() {
         let metrics = ServiceMetrics()
         func figure(_ name: String, _ suffix: String = "") -> Double? {
@@ -69,7 +69,7 @@ struct MetricTests {
     }
 
     @Test(
-        "Cache-Status tells a hit from a fill, and how it was filled (RFC 9211)",
+        "Cache-Status distinguishes a hit from a fill, and names the kind of fill (RFC 9211)",
         arguments: [
             (.hit, nil), (.miss, .miss), (.partial, .partial), (.stale(.unreachable), .stale), (.stale(.offline), nil),
             (.confirmed(originStatus: 304), .stale), (.stale(.refused, originStatus: 503), .stale),

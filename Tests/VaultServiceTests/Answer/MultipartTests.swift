@@ -7,7 +7,7 @@ import VaultModel
 struct MultipartTests {
     private let multipart = Multipart(boundary: "b0", type: "video/mp4", total: 1000, parts: [0..<1, 990..<1000])
 
-    @Test("Each part says what it is and where it lies (RFC 9110 §14.6)")
+    @Test("Each part has its type and its range (RFC 9110 §14.6)")
     func heads() {
         #expect(multipart.contentType == "multipart/byteranges; boundary=b0")
         #expect(
@@ -16,7 +16,7 @@ struct MultipartTests {
         #expect(multipart.end == "\r\n--b0--\r\n")
     }
 
-    @Test("The length is that of everything, to the byte")
+    @Test("The length is exact, to the byte")
     func length() {
         let body = multipart.parts.map { multipart.head(of: $0) + String(repeating: "x", count: $0.count) }.joined()
         #expect(multipart.length == Int64((body + multipart.end).utf8.count))

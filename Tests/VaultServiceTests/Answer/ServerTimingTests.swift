@@ -5,7 +5,7 @@ import Testing
 @Suite("Server timing")
 struct ServerTimingTests {
     @Test(
-        "Times are told in milliseconds, to the microsecond",
+        "Times are printed in milliseconds, with three decimal places",
         arguments: [
             (Duration.zero, "0.000"), (.nanoseconds(999), "0.000"), (.microseconds(7), "0.007"),
             (.microseconds(42), "0.042"), (.microseconds(1234), "1.234"), (.seconds(61), "61000.000"),

@@ -14,7 +14,7 @@ struct ConnectionOptionsTests {
     }
 
     @Test(
-        "Who asks for the connection to be closed is told so, and it is (RFC 9112 §9.6)",
+        "If a client asks to close the connection, the answer confirms it and the connection closes (RFC 9112 §9.6)",
         arguments: ["close", "Close", "CLOSE", "TE, close", "keep-alive, Close"])
     func close(option: String) async throws {
         let origin = try ScriptedOrigin(film)
@@ -29,7 +29,7 @@ struct ConnectionOptionsTests {
         }
     }
 
-    @Test("Who does not ask keeps the connection, and is told nothing")
+    @Test("If a client does not ask to close, the connection stays open and the answer does not mention it")
     func keep() async throws {
         let origin = try ScriptedOrigin(film)
         defer { origin.stop() }
@@ -44,7 +44,7 @@ struct ConnectionOptionsTests {
         }
     }
 
-    @Test("Two requests sent at once are answered in order, and only the second closes the connection")
+    @Test("Two pipelined requests are answered in order, and only the second closes the connection")
     func pipelined() async throws {
         let origin = try ScriptedOrigin(film)
         defer { origin.stop() }
@@ -90,7 +90,7 @@ struct ConnectionOptionsTests {
         }
     }
 
-    @Test("Who waits for 100 Continue before sending a body gets it (RFC 9110 §10.1.1)")
+    @Test("A client that expects 100 Continue before it sends a body gets it (RFC 9110 §10.1.1)")
     func expectation() async throws {
         let origin = try ScriptedOrigin(film)
         defer { origin.stop() }

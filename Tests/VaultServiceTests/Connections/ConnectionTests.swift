@@ -9,11 +9,11 @@ struct ConnectionTests {
     private let film = ScriptedResource(seed: 5, length: 2_000_000)
 
     @Test(
-        "A client that goes away while its answer waits for the origin cancels the transfer (L10)",
+        "A client that disconnects while its answer waits for the origin cancels the transfer",
         arguments: [true, false])
     func lostClient(properly: Bool) async throws {
         var waits: [Duration] = []
-        // On a machine that is busy with something else one of three may wait for that.
+        // On a busy machine one attempt may be slow, so up to three are made.
         while waits.count < 3, waits.last.map({ $0 >= .seconds(1) }) ?? true {
             let film = try HeldFilm()
             waits.append(
@@ -22,7 +22,7 @@ struct ConnectionTests {
                     await client.request(
                         "GET", service.target(film.url), host: service.host, fields: ["Range": "bytes=0-"])
                     #expect(await client.readHead()?.status == 206)
-                    // All that the origin has sent: from here on the answer waits.
+                    // The origin has sent no more than this, so the answer now waits.
                     #expect(await client.read(500_000).count == 500_000)
                     return await ContinuousClock().measure {
                         if properly { await client.close() } else { await client.reset() }
@@ -30,11 +30,11 @@ struct ConnectionTests {
                     }
                 })
         }
-        // What is promised; a transfer that nobody cancels ends by itself, but only after thirty.
+        // The promised limit is one second; without the cancellation the transfer would end after thirty.
         #expect(waits.contains { $0 < .seconds(1) }, "\(waits)")
     }
 
-    @Test("A client that goes away before the head has come cancels the question")
+    @Test("A client that disconnects before it gets a head cancels the request to the origin")
     func lostBeforeHead() async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { [film] request in
@@ -56,7 +56,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A lost client takes nobody else's answer with it (L18, X16)")
+    @Test("A lost client does not affect another client's answer")
     func others() async throws {
         let film = try HeldFilm()
         try await film.serve { service in
@@ -94,7 +94,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Connection: close is kept")
+    @Test("Connection: close is obeyed")
     func close() async throws {
         let origin = try ScriptedOrigin(film)
         defer { origin.stop() }
@@ -108,7 +108,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A client that stops reading holds the origin back, and gets every byte when it reads on")
+    @Test("A client that stops reading slows the origin down, and gets every byte when it resumes")
     func stalledClient() async throws {
         let large = ScriptedResource(seed: 9, length: 64_000_000)
         let origin = try ScriptedOrigin(large)
@@ -131,7 +131,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("The service ends within its limit while answers run, and closes them")
+    @Test("The service shuts down within its limit during answers, and closes them")
     func shutdown() async throws {
         let film = try HeldFilm()
         let clients = try await film.serve { service in
@@ -149,7 +149,7 @@ struct ConnectionTests {
         for client in clients { #expect(await client.readToEnd() == []) }
     }
 
-    @Test("One connection more than allowed is not answered until another ends")
+    @Test("A connection over the limit is not answered until another ends")
     func maxConnections() async throws {
         var configuration = ServiceConfiguration()
         configuration.maxConnections = 1
@@ -159,7 +159,7 @@ struct ConnectionTests {
             #expect(await first.ask("GET", "/healthz", host: service.host)?.head.status == 200)
             let second = try service.client()
             await second.request("GET", "/healthz", host: service.host)
-            // Its turn would come long before the first has asked so often.
+            // Without the limit the second client would be answered long before the end of this loop.
             for _ in 0..<200 {
                 #expect(await first.ask("GET", "/healthz", host: service.host)?.head.status == 200)
             }
@@ -170,7 +170,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A silent connection is closed, before, within and after a request", arguments: ["", "GET /healthz HTT"])
+    @Test("A silent connection is closed before, during and after a request", arguments: ["", "GET /healthz HTT"])
     func idle(begun: String) async throws {
         var configuration = ServiceConfiguration()
         configuration.connectionLimits.idle = .milliseconds(200)
@@ -185,7 +185,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A second service on the same port says so; one that others could reach is refused unless allowed")
+    @Test("A second service on the same port fails; one that is reachable from the network is refused unless allowed")
     func listening() async throws {
         let test = try await TestVault()
         try await RunningService.run(over: test) { service in

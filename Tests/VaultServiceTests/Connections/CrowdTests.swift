@@ -13,7 +13,7 @@ struct CrowdTests {
         return configuration
     }
 
-    @Test("Where no more connections can be had, an idle one yields to a client that waits")
+    @Test("If the connection limit is reached, an idle connection is closed for a waiting client")
     func yields() async throws {
         let configuration = configuration {
             $0.maxConnections = 4
@@ -31,14 +31,14 @@ struct CrowdTests {
                 #expect(await client.ask("GET", "/healthz", host: service.host)?.head.status == 200)
                 held.append(client)
             }
-            // Whoever has yielded was gone before the one that came in its place was answered.
+            // Each closed connection ended before the client that replaced it was answered.
             var ended = 0
             for client in held { ended += await client.isEnded() ? 1 : 0 }
             #expect(ended >= 8)
         }
     }
 
-    @Test("A head that trickles in, and one that never comes, have their time and no more")
+    @Test("A head that trickles in, or never arrives, is limited in time")
     func slowHead() async throws {
         let configuration = configuration { $0.connectionLimits.firstHead = .milliseconds(500) }
         try await RunningService.run(over: try await TestVault(), configuration: configuration) { service in
@@ -49,7 +49,7 @@ struct CrowdTests {
         }
     }
 
-    @Test("A body that trickles in has its time, whatever was answered to its head")
+    @Test("A body that trickles in is limited in time, whatever the answer to its head was")
     func slowBody() async throws {
         let configuration = configuration { $0.connectionLimits.body = .milliseconds(500) }
         try await RunningService.run(over: try await TestVault(), configuration: configuration) { service in
@@ -60,7 +60,7 @@ struct CrowdTests {
         }
     }
 
-    @Test("A body that is waited for has no more time, though it goes on bit by bit")
+    @Test("An awaited body that trickles in gets no more time")
     func slowAwaitedBody() async throws {
         let configuration = configuration { $0.connectionLimits.body = .milliseconds(500) }
         try await RunningService.run(over: try await TestVault(), configuration: configuration) { service in
@@ -72,7 +72,7 @@ struct CrowdTests {
         }
     }
 
-    @Test("An answer that takes longer than a head may is not cut short")
+    @Test("An answer that takes longer than the limit for a head is not cut short")
     func slowAnswer() async throws {
         let film = ScriptedResource(length: 1000)
         let gate = Gate()
@@ -90,7 +90,7 @@ struct CrowdTests {
             let client = try service.client()
             await client.request("GET", service.target(url), host: service.host)
             #expect(await client.readHead()?.status == 200)
-            // Until the watch has come by: it closes those that are over time, such as this one.
+            // Waits until the time limits were checked: this connection is over its limit and is closed.
             let silent = try service.client()
             #expect(await silent.readToEnd() == [])
             gate.open()
@@ -100,8 +100,9 @@ struct CrowdTests {
 }
 
 extension RawClient {
-    /// Whether the other side has had enough before a few hundred pieces were sent, one now and then: long before the time
-    /// that a connection has where nothing else is said.
+    /// Whether the service closes the connection before 250 pieces were sent, one every 20 ms.
+    ///
+    /// That is long before the default time limit of a connection.
     fileprivate func endsSoon(sending piece: String) async throws -> Bool {
         for _ in 0..<250 {
             if await isEnded() { return true }

@@ -3,10 +3,10 @@ import Testing
 
 @testable import VaultService
 
-@Suite("What share of the connections a peer has")
+@Suite("The share of the connections of one peer")
 struct PeerSharesTests {
     @Test(
-        "A peer is an IPv4 address, mapped or not, or an IPv6 network of 64 bits; this machine is none",
+        "A peer is an IPv4 address, mapped or not, or an IPv6 /64 network",
         arguments: [
             ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.2", false),
             ("192.0.2.1", "::ffff:192.0.2.1", true), ("2001:db8:1:2::1", "2001:db8:1:2:ffff:ffff:ffff:ffff", true),
@@ -18,19 +18,19 @@ struct PeerSharesTests {
     }
 
     @Test(
-        "Clients of this machine are told apart by nothing",
+        "Clients on this machine are not counted as peers",
         arguments: ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])
     func thisMachine(address: String) throws { #expect(try peer(address) == nil) }
 
-    @Test("A socket file has no peers")
+    @Test("Clients of a socket file are not counted as peers")
     func socketFile() throws {
         #expect(PeerAddress(try SocketAddress(unixDomainSocketPath: "/media.sock")) == nil && PeerAddress(nil) == nil)
     }
 
-    @Test("A share is a quarter, and one at least", arguments: [(1024, 256), (8, 2), (7, 1), (1, 1)])
+    @Test("A share is a quarter, and at least one", arguments: [(1024, 256), (8, 2), (7, 1), (1, 1)])
     func shares(connections: Int, most: Int) { #expect(PeerShares(of: connections).most == most) }
 
-    @Test("Each peer has a share of its own, and what it gives back it may take again")
+    @Test("Each peer has its own share, and can use again what it gives back")
     func taking() throws {
         let (one, other) = (try #require(try peer("192.0.2.1")), try #require(try peer("192.0.2.2")))
         var shares = PeerShares(of: 8)
@@ -42,7 +42,7 @@ struct PeerSharesTests {
         #expect(!shares.isOver(other))
         shares.giveBack(one)
         #expect(!shares.isOver(one))
-        // What was never taken gives nobody more than a share.
+        // Giving back more than was taken does not enlarge the share.
         for _ in 0..<5 { shares.giveBack(other) }
         for _ in 0..<3 { shares.take(other) }
         #expect(shares.isOver(other))

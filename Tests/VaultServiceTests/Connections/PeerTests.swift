@@ -3,11 +3,11 @@ import Testing
 @testable import VaultService
 
 @Suite(
-    "Connections from another address than loopback", .timeLimit(.minutes(5)),
+    "Connections from addresses other than loopback", .timeLimit(.minutes(5)),
     .disabled(
         if: PlaybackLink.beyondLoopback == nil, "no IPv4 address but loopback: Scripts/test as root gives one"))
 struct PeerTests {
-    /// Two connections are a peer's share.
+    /// Runs a service in which a peer's share is two connections.
     private func run(
         yielding: Duration,
         _ body: @escaping @Sendable (RunningService, _ peer: () throws -> RawClient) async throws -> Void
@@ -23,7 +23,7 @@ struct PeerTests {
         }
     }
 
-    @Test("A peer gets its share and no more; what it gives back it may have again, and others have theirs meanwhile")
+    @Test("A peer is limited to its share and can reuse it; other clients are served meanwhile")
     func share() async throws {
         try await run(yielding: .seconds(60)) { service, peer in
             let held = [try peer(), try peer()]
@@ -33,14 +33,14 @@ struct PeerTests {
             let local = [try service.client(), try service.client(), try service.client()]
             for client in local { #expect(await client.ask("GET", "/healthz", host: service.host)?.head.status == 200) }
             await held[0].close()
-            // The service hears of the end a moment later.
+            // The service notices the end a moment later.
             var again: Int?
             while again == nil { again = await (try peer()).ask("GET", "/healthz", host: service.host)?.head.status }
             #expect(again == 200)
         }
     }
 
-    @Test("Of a peer that has its share, a connection that stands still yields to another of the peer's")
+    @Test("If a peer has used its share, its idle connection is closed for its new one")
     func yields() async throws {
         try await run(yielding: .zero) { service, peer in
             var held: [RawClient] = []

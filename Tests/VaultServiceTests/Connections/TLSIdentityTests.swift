@@ -7,10 +7,10 @@ import VaultModel
 
 @Suite("Certificates that are renewed while the service runs", .serialized)
 struct TLSIdentityTests {
-    /// Enough looks for what has changed to be read.
+    /// Checks often enough for changed files to be read.
     private func look(_ identity: TLSIdentity) { for _ in 0..<3 { identity.look() } }
 
-    @Test("A new pair is used once it is there, and told once; the same pair is not read again")
+    @Test("A new pair is used once it is complete, and logged once; the same pair is not read again")
     func renewed() throws {
         let (pair, next, log) = (try TLSPair(), try TLSPair(), LogRecorder())
         let identity = try TLSIdentity(pair.files, every: .seconds(60), logger: log.logger)
@@ -24,7 +24,7 @@ struct TLSIdentityTests {
         #expect(identity.context !== first && log.lines.map(\.level) == [.notice])
     }
 
-    @Test("A pair that does not fit leaves the old one in use and is told once; it is used as soon as it fits")
+    @Test("A mismatched pair leaves the old one in use and is logged once; it is used as soon as it matches")
     func mismatch() throws {
         let (pair, next, log) = (try TLSPair(), try TLSPair(), LogRecorder())
         let identity = try TLSIdentity(pair.files, every: .seconds(60), logger: log.logger)
@@ -38,7 +38,7 @@ struct TLSIdentityTests {
         #expect(identity.context !== first && log.lines.map(\.level) == [.warning, .notice])
     }
 
-    @Test("Files that cannot be read at the start are an error, and none later on")
+    @Test("Unreadable files are an error at the start")
     func unreadable() throws {
         let pair = try TLSPair()
         let files = TLSFiles(certificate: pair.files.certificate, key: "/nowhere")

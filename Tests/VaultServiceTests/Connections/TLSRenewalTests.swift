@@ -3,7 +3,7 @@ import VaultModel
 
 @testable import VaultService
 
-@Suite("When the files of a TLS listener are read anew")
+@Suite("When the files of a TLS listener are read again")
 struct TLSRenewalTests {
     private func stamp(_ certificate: UInt64?, _ key: UInt64?) -> TLSFiles.Stamp {
         func file(_ number: UInt64?) -> FileStamp? {
@@ -12,14 +12,14 @@ struct TLSRenewalTests {
         return TLSFiles.Stamp(certificate: file(certificate), key: file(key))
     }
 
-    @Test("Files are read once they have changed and then stood still from one look to the next, and once only")
+    @Test("Files are read once after they have changed and then stayed the same between two checks")
     func looks() {
         var renewal = TLSRenewal(read: stamp(1, 1))
         let looks: [(TLSFiles.Stamp, Bool)] = [
             (stamp(1, 1), false), (stamp(1, 1), false),
-            // The certificate, and then the key.
+            // The certificate changes first, then the key.
             (stamp(2, 1), false), (stamp(2, 2), false), (stamp(2, 2), true), (stamp(2, 2), false),
-            // The key is gone for a moment.
+            // The key is missing for a moment.
             (stamp(2, nil), false), (stamp(2, 2), false), (stamp(2, 2), false),
         ]
         for (number, (stamp, expected)) in looks.enumerated() {
@@ -29,7 +29,7 @@ struct TLSRenewalTests {
         }
     }
 
-    @Test("What could not be used is read again at each look, and told of once for the same files")
+    @Test("Files that could not be used are read again at each check, and reported once")
     func failures() {
         var renewal = TLSRenewal(read: stamp(1, 1))
         var told: [Bool] = []

@@ -3,12 +3,12 @@ import Testing
 
 @testable import VaultService
 
-/// What `cat --range` does with an origin that knows no ranges and sends everything.
+/// How `cat --range` cuts its range from the whole body of an origin without range support.
 @Suite struct ByteWindowTests {
     private static let media = Array(UInt8(0)..<100)
 
     @Test(
-        "Of everything, the range asked for is written, however it is cut up",
+        "The requested range is cut from the whole body, however the body is split",
         arguments: [
             .whole, .from(0), .from(99), .closed(first: 10, last: 19), .closed(first: 90, last: 500), .suffix(1),
             .suffix(500),
@@ -22,7 +22,7 @@ import Testing
         try window.check()
     }
 
-    @Test("Nothing is asked for past the end of the range") func ends() throws {
+    @Test("Nothing past the end of the range is requested") func ends() throws {
         var window = try ByteWindow(.closed(first: 10, last: 19), length: 100)
         #expect(window.cut(Array(Self.media[..<19])) == [10, 11, 12, 13, 14, 15, 16, 17, 18])
         #expect(!window.isDone)
@@ -39,7 +39,7 @@ import Testing
         #expect(error?.length == 100)
     }
 
-    @Test("Where nobody knows the length, a range past the end is found out at the end") func unknownLength() throws {
+    @Test("If the length is unknown, a range past the end is detected at the end") func unknownLength() throws {
         var window = try ByteWindow(.from(100), length: nil)
         #expect(Self.written(through: &window, 10).isEmpty)
         #expect(throws: VaultError.self) { try window.check() }
@@ -48,7 +48,7 @@ import Testing
         try within.check()
     }
 
-    @Test("Where nobody knows the length, its last bytes cannot be named") func suffixOfUnknown() {
+    @Test("If the length is unknown, a suffix range is refused") func suffixOfUnknown() {
         let error = #expect(throws: VaultError.self) { try ByteWindow(.suffix(5), length: nil) }
         #expect(error?.code == .unsatisfiableRange)
     }

@@ -7,19 +7,19 @@ import VaultModel
 
 @testable import VaultService
 
-@Suite("Downloads by the control socket", .timeLimit(.minutes(5)))
+@Suite("Downloads over the control socket", .timeLimit(.minutes(5)))
 struct ControlDownloadTests {
-    @Test("A download tells how it comes along, and ends with done")
+    @Test("A download reports its progress and ends with done")
     func download() async throws {
         let film = try HeldFilm()
         try await film.serve(hasControl: true) { service in
             let client = try await service.download(film.url)
             await film.waitUntilHeld()
             guard case .progress(let first)? = try await client.event() else {
-                Issue.record("the first line tells no progress")
+                Issue.record("the first line is not a progress event")
                 return
             }
-            // The origin has not sent more.
+            // The origin has sent no more than this.
             #expect(first.held <= 500_000 && first.total == 2_000_000)
             film.goOn()
             var (last, isDone) = (first, false)
@@ -30,7 +30,7 @@ struct ControlDownloadTests {
                     #expect(progress.held >= last.held && progress.total == 2_000_000)
                     last = progress
                 case .done: isDone = true
-                case .problem: Issue.record("it ends with a problem")
+                case .problem: Issue.record("the download ended with a problem")
                 }
             }
             #expect(isDone && last.held > 500_000)
@@ -45,7 +45,7 @@ struct ControlDownloadTests {
         let url = origin.url("/film?token=hunter2")
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
             guard case .problem(let problem)? = try await service.download(url).lastEvent() else {
-                Issue.record("the last line is no problem")
+                Issue.record("the last line is not a problem")
                 return
             }
             #expect(problem.error?.code == .refused && problem.error?.originStatus == 404)
@@ -53,7 +53,7 @@ struct ControlDownloadTests {
         }
     }
 
-    @Test("Two downloads and a player of one film make one transfer")
+    @Test("Two downloads and one player of the same title share one transfer")
     func shared() async throws {
         let film = try HeldFilm()
         try await film.serve(hasControl: true) { service in
@@ -76,7 +76,7 @@ struct ControlDownloadTests {
     }
 
     @Test(
-        "Who goes away takes the download along, and keeps its bytes; the service serves on",
+        "A client that disconnects cancels its download and keeps the bytes; the service continues",
         arguments: [true, false])
     func lostClient(properly: Bool) async throws {
         let film = try HeldFilm()
@@ -90,7 +90,7 @@ struct ControlDownloadTests {
         }
     }
 
-    @Test("Who goes away leaves the download to others that wait for it (L18)")
+    @Test("A client that disconnects does not cancel a download that others wait for")
     func lostOneOfTwo() async throws {
         let film = try HeldFilm()
         try await film.serve(hasControl: true) { service in
@@ -105,7 +105,7 @@ struct ControlDownloadTests {
         }
     }
 
-    @Test("A detached download goes on without whoever asked for it")
+    @Test("A detached download continues without its client")
     func detached() async throws {
         let film = try HeldFilm()
         try await film.serve(hasControl: true) { service in
@@ -114,14 +114,14 @@ struct ControlDownloadTests {
             #expect(answer.head.status == 202)
             await film.waitUntilHeld()
             film.goOn()
-            // A second one waits for what the first fetches.
+            // The second download waits for the bytes that the first fetches.
             for try await _ in service.vault.download(film.url) {}
             #expect(try await service.vault.summary(of: film.url)?.isComplete == true)
         }
         #expect(film.bytesSent == 2_000_000)
     }
 
-    @Test("A service that ends says so to those whose downloads it ends, and does not wait for them")
+    @Test("A service that shuts down reports it to the clients of its downloads, and does not wait for them")
     func shutdown() async throws {
         let film = try HeldFilm()
         let client = try await film.serve(hasControl: true, shutdownLimit: .seconds(9)) { service in
@@ -130,7 +130,7 @@ struct ControlDownloadTests {
             return client
         }
         guard case .problem(let problem)? = try await client.lastEvent() else {
-            Issue.record("the last line is no problem")
+            Issue.record("the last line is not a problem")
             return
         }
         #expect(problem.error?.code == .closed)

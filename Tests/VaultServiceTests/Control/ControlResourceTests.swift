@@ -7,11 +7,11 @@ import VaultModel
 
 @testable import VaultService
 
-@Suite("What is held, by the control socket", .timeLimit(.minutes(5)))
+@Suite("Resources over the control socket", .timeLimit(.minutes(5)))
 struct ControlResourceTests {
     private let film = ScriptedResource(seed: 5, length: 2_000_000)
 
-    @Test("Resources are told a page at a time, and one by its URL with what is held of it")
+    @Test("Resources are listed in pages, and one resource is returned by its URL with its held ranges")
     func resources() async throws {
         let origin = try ScriptedOrigin(ScriptedResource(length: 1000))
         defer { origin.stop() }
@@ -34,7 +34,7 @@ struct ControlResourceTests {
     }
 
     @Test(
-        "What is asked for comes byte for byte, fetched or held",
+        "Requested bytes arrive byte for byte, fetched or held",
         arguments: [
             (RequestedRange.whole, 0..<2_000_000), (.from(1_999_990), 1_999_990..<2_000_000),
             (.closed(first: 70_000, last: 799_999), 70_000..<800_000), (.suffix(5), 1_999_995..<2_000_000),
@@ -55,7 +55,7 @@ struct ControlResourceTests {
         }
     }
 
-    @Test("Of an origin that knows no ranges the range alone is handed over")
+    @Test("If an origin does not support ranges, only the requested range is returned")
     func contentWithoutRanges() async throws {
         var plain = film
         plain.supportsRanges = false
@@ -71,7 +71,7 @@ struct ControlResourceTests {
         }
     }
 
-    @Test("Where bytes are missing, those before come, and then the reason", arguments: [true, false])
+    @Test("If bytes are missing, the bytes before them arrive, then the error", arguments: [true, false])
     func contentWithHole(isWhole: Bool) async throws {
         let origin = try ScriptedOrigin(film)
         let reference = MediaReference(origin.url())

@@ -13,7 +13,7 @@ struct ControlSocketTests {
 
     // MARK: The socket
 
-    @Test("The socket is its owner's alone, there while the service runs, and gone after it")
+    @Test("The socket is accessible only to its owner, and exists only while the service runs")
     func file() async throws {
         let test = try await TestVault()
         let path = test.place.folder + "/control.sock"
@@ -25,12 +25,12 @@ struct ControlSocketTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test("A socket that a killed service left is replaced")
+    @Test("A socket left by a killed service is replaced")
     func stale() async throws {
         let test = try await TestVault()
         let path = test.place.folder + "/control.sock"
         try await RunningService.run(over: test, hasControl: true) { _ in
-            // Another name for the socket outlives the service.
+            // A hard link to the socket outlives the service.
             try FileManager.default.linkItem(atPath: path, toPath: path + ".left")
         }
         try FileManager.default.moveItem(atPath: path + ".left", toPath: path)
@@ -42,7 +42,7 @@ struct ControlSocketTests {
         }
     }
 
-    @Test("A folder whose path is too long for a socket has one all the same")
+    @Test("A folder whose path is too long for a socket still has one")
     func longPath() async throws {
         let test = try await TestVault(folder: String(repeating: "long-", count: 40))
         try await RunningService.run(over: test, hasControl: true) { service in
@@ -52,11 +52,11 @@ struct ControlSocketTests {
         }
     }
 
-    @Test("Where no socket can be, the service serves without, and says so once")
+    @Test("If no socket can be created, the service runs without one and logs it once")
     func noSocket() async throws {
         let log = LogRecorder()
         let test = try await TestVault()
-        // What is there is no socket, and stays.
+        // A directory has the name of the socket, and is kept.
         try FileManager.default.createDirectory(
             atPath: test.place.folder + "/control.sock", withIntermediateDirectories: false)
         try await RunningService.run(over: test, hasControl: true, logger: log.logger) { service in
@@ -66,7 +66,7 @@ struct ControlSocketTests {
         #expect(log.lines.count { $0.level == .notice && $0.text.contains("control.sock") } == 1)
     }
 
-    @Test("A socket by which somebody else listens stays, and the service serves without, and says so once")
+    @Test("If another process listens on the socket, the service runs without it and logs it once")
     func occupied() async throws {
         let log = LogRecorder()
         let (test, other) = (try await TestVault(), try await TestVault())
@@ -80,9 +80,9 @@ struct ControlSocketTests {
         #expect(log.lines.count { $0.level == .notice && $0.text.contains("already in use") } == 1)
     }
 
-    // MARK: Who is answered
+    // MARK: Requests
 
-    @Test("It takes no token, gives no media, and shows the same 404 for all that is unknown")
+    @Test("The socket needs no token, serves no media, and answers every unknown path with the same 404")
     func routes() async throws {
         let origin = try ScriptedOrigin(film)
         defer { origin.stop() }
@@ -101,7 +101,7 @@ struct ControlSocketTests {
         #expect(origin.exchanges.isEmpty)
     }
 
-    @Test("Who waits to be told to go on is told so, and close is heeded however it is spelled (RFC 9110 §10.1.1)")
+    @Test("A client that expects 100 Continue gets it, and close is obeyed in any letter case (RFC 9110 §10.1.1)")
     func connectionOptions() async throws {
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
             let client = try service.controlClient()
@@ -117,7 +117,7 @@ struct ControlSocketTests {
         }
     }
 
-    @Test("By the network the same routes want the admin token", arguments: APIRoute.allCases)
+    @Test("Over the network the same routes require the admin token", arguments: APIRoute.allCases)
     func network(route: APIRoute) async throws {
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
             let method = route.methods[0]
@@ -126,7 +126,7 @@ struct ControlSocketTests {
             #expect(refused.head.status == 404)
             let fields: KeyValuePairs = ["Authorization": "Bearer \(service.vault.tokens.adminToken)"]
             let answer = try #require(await client.ask(method, route.path, host: service.host, fields: fields))
-            // Where a body or a query is missing, the request is a bad one: it was let in.
+            // A 400 for a missing body or query shows that the request was admitted.
             let isWhole = [
                 .status, .resources, .settings, .downloads, .events, .openAPI, .revocations, .audit, .locks, .keys,
                 .rewraps, .keyring,
@@ -135,7 +135,7 @@ struct ControlSocketTests {
         }
     }
 
-    @Test("A method that a route has not is 405, and Allow names those that it has")
+    @Test("An unsupported method is 405, and Allow names the supported ones")
     func methods() async throws {
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
             for route in APIRoute.allCases {
@@ -147,7 +147,7 @@ struct ControlSocketTests {
     }
 
     @Test(
-        "A body or a query that cannot be used is 400, and nothing of it comes back",
+        "An invalid body or query is 400, and the answer repeats none of it",
         arguments: [
             ("POST", "downloads", "{"), ("POST", "downloads", "[]"), ("POST", "downloads", #"{"uri":"hunter2"}"#),
             ("POST", "downloads", #"{"url":"hunter2"}"#), ("POST", "downloads", #"{"url":5}"#),
@@ -184,7 +184,7 @@ struct ControlSocketTests {
         }
     }
 
-    @Test("Nothing that is asked of it is logged but its method and its status")
+    @Test("Of a request, only the method and the status are logged")
     func log() async throws {
         let log = LogRecorder()
         try await RunningService.run(over: try await TestVault(), hasControl: true, logger: log.logger) { service in
@@ -195,13 +195,13 @@ struct ControlSocketTests {
         #expect(log.lines.contains { $0.text.contains("404") })
     }
 
-    @Test("With nobody there a client says so, and with a service gone before its answer, too")
+    @Test("A client reports that no service is running, or that it ended before its answer")
     func gone() async throws {
         let test = try await TestVault()
         let served = RemoteVault(ControlClient(folder: test.place.folder))
         await #expect(throws: ServiceGone.self) { try await served.status() }
         try await RunningService.run(over: test, hasControl: true) { _ in _ = try await served.status() }
-        // Once it has answered, its end is an error that is told.
+        // After the service has answered once, its end is reported as an error.
         let error = await #expect(throws: VaultError.self) { try await served.status() }
         #expect(error?.code == .closed)
     }

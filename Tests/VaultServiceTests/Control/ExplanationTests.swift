@@ -5,20 +5,20 @@ import VaultModel
 
 @testable import VaultService
 
-@Suite("Where bytes came from", .timeLimit(.minutes(5)))
+@Suite("Explanations over the API", .timeLimit(.minutes(5)))
 struct ExplanationTests {
     private func explanation(_ service: RunningService, _ url: MediaURL) async throws -> ExplanationDocument {
         try await RemoteVault(ControlClient(folder: service.folder)).explanation(MediaReference(url))
     }
 
-    @Test("Of each of the last answers is told which bytes the vault had and which came from the origin, newest first")
+    @Test("The last answers are listed newest first, with the bytes from the vault and from the origin")
     func sources() async throws {
         let origin = try ScriptedOrigin(ScriptedResource(length: 500_000))
         defer { origin.stop() }
         let url = origin.url()
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
             #expect(try await service.ask("GET", url, ["Range": "bytes=100000-199999"])?.body.count == 100_000)
-            // Once they are durable they are opened, not taken as they come.
+            // Durable bytes are opened from the vault, not taken from the running transfer.
             try await service.waitUntilHeld(100_000, of: url)
             #expect(try await service.ask("GET", url, ["Range": "bytes=50000-249999"])?.body.count == 200_000)
             let document = try await explanation(service, url)
@@ -32,7 +32,7 @@ struct ExplanationTests {
         }
     }
 
-    @Test("Bytes that find no room are told as not stored")
+    @Test("Bytes that exceed the quota are reported as not stored")
     func unstored() async throws {
         let origin = try ScriptedOrigin(ScriptedResource(length: 900_000))
         defer { origin.stop() }
@@ -46,7 +46,7 @@ struct ExplanationTests {
         }
     }
 
-    @Test("A download is no answer, what is removed is not spoken of, and what nobody knows is not found")
+    @Test("Downloads are not listed as answers; a removed or unknown resource is not found")
     func silence() async throws {
         let origin = try ScriptedOrigin(ScriptedResource(length: 100_000))
         defer { origin.stop() }

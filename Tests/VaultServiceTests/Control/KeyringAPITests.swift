@@ -3,9 +3,9 @@ import Testing
 
 @testable import VaultService
 
-@Suite("The keyring by API", .timeLimit(.minutes(5)))
+@Suite("The keyring over the API", .timeLimit(.minutes(5)))
 struct KeyringAPITests {
-    @Test("It tells its slots, as the description says, and holds nothing sealed")
+    @Test("The keyring's slots are listed as the description states, without sealed data")
     func listing() async throws {
         let test = try await TestVault()
         try await RunningService.run(over: test, hasControl: true) { service in
@@ -18,7 +18,7 @@ struct KeyringAPITests {
         }
     }
 
-    @Test("An order of somebody with the keyring is carried out once; one of somebody else never, token or not")
+    @Test("An order authenticated with the keyring is applied once; a forged one never, with or without a token")
     func orders() async throws {
         let (test, stranger) = (try await TestVault(), try await TestVault())
         let other = Unlock.keyFile(path: test.place.keyring + ".second")

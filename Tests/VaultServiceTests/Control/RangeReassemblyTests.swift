@@ -20,7 +20,7 @@ struct RangeReassemblyTests {
     }
 
     @Test(
-        "An answer that brings all is the last",
+        "An answer that delivers every byte is the last",
         arguments: [RequestedRange.from(90), .suffix(10), .closed(first: 90, last: 200)])
     func whole(range: RequestedRange) throws {
         var reading = RangeReassembly(range)
@@ -31,7 +31,7 @@ struct RangeReassemblyTests {
     }
 
     @Test(
-        "What an answer leaves out is asked for next",
+        "The rest of a shortened answer is requested next",
         arguments: [RequestedRange.from(10), .closed(first: 10, last: 99)])
     func shortened(range: RequestedRange) throws {
         var reading = RangeReassembly(range)
@@ -45,7 +45,7 @@ struct RangeReassemblyTests {
         #expect(reading.isDone)
     }
 
-    @Test("Of a whole answer the range alone is handed on, and after a break the rest is asked for")
+    @Test("Only the range is taken from a whole answer, and after an interruption the rest is requested")
     func window() throws {
         var reading = RangeReassembly(.closed(first: 20, last: 59))
         try reading.begin(head(["Content-Length": "100"]))
@@ -58,7 +58,7 @@ struct RangeReassemblyTests {
         #expect(reading.isDone)
     }
 
-    @Test("An answer that brings nothing is no reason to ask again")
+    @Test("An answer without bytes is not requested again")
     func nothing() throws {
         var reading = RangeReassembly(.from(10))
         try reading.begin(partial(10..<40))
@@ -77,7 +77,7 @@ struct RangeReassemblyTests {
         #expect(error?.code == .changed)
     }
 
-    @Test("An empty title is read at once")
+    @Test("Reading an empty title ends at once")
     func empty() throws {
         var reading = RangeReassembly(.whole)
         try reading.begin(head(["Content-Length": "0"]))

@@ -10,7 +10,7 @@ import VaultService
         var held: [[Int64]] = [[0, 5], [7, 9]]
     }
 
-    @Test("Members are sorted, slashes are plain, and what is unknown is null") func text() throws {
+    @Test("Members are sorted, slashes are not escaped, and unknown values are null") func text() throws {
         #expect(
             try JSONText.of(Sample()) == #"{"bytes":5,"held":[[0,5],[7,9]],"size":null,"url":"https://a.example/b?c"}"#)
     }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import VaultService
 
-@Suite("What opens a slot, on its way to the service")
+@Suite("How a slot's unlock method is sent to the service")
 struct SlotDocumentTests {
-    @Test("Of a file its path crosses, of a credential its name alone")
+    @Test("A key file is sent by its path, a credential by its name only")
     func documents() throws {
         let cases: [(SlotKey, String)] = [
             (.unlock(.keyFile(path: "/k", allowLoose: true)), #"{"loose":true,"method":"key-file","path":"/k"}"#),
@@ -21,7 +21,7 @@ struct SlotDocumentTests {
         }
     }
 
-    @Test("What is typed, or printed by a command, crosses never")
+    @Test("A passphrase or a key command is never sent")
     func secrets() throws {
         for key in [SlotKey.unlock(.keyCommand("true")), .unlock(.passphrase(try Passphrase(copying: [1])))] {
             #expect(!key.isFoundByOthers)
@@ -31,7 +31,7 @@ struct SlotDocumentTests {
     }
 
     @Test(
-        "What names neither a file nor a credential is refused",
+        "A document without a valid file path or credential name is refused",
         arguments: [
             #"{"method":"key-file","path":"k"}"#, #"{"method":"passphrase","path":""}"#, #"{"method":"key-file"}"#,
             #"{"method":"credential","path":"/c"}"#, #"{"method":"credential","name":"../c"}"#,

@@ -4,9 +4,9 @@ import VaultModel
 
 @testable import VaultService
 
-@Suite("An error as those outside are told")
+@Suite("Errors as clients see them")
 struct ToldErrorTests {
-    @Test("A missing byte is the origin's fault where it could be asked, and nobody's offline")
+    @Test("A missing byte is unreachable if the origin could be asked, and not held offline")
     func missing() {
         let error = VaultError(.notHeld, "the bytes from 5 on are not held")
         #expect(error.told(in: .online).code == .unreachable)
@@ -14,7 +14,7 @@ struct ToldErrorTests {
         #expect(VaultError(.integrity, "damaged").told(in: .online).code == .integrity)
     }
 
-    @Test("A problem document gives the error again that it was made of")
+    @Test("A problem document decodes to the error it was created from")
     func roundTrip() throws {
         var error = VaultError(.refused, "the origin refused film.mp4")
         (error.originStatus, error.retryAfter, error.firstMissing, error.length) = (429, 7, 5, 9)
@@ -24,7 +24,7 @@ struct ToldErrorTests {
     }
 
     @Test(
-        "What was asked wrongly is theirs who asked, and what is not there is not found",
+        "Each error code of an API request maps to an HTTP status",
         arguments: [
             (VaultError.Code.invalidURL, 400), (.invalidArgument, 400), (.notHeld, 404), (.unreachable, 504),
             (.invalidResponse, 502), (.diskFull, 507), (.closed, 503), (.storage, 500),

@@ -18,7 +18,7 @@ struct ConditionAnswerTests {
         try await RunningService.run(over: try await TestVault()) { try await body($0, url, origin) }
     }
 
-    @Test("Each condition is answered as RFC 9110 §13.2.2 orders them, for GET and HEAD alike")
+    @Test("Conditions are evaluated in the order of RFC 9110 §13.2.2, for GET and HEAD alike")
     func table() async throws {
         try await service { [film] service, url, _ in
             let tag = try #require(try await service.ask("HEAD", url)?.head.fields["etag"])
@@ -44,7 +44,7 @@ struct ConditionAnswerTests {
                     #expect(answer.head.status == status, "\(method) \(fields)")
                     switch status {
                     case 304:
-                        // Were there a body, the next answer would not begin where the client looks for it.
+                        // If a body followed, the client would misread the next answer.
                         #expect(answer.head.fields["etag"] == tag && answer.head.fields["content-length"] == nil)
                         #expect(answer.head.fields["cache-control"] == "no-store")
                         #expect(answer.head.fields["transfer-encoding"] == nil)
@@ -56,7 +56,7 @@ struct ConditionAnswerTests {
         }
     }
 
-    @Test("A condition comes before a range: 304 and 412 where the range alone were 206 or 416")
+    @Test("A condition precedes a range: 304 or 412, even if the range alone would be 206 or 416")
     func ranges() async throws {
         try await service { service, url, _ in
             let tag = try #require(try await service.ask("HEAD", url)?.head.fields["etag"])
@@ -73,7 +73,7 @@ struct ConditionAnswerTests {
         }
     }
 
-    @Test("A condition does not stand in the way of an answer that would be none without it (RFC 9110 §13.2.1)")
+    @Test("A condition is ignored if the answer without it would be an error (RFC 9110 §13.2.1)")
     func refused() async throws {
         let refusal = ScriptedAnswer(404, fields: ["Content-Length": "0"])
         try await service({ _ in refusal }) { service, url, _ in
@@ -84,7 +84,7 @@ struct ConditionAnswerTests {
         }
     }
 
-    @Test("What is held is judged without a request to its origin")
+    @Test("For held bytes a condition is evaluated without a request to the origin")
     func held() async throws {
         try await service { service, url, origin in
             let whole = try #require(try await service.ask("GET", url))
@@ -100,13 +100,13 @@ struct ConditionAnswerTests {
         }
     }
 
-    @Test("What changes at its origin between the judgement and the answer is judged again")
+    @Test("If a resource changes between the evaluation and the answer, the condition is evaluated again")
     func changesMeanwhile() async throws {
         let new = ScriptedResource(seed: 9, length: 100_000, entityTag: "\"v2\"")
         let isArmed = Locked(false)
         let isNew = Locked(false)
         let script: @Sendable (ScriptedRequest) -> ScriptedAnswer = { [film] request in
-            // The question whether it has changed finds nothing new; then it does.
+            // The revalidation finds no change; after it the resource changes.
             if request.method == "GET", isArmed.withLock({ $0 }) { isNew.withLock { $0 = true } }
             var answer = (isNew.withLock { $0 } ? new : film).answer(to: request)
             answer.set("Cache-Control", "max-age=0")
@@ -118,12 +118,12 @@ struct ConditionAnswerTests {
             isArmed.withLock { $0 = true }
             let answer = try #require(
                 try await service.ask("GET", url, ["Range": "bytes=50000-50009", "If-Match": tag]))
-            #expect(isNew.withLock { $0 }, "it has changed while it was asked for")
+            #expect(isNew.withLock { $0 }, "the resource changed during the request")
             #expect(answer.head.status == 412)
         }
     }
 
-    @Test("A resource without a date knows no date to compare, and one with nonsense tells none")
+    @Test("Without a valid date a resource has no date to compare, and sends none")
     func undated() async throws {
         for said in [nil, "yesterday"] as [String?] {
             let film = ScriptedResource(seed: 8, length: 1000, lastModified: said)

@@ -3,16 +3,16 @@ import Testing
 
 @testable import VaultService
 
-@Suite("Clients that leave while their answers wait")
+@Suite("Clients that disconnect while their answers wait")
 struct DisconnectMonitorTests {
     @Test(
-        "Few are looked after often, and many no oftener than four times a second",
+        "Few clients are checked often, many at most four times a second",
         arguments: [(0, 50), (1, 50), (63, 50), (64, 100), (200, 200), (256, 250), (100_000, 250)])
     func interval(count: Int, milliseconds: Int) {
         #expect(DisconnectMonitor.interval(of: count) == .milliseconds(milliseconds))
     }
 
-    @Test("One that has gone is told of once, and one that does not wait is not asked about")
+    @Test("A disconnect is reported once, and a client that does not wait is not checked")
     func gone() async {
         let round = DisconnectMonitor()
         let asked = Mutex(0)

@@ -5,11 +5,11 @@ import VaultModel
 
 @testable import VaultService
 
-@Suite("Answers that are stale, and modes (RFC 9211)", .timeLimit(.minutes(5)))
+@Suite("Stale answers and modes (RFC 9211)", .timeLimit(.minutes(5)))
 struct FreshnessAnswerTests {
     private let film = ScriptedResource(seed: 9, length: 300_000)
 
-    /// An origin whose film is stale as soon as it is there.
+    /// An origin whose title is stale as soon as it is stored.
     private func origin() throws -> ScriptedOrigin {
         try ScriptedOrigin { [film] request in
             var answer = film.answer(to: request)
@@ -18,7 +18,7 @@ struct FreshnessAnswerTests {
         }
     }
 
-    @Test("Without its origin what is stale is given byte for byte, and the answer says so")
+    @Test("If the origin is unreachable, stale bytes are served, and Cache-Status reports it")
     func unreachable() async throws {
         let origin = try origin()
         let test = try await TestVault()
@@ -38,7 +38,7 @@ struct FreshnessAnswerTests {
         }
     }
 
-    @Test("What its origin confirms is told as such (RFC 9211 §2), for an answer with If-Range by one question")
+    @Test("Bytes that the origin confirmed are marked so (RFC 9211 §2); with If-Range this costs one request")
     func confirmed() async throws {
         let origin = try origin()
         try await RunningService.run(over: try await TestVault()) { service in
@@ -49,13 +49,13 @@ struct FreshnessAnswerTests {
             #expect(second.head.status == 206)
             #expect(second.head.fields["cache-status"] == "MediaVault; fwd=stale; fwd-status=304")
             #expect(origin.exchanges.map(\.request.method) == ["GET", "HEAD"])
-            // It was asked a moment ago: nothing is forwarded.
+            // The origin confirmed it a moment ago, so nothing is forwarded.
             let third = try #require(try await service.ask("GET", url, ["Range": "bytes=0-9"]))
             #expect(third.head.fields["cache-status"] == "MediaVault; hit" && origin.exchanges.count == 2)
         }
     }
 
-    @Test("The mode of a title is set by the API, and counts at once")
+    @Test("The mode of a title is set by the API, and applies at once")
     func modes() async throws {
         let origin = try origin()
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
@@ -81,7 +81,7 @@ struct FreshnessAnswerTests {
         }
     }
 
-    @Test("The vault's mode is a setting that the API changes for the running service")
+    @Test("The API changes the vault's mode for the running service")
     func setting() async throws {
         let origin = try origin()
         let test = try await TestVault()

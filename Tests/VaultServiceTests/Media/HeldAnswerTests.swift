@@ -6,11 +6,11 @@ import VaultModel
 
 @testable import VaultService
 
-@Suite("Held bytes are answered on the spot, and like all others", .timeLimit(.minutes(5)))
+@Suite("Held bytes are served at once, with the same answer as others", .timeLimit(.minutes(5)))
 struct HeldAnswerTests {
     private let film = ScriptedResource(seed: 9, length: 2_000_000)
 
-    /// A service that holds the film, with a segment of it open.
+    /// Runs a service that holds the title, with one of its segments open.
     private func holding(
         configuration: ServiceConfiguration = ServiceConfiguration(),
         _ body: @escaping @Sendable (RunningService, MediaURL, ScriptedOrigin) async throws -> Void
@@ -21,7 +21,7 @@ struct HeldAnswerTests {
         try await RunningService.run(over: try await TestVault(), configuration: configuration) { service in
             for try await _ in service.vault.download(url) {}
             #expect(try await service.ask("GET", url, ["Range": "bytes=0-99"])?.head.status == 206)
-            // What the suite is about: nothing has to be waited for.
+            // The precondition of this suite: the bytes are available without waiting.
             #expect(
                 service.vault.held(MediaReference(url), range: .closed(first: 100, last: 199), atMost: 100) != nil)
             try await body(service, url, origin)
@@ -30,7 +30,7 @@ struct HeldAnswerTests {
 
     private func media(_ range: ByteRange) -> [UInt8] { film.media.bytes(range) }
 
-    @Test("Requests sent together are answered in their order, those that are held and those that are not")
+    @Test("Pipelined requests are answered in order, for held and missing bytes alike")
     func order() async throws {
         try await holding { service, url, _ in
             let (target, client) = (service.target(url), try service.client())
@@ -53,11 +53,11 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("The head says what it says of every other answer")
+    @Test("The head of a cache hit has the same fields as any other")
     func head() async throws {
         try await holding { service, url, _ in
             let held = try #require(try await service.ask("GET", url, ["Range": "bytes=10-19"])).head
-            // More than is answered on the spot.
+            // Too long for an immediate answer.
             let long = try #require(try await service.ask("GET", url, ["Range": "bytes=10-900009"])).head
             #expect(Set(held.fields.keys) == Set(long.fields.keys))
             for name in ["etag", "content-type", "cache-status", "accept-ranges", "cache-control", "last-modified"] {
@@ -68,7 +68,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("Titles that are asked for in turn on one connection have each its own head")
+    @Test("If titles are requested alternately on one connection, each answer has its own head")
     func turns() async throws {
         let tone = ScriptedResource(
             seed: 4, length: 5000, contentType: "audio/mpeg", lastModified: "Sat, 21 Nov 2020 12:00:00 GMT")
@@ -94,7 +94,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("What heads have in common counts for one representation, and for the second of its Date")
+    @Test("A cached head is valid for one representation and for the second of its Date")
     func common() async throws {
         try await holding { service, url, origin in
             func held(_ url: MediaURL) throws -> HeldMedia {
@@ -111,7 +111,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("On one connection an address stops opening when it is revoked")
+    @Test("A link that is revoked stops working on an open connection")
     func revoked() async throws {
         try await holding { service, url, _ in
             let (target, client) = (service.target(url), try service.client())
@@ -125,7 +125,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("On one connection an address stops opening when its time is over")
+    @Test("A link that expires stops working on an open connection")
     func expired() async throws {
         try await holding { service, url, _ in
             func seconds() -> Int64 { Int64(Date().timeIntervalSince1970) }
@@ -135,13 +135,13 @@ struct HeldAnswerTests {
                 await client.ask("GET", target, host: service.host, fields: ["Range": "bytes=0-9"])?.head.status
             }
             #expect(await status() == 206)
-            // The connection is at work all the time: what it has found out is not looked up again.
+            // The connection is never idle, so its cached check of the link stays in use.
             while seconds() < end { #expect([206, 404].contains(await status())) }
             #expect(await status() == 404)
         }
     }
 
-    @Test("Another page, another name and another method are judged before")
+    @Test("A request with another Origin, Host or method is still refused")
     func judged() async throws {
         try await holding { service, url, _ in
             let (target, client) = (service.target(url), try service.client())
@@ -168,7 +168,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("A body that a request has is no reason for a wrong answer")
+    @Test("A request with a body gets the right answer")
     func body() async throws {
         try await holding { service, url, _ in
             let (target, client) = (service.target(url), try service.client())
@@ -181,7 +181,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("A block that was changed on disk is fetched anew, and its bytes are never given")
+    @Test("A block that was changed on disk is fetched again, and its bytes are never served")
     func damage() async throws {
         try await holding { service, url, origin in
             let asked = origin.exchanges.count
@@ -207,14 +207,14 @@ struct HeldAnswerTests {
         #expect(count > 0)
     }
 
-    @Test("A client that takes nothing is not given more and more (L18)")
+    @Test("Answers do not pile up for a client that does not read")
     func standing() async throws {
         try await holding { service, url, _ in
             let client = try service.client(receiveBuffer: 4096)
             let request =
                 "GET \(service.target(url)) HTTP/1.1\r\nHost: \(service.host)\r\nRange: bytes=0-99999\r\n\r\n"
             for _ in 0..<200 { await client.send(request) }
-            // Others are answered meanwhile, and all that was asked for comes once it is taken.
+            // Other clients are answered meanwhile, and every answer arrives once the client reads.
             #expect(try await service.ask("GET", url, ["Range": "bytes=5-9"])?.body == media(5..<10))
             for _ in 0..<200 {
                 #expect(await client.readHead()?.status == 206)

@@ -20,7 +20,7 @@ struct MultipartAnswerTests {
         "bytes=" + ranges.map(\.httpBytes).joined(separator: ",")
     }
 
-    @Test("Held parts are opened and gaps alone are fetched, in the order they were asked for")
+    @Test("Held parts are opened and only gaps are fetched, in the requested order")
     func gaps() async throws {
         let origin = try ScriptedOrigin(film)
         defer { origin.stop() }
@@ -38,21 +38,21 @@ struct MultipartAnswerTests {
                 #expect(parts.map(\.bytes) == asked.map { film.media.bytes($0) })
             }
             let fetched = origin.exchanges.reduce(0) { $0 + $1.bodyBytesSent } - before
-            // Each gap is smaller than a block, and rounded out to it as far as nothing is held.
+            // Each gap is smaller than a block, and is extended to the block as far as bytes are missing.
             #expect(fetched == 32_768 + (131_072 - 100_000))
-            // The first part alone is held.
+            // Only the first part is held.
             let mixed = try #require(try await service.ask("GET", url, ["Range": "bytes=0-9,700000-700009"]))
             #expect(mixed.head.fields["cache-status"] == "MediaVault; fwd=partial; stored")
         }
     }
 
-    @Test("Where the origin is out of reach parts end where what is held ends, too")
+    @Test("If the origin is unreachable, parts end where the held bytes end")
     func unreachable() async throws {
         let origin = try ScriptedOrigin(film)
         try await service(origin) { [film, ranges] service, url in
             _ = try await service.ask("GET", url, ["Range": "bytes=0-199999"])
             origin.stop()
-            // Until it has been found out, an origin that answered a moment ago counts as there.
+            // The origin answered a moment ago and counts as reachable until a request fails.
             #expect(try await service.ask("GET", url, ["Range": "bytes=500000-"])?.head.status == 504)
             let asked: [ByteRange] = [0..<10, 199_000..<300_000, 500_000..<500_010]
             let (head, body) = try #require(try await service.ask("GET", url, ["Range": ranges(asked)]))
@@ -64,7 +64,7 @@ struct MultipartAnswerTests {
         }
     }
 
-    /// An origin that holds back what lies at byte 600 000 until the gate opens.
+    /// An origin that holds back the block with byte 600 000 until the gate opens.
     private func origin(holdingAt gate: Gate) throws -> ScriptedOrigin {
         try ScriptedOrigin { [film] request in
             var answer = film.answer(to: request)
@@ -73,10 +73,10 @@ struct MultipartAnswerTests {
         }
     }
 
-    /// What comes after the first part: the head of the second, its ten bytes, and the end.
+    /// The bytes after the first part: the head of the second, its ten bytes, and the end.
     private static let restCount = 109 + 10 + 40
 
-    @Test("A part goes out while the next one is still to come")
+    @Test("A part is sent while the next one is still awaited")
     func partByPart() async throws {
         let gate = Gate()
         let origin = try origin(holdingAt: gate)
@@ -95,7 +95,7 @@ struct MultipartAnswerTests {
         }
     }
 
-    @Test("A client that leaves between two parts ends the question to the origin (L10)")
+    @Test("A client that disconnects between two parts cancels the request to the origin")
     func leaving() async throws {
         let origin = try origin(holdingAt: Gate())
         defer { origin.stop() }
@@ -132,7 +132,7 @@ struct MultipartAnswerTests {
         }
     }
 
-    @Test("Offline, parts end where what is held ends, and those of which nothing is held are left out")
+    @Test("Offline, parts end where the held bytes end, and parts without held bytes are omitted")
     func offline() async throws {
         let origin = try ScriptedOrigin(film)
         let test = try await TestVault()
@@ -150,7 +150,7 @@ struct MultipartAnswerTests {
             #expect(parts.map(\.range) == ["bytes 0-9/1000000", "bytes 450000-499999/1000000"])
             #expect(parts.map(\.bytes) == [film.media.bytes(0..<10), film.media.bytes(450_000..<500_000)])
 
-            // Of one part that is left, an answer with one range tells all.
+            // If only one part is left, it is sent as a single range.
             for alone in [[0..<10, 700_000..<700_010], [199_990..<300_000, 0..<10]] as [[ByteRange]] {
                 let (head, body) = try #require(try await service.ask("GET", url, ["Range": ranges(alone)]))
                 let first = alone[0].clamped(to: 0..<200_000)
@@ -166,7 +166,7 @@ struct MultipartAnswerTests {
         }
     }
 
-    @Test("An origin's type cannot write into the head of a part")
+    @Test("An origin's type cannot add fields to the head of a part")
     func hostileType() async throws {
         let origin = try ScriptedOrigin { [film] request in
             var answer = film.answer(to: request)

@@ -3,11 +3,11 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-@Suite("Answers offline", .timeLimit(.minutes(5)))
+@Suite("Offline answers", .timeLimit(.minutes(5)))
 struct OfflineAnswerTests {
     private let film = ScriptedResource(seed: 3, length: 1_000_000)
 
-    /// A vault that holds these ranges of a film, its origin gone.
+    /// A vault that holds these ranges of a title, and whose origin is stopped.
     private func vault(
         holding ranges: [ByteRange], of other: ScriptedResource? = nil
     ) async throws -> (TestVault, MediaURL) {
@@ -24,7 +24,7 @@ struct OfflineAnswerTests {
         return (test, url)
     }
 
-    @Test("What is held plays without an origin, byte for byte")
+    @Test("Held bytes play without an origin, byte for byte")
     func held() async throws {
         let (test, url) = try await vault(holding: [0..<1_000_000])
         try await RunningService.run(over: test, isOffline: true) { [film] service in
@@ -38,7 +38,7 @@ struct OfflineAnswerTests {
         }
     }
 
-    @Test("A first byte that is missing is 504, with what is missing and what is held")
+    @Test("A missing first byte is 504, with the missing position and the held ranges")
     func firstByteMissing() async throws {
         let (test, url) = try await vault(holding: [0..<200_000])
         try await RunningService.run(over: test, isOffline: true) { service in
@@ -53,7 +53,7 @@ struct OfflineAnswerTests {
         }
     }
 
-    @Test("A hole further on shortens the range to what is there")
+    @Test("A gap after the first byte shortens the range to the held bytes")
     func shortened() async throws {
         let (test, url) = try await vault(holding: [0..<200_000])
         try await RunningService.run(over: test, isOffline: true) { [film] service in
@@ -62,11 +62,11 @@ struct OfflineAnswerTests {
             #expect(head.fields["content-range"] == "bytes 100-\(99 + body.count)/1000000")
             #expect(body.count >= 199_900 && body.count < 999_900)
             #expect(film.media.matches(body, at: 100))
-            #expect(head.fields["cache-status"] == "MediaVault; hit", "nobody was asked")
+            #expect(head.fields["cache-status"] == "MediaVault; hit", "the origin was not asked")
         }
     }
 
-    @Test("A whole answer with a hole promises all and closes the connection at the hole, never waits there")
+    @Test("A whole answer with a gap has the full length, and closes the connection at the gap without waiting")
     func wholeWithGap() async throws {
         let (test, url) = try await vault(holding: [0..<200_000])
         try await RunningService.run(over: test, isOffline: true) { [film] service in
@@ -80,9 +80,9 @@ struct OfflineAnswerTests {
         }
     }
 
-    @Test("A slow client too gets every byte before the hole")
+    @Test("A slow client, too, gets every byte before the gap")
     func slowClientAtHole() async throws {
-        // More than the kernel's buffers hold: at the hole, bytes wait in the process for the client.
+        // More than the kernel's buffers hold, so bytes still wait in the process at the gap.
         let film = ScriptedResource(seed: 4, length: 20_000_000)
         let (test, url) = try await vault(holding: [0..<16_000_000], of: film)
         try await RunningService.run(over: test, isOffline: true) { service in
@@ -96,7 +96,7 @@ struct OfflineAnswerTests {
                         var body: [UInt8] = []
                         while case let more = await client.read(16 * 1024), !more.isEmpty {
                             body += more
-                            // The pace of the client, nothing that is waited for.
+                            // The pace of the client; the test waits for nothing here.
                             try await Task.sleep(for: .milliseconds(1))
                         }
                         #expect(body.count == full.body.count && film.media.matches(body, at: 0))
@@ -107,7 +107,7 @@ struct OfflineAnswerTests {
         }
     }
 
-    @Test("An origin that breaks off for good closes the connection, and what came is right")
+    @Test("If an origin breaks off for good, the connection closes, and the bytes that were sent are right")
     func brokenOff() async throws {
         let film = film
         let origin = try ScriptedOrigin { request in

@@ -2,7 +2,7 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-@Suite("What origins do, over HTTP", .timeLimit(.minutes(5)))
+@Suite("Answers and failures of origins over HTTP", .timeLimit(.minutes(5)))
 struct OriginAnswerTests {
     private let film = ScriptedResource(seed: 11, length: 300_000)
 
@@ -38,7 +38,7 @@ struct OriginAnswerTests {
         }
     }
 
-    @Test("An origin that is away, of which nothing is held, is 504 in no time")
+    @Test("An unreachable origin without held bytes is 504 at once")
     func unreachable() async throws {
         let origin = try ScriptedOrigin(film)
         let url = origin.url()
@@ -50,7 +50,7 @@ struct OriginAnswerTests {
         }
     }
 
-    @Test("An origin without ranges is answered whole until all is held")
+    @Test("An origin without range support is answered whole until everything is held")
     func withoutRanges() async throws {
         var resource = film
         resource.supportsRanges = false
@@ -70,7 +70,7 @@ struct OriginAnswerTests {
         }
     }
 
-    @Test("A body of unknown length goes out in chunks; HEAD of it ends with its head")
+    @Test("A body of unknown length is sent in chunks; a HEAD answer for it ends with its head")
     func unknownLength() async throws {
         let origin = try ScriptedOrigin { [film] request in
             var answer = film.answer(to: request)

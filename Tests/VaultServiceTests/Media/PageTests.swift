@@ -20,11 +20,11 @@ struct PageTests {
         try await RunningService.run(over: try await TestVault(), configuration: configuration) {
             try await body($0, url)
         }
-        // What is refused never reaches the origin; one request of each test is answered.
+        // A refused request never reaches the origin; one request of each test is answered.
         #expect(origin.exchanges.count { $0.request.method == "GET" } == 1)
     }
 
-    @Test("A page of another site gets 403 for media, health and API alike, with a good capability and a good token")
+    @Test("A page of another site gets 403 from media, health and API, even with a valid capability and token")
     func foreign() async throws {
         try await service { service, url in
             let token = "Bearer \(service.vault.tokens.adminToken)"
@@ -49,7 +49,7 @@ struct PageTests {
         }
     }
 
-    @Test("A page of an allowed origin asks first, plays ranges, and reads what says which they are")
+    @Test("A page of an allowed origin sends a preflight, plays ranges, and can read Content-Range")
     func allowed() async throws {
         try await service(allowing: [Self.kiosk]) { service, url in
             let client = try service.client()
@@ -77,7 +77,7 @@ struct PageTests {
         }
     }
 
-    @Test("What names the page where it sends no Origin is its Referer; without it a video element gets nothing")
+    @Test("Without Origin a page is identified by its Referer; without either a video element is refused")
     func videoElement() async throws {
         try await service(allowing: [Self.kiosk]) { service, url in
             let held = try await service.ask(
@@ -91,7 +91,7 @@ struct PageTests {
         }
     }
 
-    @Test("Being allowed to play is not being allowed to administer")
+    @Test("A page that may play may not administer")
     func notTheAPI() async throws {
         try await service(allowing: [Self.kiosk]) { service, url in
             let fields: KeyValuePairs = [
@@ -111,7 +111,7 @@ struct PageTests {
         }
     }
 
-    @Test("A change by the API must call itself JSON: what a form can send changes nothing")
+    @Test("A change by the API requires a JSON content type, so that a form changes nothing")
     func forms() async throws {
         try await service { service, url in
             let token = "Bearer \(service.vault.tokens.adminToken)"
@@ -126,7 +126,7 @@ struct PageTests {
             for type in [nil, "text/plain", "application/x-www-form-urlencoded", "application/jsonx"] {
                 #expect(try await pin(type) == 415, "\(type ?? "none")")
             }
-            // Without a length the body is one all the same.
+            // A body without a length counts as well.
             let chunked = try service.client()
             await chunked.send(
                 "POST /api/v1/pins HTTP/1.1\r\nHost: \(service.host)\r\nAuthorization: \(token)\r\n"

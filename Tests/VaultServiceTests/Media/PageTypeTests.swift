@@ -3,7 +3,7 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-@Suite("What an origin calls a page", .serialized, .timeLimit(.minutes(5)))
+@Suite("Media types that an origin sends", .serialized, .timeLimit(.minutes(5)))
 struct PageTypeTests {
     private func head(_ types: [String], _ path: String = "/a/film") async throws -> RawHead {
         let origin = try ScriptedOrigin { request in
@@ -15,7 +15,7 @@ struct PageTypeTests {
         defer { origin.stop() }
         let url = origin.url(path)
         return try await RunningService.run(over: try await TestVault()) { service in
-            // Fetched, held and told alone.
+            // A fetched answer, a cache hit, and HEAD.
             let fetched = try #require(try await service.ask("GET", url)).head
             let held = try #require(try await service.ask("GET", url, ["Range": "bytes=0-9"])).head
             let told = try #require(try await service.ask("HEAD", url)).head
@@ -28,7 +28,7 @@ struct PageTypeTests {
     }
 
     @Test(
-        "What is not exactly one media type is none, and is shut in",
+        "A content type that is not exactly one media type is dropped, and the answer is sandboxed",
         arguments: [
             ["audio/mpeg, text/html"], ["audio/mpeg", "text/html"], ["audio/mpeg,"],
             ["audio/mpeg; a='; b=\"', text/html; c=x\""],
@@ -41,7 +41,7 @@ struct PageTypeTests {
     }
 
     @Test(
-        "One media type is handed on as it is; unless it is known as sound, film or picture it is shut in",
+        "One media type is passed on unchanged; unless it is known audio, video or image, it is sandboxed",
         arguments: [
             ("video/mp4; codecs=\"avc1.42E01E, mp4a.40.2\"", false), ("audio/mpeg", false), ("image/png", false),
             ("Video/WebM ;a=b; ;", false), ("text/html", true), ("image/svg+xml", true), ("audio/x-page", true),

@@ -15,7 +15,7 @@ struct RangeAnswerTests {
         return try await RunningService.run(over: try await TestVault()) { try await body($0, url) }
     }
 
-    @Test("Two Range lines are answered whole, on a connection that goes on")
+    @Test("Two Range lines are answered whole, and the connection stays open")
     func twoLines() async throws {
         try await service(film) { service, url in
             let client = try service.client()
@@ -29,7 +29,7 @@ struct RangeAnswerTests {
     }
 
     @Test(
-        "GET and HEAD give the same strong tag, held or not, and If-Range honours only that"
+        "GET and HEAD give the same strong tag, held or not, and If-Range accepts only that"
     )
     func entityTag() async throws {
         try await service(film) { service, url in
@@ -57,7 +57,7 @@ struct RangeAnswerTests {
         }
     }
 
-    @Test("A media answer carries the fields that keep it out of caches and other pages")
+    @Test("A media answer has the fields that keep it out of caches and other pages")
     func fields() async throws {
         try await service(film) { service, url in
             let (head, _) = try #require(try await service.ask("GET", url, ["Range": "bytes=0-9"]))
@@ -74,7 +74,7 @@ struct RangeAnswerTests {
             let (more, _) = try #require(try await service.ask("GET", url, ["Range": "bytes=0-99999"]))
             #expect(more.fields["cache-status"] == "MediaVault; fwd=partial; stored")
             let told = try #require(try await service.ask("HEAD", url)).head
-            #expect(told.fields["cache-status"] == "MediaVault; hit", "all that it tells was known")
+            #expect(told.fields["cache-status"] == "MediaVault; hit", "all of its facts were known")
         }
     }
 
@@ -86,7 +86,7 @@ struct RangeAnswerTests {
         }
     }
 
-    @Test("Server-Timing says what opening took, and how long the first byte was on its way")
+    @Test("Server-Timing states the time for opening and the time to the first byte")
     func timing() async throws {
         try await service(film) { service, url in
             let range = try #require(try await service.ask("GET", url, ["Range": "bytes=0-9"]))

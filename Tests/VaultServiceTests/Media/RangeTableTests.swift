@@ -2,11 +2,13 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-/// What five real servers make of odd `Range` fields, and what the vault does: each row on a raw socket, of a resource that
-/// nothing is held of and of one that is held, each body compared with the bytes of the origin.
+/// Odd `Range` fields as five real servers answer them, and as the vault does.
+///
+/// Each row is sent on a raw socket, for a resource that is not held and for one that is, and each body is compared
+/// with the bytes of the origin.
 @Suite("Range table", .timeLimit(.minutes(5)))
 struct RangeTableTests {
-    /// What a row is answered with.
+    /// The expected answer of a row.
     enum Expected: Sendable {
         case part(ByteRange)
         case parts([ByteRange])
@@ -14,7 +16,7 @@ struct RangeTableTests {
         case nothing
     }
 
-    /// A field's value, and the answer of a file of 42 835 bytes.
+    /// Each field value, with the expected answer for a resource of 42 835 bytes.
     private static let rows: [(String, Expected)] = [
         ("bytes=0-9", .part(0..<10)), ("bytes=-10", .part(42_825..<42_835)), ("bytes=42834-", .part(42_834..<42_835)),
         ("bytes=-99999999999", .part(0..<42_835)), ("Bytes=0-9", .part(0..<10)),
@@ -77,7 +79,7 @@ struct RangeTableTests {
         }
     }
 
-    @Test("Each row of the range table, of what is not held yet", arguments: rows)
+    @Test("Each row of the range table holds for a resource that is not held yet", arguments: rows)
     func fetched(field: String, expected: Expected) async throws {
         try await service(of: film) { [film] service, url in
             let answer = try #require(try await service.ask("GET", url, ["Range": field]))
@@ -85,7 +87,7 @@ struct RangeTableTests {
         }
     }
 
-    @Test("Each row of the range table, of what is held, on one connection")
+    @Test("Each row of the range table holds for a held resource, on one connection")
     func held() async throws {
         try await service(of: film) { [film] service, url in
             let client = try service.client()
@@ -98,7 +100,7 @@ struct RangeTableTests {
         }
     }
 
-    @Test("HEAD is 200 with the whole length, whatever range it names (RFC 9110 §14.2)")
+    @Test("HEAD is 200 with the whole length, whatever its range (RFC 9110 §14.2)")
     func head() async throws {
         try await service(of: film) { [film] service, url in
             let client = try service.client()
@@ -108,7 +110,7 @@ struct RangeTableTests {
                 #expect(head.status == 200 && head.fields["content-length"] == "42835", "\(field)")
                 #expect(head.fields["content-range"] == nil && head.fields["content-type"] == "video/mp4", "\(field)")
             }
-            // Had a body followed, this answer would not begin where the client looks for it.
+            // If a body had followed, the client would misread this answer.
             let answer = try #require(
                 await client.ask("GET", service.target(url), host: service.host, fields: ["Range": "bytes=1-2"]))
             try check(answer, .part(1..<3), of: film.media, "bytes=1-2")
@@ -128,7 +130,7 @@ struct RangeTableTests {
         arguments: ["bytes=-1", "bytes=-99", "bytes=0-0,-1"])
     func lastByteOfEmptyResource(field: String) async throws {
         try await service(of: ScriptedResource(length: 0)) { service, url in
-            // Of what is not known yet, and of what is.
+            // Before the resource is known, and after.
             for _ in 0..<2 {
                 let answer = try #require(try await service.ask("GET", url, ["Range": field]))
                 #expect(answer.head.status == 200 && answer.head.fields["content-length"] == "0")

@@ -4,7 +4,7 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-/// The rows of the table of answers that no other suite has: see *HTTP behaviour* for the whole table.
+/// The rows of the table in *HTTP behaviour* that no other suite covers.
 @Suite("Status table", .timeLimit(.minutes(5)))
 struct StatusTableTests {
     private let film = ScriptedResource(seed: 41, length: 1_000_000)
@@ -13,7 +13,7 @@ struct StatusTableTests {
         try #require(try JSONSerialization.jsonObject(with: Data(body)) as? [String: any Sendable])
     }
 
-    @Test("A range of what has no known length is 206 with an asterisk")
+    @Test("A range of a resource of unknown length is 206 with an asterisk")
     func unknownLength() async throws {
         let origin = try ScriptedOrigin { [film] request in
             var answer = film.answer(to: request)
@@ -36,7 +36,7 @@ struct StatusTableTests {
     }
 
     @Test(
-        "A range that nothing has is left out of account where no length could be told (RFC 9110 §14.2, §14.4)",
+        "A range without bytes is ignored if the length is unknown (RFC 9110 §14.2, §14.4)",
         arguments: ["bytes=-0", "bytes=9-2"])
     func nothingOfUnknownLength(field: String) async throws {
         let origin = try ScriptedOrigin { [film] request in
@@ -63,7 +63,7 @@ struct StatusTableTests {
         }
     }
 
-    @Test("An origin out of reach: a first byte that is missing is 504, a hole further on shortens the range")
+    @Test("If the origin is unreachable, a missing first byte is 504, and a later gap shortens the range")
     func unreachable() async throws {
         let origin = try ScriptedOrigin(film)
         let url = origin.url()
@@ -78,7 +78,7 @@ struct StatusTableTests {
             let (cut, held) = try #require(try await service.ask("GET", url, ["Range": "bytes=100-"]))
             #expect(cut.status == 206 && cut.fields["content-range"] == "bytes 100-199999/1000000")
             #expect(held.count == 199_900 && film.media.matches(held, at: 100))
-            #expect(cut.fields["cache-status"] == "MediaVault; hit", "nothing comes from the origin")
+            #expect(cut.fields["cache-status"] == "MediaVault; hit", "no byte comes from the origin")
 
             let client = try service.client()
             await client.request("GET", service.target(url), host: service.host)
@@ -88,7 +88,7 @@ struct StatusTableTests {
         }
     }
 
-    @Test("An origin that is busy is 503 with its Retry-After, one that lies 502", arguments: [429, 503, 206])
+    @Test("A busy origin is 503 with its Retry-After, an invalid response 502", arguments: [429, 503, 206])
     func refusals(status: Int) async throws {
         let origin = try ScriptedOrigin { [film] request in
             guard status != 206 else {
@@ -110,7 +110,7 @@ struct StatusTableTests {
         }
     }
 
-    @Test("A byte that fails its tag is fetched anew within the request, and without an origin it is a hole")
+    @Test("A byte that fails its tag is fetched again within the request; without an origin it is a gap")
     func damage() async throws {
         let origin = try ScriptedOrigin(film)
         defer { origin.stop() }
@@ -151,7 +151,7 @@ struct StatusTableTests {
         try bytes.write(to: file)
     }
 
-    @Test("Whatever is refused is told as a problem, with the protective fields and no capability in it (RFC 9457)")
+    @Test("Every refusal is a problem document, with the protective fields and without a capability (RFC 9457)")
     func problems() async throws {
         let origin = try ScriptedOrigin(film)
         defer { origin.stop() }

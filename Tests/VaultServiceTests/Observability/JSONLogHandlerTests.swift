@@ -18,7 +18,7 @@ struct JSONLogHandlerTests {
         }
     }
 
-    @Test("A line is one object with time, level, message and all metadata, whatever they hold")
+    @Test("A line is one object with time, level, message and all metadata, whatever they contain")
     func line() throws {
         let lines = try lines { $0.notice("two\nlines \"quoted\"", metadata: ["status": "206", "request": "r-2"]) }
         let line = try #require(lines.first)
@@ -29,7 +29,7 @@ struct JSONLogHandlerTests {
                 <= .now)
     }
 
-    @Test("What lies below the level is not written, and metadata cannot pass for the line's own members")
+    @Test("Messages below the level are dropped, and metadata cannot override the line's own members")
     func level() throws {
         let lines = try lines {
             $0.debug("quiet")

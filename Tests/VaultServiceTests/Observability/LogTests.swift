@@ -4,10 +4,10 @@ import Testing
 import VaultModel
 import VaultService
 
-@Suite("What the service logs", .timeLimit(.minutes(5)))
+@Suite("The service log", .timeLimit(.minutes(5)))
 struct LogTests {
     @Test(
-        "Every answer leaves a line: request id, method, route, status, bytes; none holds a capability or a query"
+        "Every answer logs request id, method, route, status and bytes, but no capability and no query"
     )
     func lines() async throws {
         let origin = try ScriptedOrigin(ScriptedResource(length: 1000))
@@ -47,7 +47,7 @@ struct LogTests {
         #expect(loud.allSatisfy { $0.contains("listening") || $0.contains("control.sock") }, "\(loud)")
     }
 
-    @Test("What finds no room plays whole, its answers say so, and the log has one warning, and one notice of the end")
+    @Test("A title over the quota plays whole; its answers report it, and the log has one warning and one all-clear")
     func bypassMonitor() async throws {
         let origin = try ScriptedOrigin(ScriptedResource(length: 3_000_000))
         defer { origin.stop() }
@@ -74,7 +74,7 @@ struct LogTests {
         #expect(notices.count { $0.text.contains("stored again") } == 1)
     }
 
-    @Test("What made room is one notice, with its bytes")
+    @Test("Evictions are logged in one notice, with their bytes")
     func evictions() async throws {
         let film = ScriptedResource(length: 400_000)
         let origin = try ScriptedOrigin(film)

@@ -7,7 +7,7 @@ import VaultModel
 
 @Suite("Metrics of a service", .timeLimit(.minutes(5)))
 struct MetricsTests {
-    /// The figures by their names and labels.
+    /// Returns the metrics by their names and labels.
     private func scrape(_ service: RunningService) async throws -> [String: Double] {
         let answer = try await service.control("GET", "/metrics")
         #expect(answer.head.status == 200)
@@ -28,14 +28,14 @@ struct MetricsTests {
             let before = try await scrape(service)
             #expect(before["mediavault_bytes_served_total"] == 0 && before["mediavault_bytes_held"] == 0)
             for _ in 0..<2 {
-                // A whole answer is followed by another once its bytes are durable.
+                // Waits until the bytes are durable, so that the second answer is a hit.
                 #expect(try await service.ask("GET", url)?.body.count == 300_000)
                 for try await _ in service.vault.download(url) {}
             }
             #expect(try await service.ask("GET", url, ["Range": "bytes=300000-"])?.head.status == 416)
             _ = try await service.client().ask("GET", "/x", host: service.host)
             var figures = try await scrape(service)
-            // The last line about an answer comes after its last byte.
+            // An answer is counted after its last byte, so the client may see the bytes first.
             while figures[#"mediavault_answers_total{route="media",status="200"}"#] != 2 {
                 figures = try await scrape(service)
             }
@@ -52,7 +52,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("By the network the metrics want the admin token, and without it they are not there")
+    @Test("Over the network the metrics require the admin token, and are 404 without it")
     func token() async throws {
         try await RunningService.run(over: try await TestVault()) { service in
             let refused = try #require(await service.client().ask("GET", "/metrics", host: service.host))

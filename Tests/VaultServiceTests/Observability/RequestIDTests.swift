@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Request id")
 struct RequestIDTests {
-    @Test("Each request has a name of its own, which a header and a log line can carry")
+    @Test("Each request has a unique id that fits into a header field and a log line")
     func names() {
         let names = (0..<1000).map { _ in RequestID().description }
         #expect(Set(names).count == 1000)

@@ -6,7 +6,7 @@ import Testing
 @Suite("OpenAPI description")
 struct OpenAPITests {
     @Test(
-        "Every route is described with every method that it answers to", arguments: APIRoute.allCases)
+        "Every route is described with every method that it supports", arguments: APIRoute.allCases)
     func routes(route: APIRoute) throws {
         #expect(Set(route.operations.map(\.method)) == Set(route.methods))
         guard case .object(let paths)? = OpenAPIDocument.whole["paths"] else {
@@ -21,7 +21,7 @@ struct OpenAPITests {
         #expect(Set(operations.keys) == Set(route.methods.map { $0.lowercased() }))
     }
 
-    @Test("What the document refers to stands in it")
+    @Test("Every reference in the document resolves")
     func references() throws {
         var found = 0
         try check(OpenAPIDocument.whole, &found)

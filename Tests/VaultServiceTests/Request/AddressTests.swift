@@ -5,9 +5,9 @@ import VaultModel
 
 @testable import VaultService
 
-@Suite("What the service asks on others' behalf", .timeLimit(.minutes(5)))
+@Suite("Addresses that the service may request", .timeLimit(.minutes(5)))
 struct AddressTests {
-    @Test("An address that was derived from a manifest reaches nothing private, unless the setting allow-host names it")
+    @Test("A URL from a manifest reaches no private address, unless the setting allow-host names it")
     func derived() async throws {
         let origin = try ScriptedOrigin(ScriptedResource(length: 1000))
         var reference = MediaReference(origin.url("/a/film.mp4"))
@@ -27,7 +27,7 @@ struct AddressTests {
         }
     }
 
-    @Test("The service never asks itself: not by name, not by another spelling, not by a redirect")
+    @Test("The service never requests itself: not by name, not in another notation, not after a redirect")
     func itself() async throws {
         try await RunningService.run(over: try await TestVault()) { service in
             let port = service.port
@@ -46,7 +46,7 @@ struct AddressTests {
         }
     }
 
-    @Test("Revoked addresses open nothing, by the API and at once; new ones do, and the token is another")
+    @Test("Links revoked by the API stop working at once; new ones work, and the admin token changes")
     func revoked() async throws {
         let origin = try ScriptedOrigin(ScriptedResource(length: 1000))
         let url = origin.url("/a/film.mp4")

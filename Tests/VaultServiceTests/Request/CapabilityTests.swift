@@ -5,11 +5,11 @@ import VaultModel
 
 @testable import VaultService
 
-@Suite("Addresses and tokens that are not quite right", .timeLimit(.minutes(5)))
+@Suite("Invalid capabilities and tokens", .timeLimit(.minutes(5)))
 struct CapabilityTests {
     private let film = ScriptedResource(length: 1000)
 
-    @Test("A capability that is cut, longer, elsewhere or expired opens nothing, asks nothing and is not logged")
+    @Test("A capability that is truncated, extended, misplaced or expired opens nothing, and is not logged")
     func capability() async throws {
         let origin = try ScriptedOrigin(film)
         let url = origin.url("/a/film.mp4")
@@ -51,7 +51,7 @@ struct CapabilityTests {
         #expect(recorder.lines.allSatisfy { line in secrets.allSatisfy { !line.text.contains($0) } })
     }
 
-    @Test("The admin token counts in its field alone, and whole")
+    @Test("The admin token is accepted only in its field, and only whole")
     func adminToken() async throws {
         try await RunningService.run(over: try await TestVault()) { service in
             let token = service.vault.tokens.adminToken
@@ -73,7 +73,7 @@ struct CapabilityTests {
     }
 
     @Test(
-        "Names that look like the service's are not, and nothing is looked up for them",
+        "Host names that resemble the service's are refused, and none is looked up",
         arguments: [
             "127.0.0.1.evil.test", "evil.test", "localhost.evil.test", "[::1%25lo]", "127.0.0.1@evil.test", "0.0.0.0",
             "127.1", "0x7f.0.0.1", "2130706433", "[::ffff:127.0.0.1]", "LOCALHOST.", "*",

@@ -3,7 +3,7 @@ import VaultModel
 
 @testable import VaultService
 
-/// RFC 9110 §13, as a table.
+/// The conditions of RFC 9110 §13 as a table.
 @Suite("Conditions")
 struct ConditionsTests {
     private let tag = EntityTag(strong: "v1")
@@ -26,7 +26,7 @@ struct ConditionsTests {
     }
 
     @Test(
-        "If-Match takes the same strong tag, one of a list, or an asterisk (RFC 9110 §13.1.1)",
+        "If-Match matches the same strong tag, one of a list, or an asterisk (RFC 9110 §13.1.1)",
         arguments: [
             (["\"v1\""], .hold), (["*"], .hold), (["\"v0\", \"v1\""], .hold), (["\"v0\"", "\"v1\""], .hold),
             (["\"a,b\" , \"v1\""], .hold), ([" * "], .hold), (["\"v0\",,\"v1\","], .hold),
@@ -38,7 +38,7 @@ struct ConditionsTests {
     }
 
     @Test(
-        "If-None-Match takes the same tag, weak or not, one of a list, or an asterisk (RFC 9110 §13.1.2)",
+        "If-None-Match matches the same tag, weak or strong, one of a list, or an asterisk (RFC 9110 §13.1.2)",
         arguments: [
             (["\"v1\""], .notModified), (["W/\"v1\""], .notModified), (["*"], .notModified),
             (["\"v0\", W/\"v1\""], .notModified), (["\"v0\"", "\"v1\""], .notModified),
@@ -49,7 +49,7 @@ struct ConditionsTests {
     }
 
     @Test(
-        "If-Modified-Since is 304 unless the date lies before the last change (RFC 9110 §13.1.3)",
+        "If-Modified-Since gives 304 unless its date is before the last change (RFC 9110 §13.1.3)",
         arguments: [
             ([earlier], .hold), ([date], .notModified), ([later], .notModified),
             (["Saturday, 21-Nov-26 12:00:00 GMT"], .notModified), (["Sat Nov 21 12:00:00 2026"], .notModified),
@@ -61,7 +61,7 @@ struct ConditionsTests {
     }
 
     @Test(
-        "If-Unmodified-Since is 412 where the date lies before the last change (RFC 9110 §13.1.4)",
+        "If-Unmodified-Since gives 412 if its date is before the last change (RFC 9110 §13.1.4)",
         arguments: [
             ([earlier], .failed), ([date], .hold), ([later], .hold), (["garbage"], .hold), ([earlier, earlier], .hold),
         ] as [([String], Conditions.Verdict)])
@@ -70,7 +70,7 @@ struct ConditionsTests {
         #expect(verdict(conditions(ifUnmodifiedSince: values), isDated: false) == .hold)
     }
 
-    @Test("Conditions count in the order of RFC 9110 §13.2.2; a tag makes the date beside it mean nothing")
+    @Test("Conditions are evaluated in the order of RFC 9110 §13.2.2; a tag overrides the date beside it")
     func order() {
         #expect(verdict(conditions(ifMatch: ["\"v2\""], ifNoneMatch: ["\"v1\""])) == .failed)
         #expect(verdict(conditions(ifMatch: ["\"v1\""], ifNoneMatch: ["\"v1\""])) == .notModified)
@@ -83,7 +83,7 @@ struct ConditionsTests {
     }
 
     @Test(
-        "Only the same strong tag lets a range count (RFC 9110 §13.1.5)",
+        "If-Range applies a range only for the same strong tag (RFC 9110 §13.1.5)",
         arguments: [
             (["\"v1\""], true), ([], true), (["W/\"v1\""], false), (["\"v2\""], false), (["v1"], false), ([""], false),
             ([date], false), (["\"v1\", \"v2\""], false), (["\"v1\"", "\"v1\""], false), (["*"], false),
@@ -94,7 +94,7 @@ struct ConditionsTests {
         #expect(conditions.hasRange == !values.isEmpty && !conditions.hasAny)
     }
 
-    @Test("No condition asks for nothing to be known")
+    @Test("A request without conditions needs no facts")
     func none() {
         #expect(!Conditions.none.hasAny && !Conditions.none.hasRange)
         #expect(verdict(.none) == .hold)

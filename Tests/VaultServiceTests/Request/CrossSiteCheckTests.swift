@@ -3,7 +3,7 @@ import VaultModel
 
 @testable import VaultService
 
-@Suite("Which web pages may ask")
+@Suite("Which web pages may send requests")
 struct CrossSiteCheckTests {
     private let own = "http://127.0.0.1:8300"
 
@@ -13,7 +13,7 @@ struct CrossSiteCheckTests {
         try CrossSiteCheck(allowing: origins).verdict(origin: origin, site: site, referer: referer, own: own)
     }
 
-    @Test("Programs, typed addresses and the service's own pages may", arguments: [nil, "none", "same-origin"])
+    @Test("Programs, typed URLs and the service's own pages are allowed", arguments: [nil, "none", "same-origin"])
     func own(site: String?) throws {
         #expect(try verdict([], site) == .own)
         #expect(try verdict([own], site) == .own)
@@ -21,7 +21,7 @@ struct CrossSiteCheckTests {
     }
 
     @Test(
-        "Pages of other sites may not",
+        "Pages of other sites are refused",
         arguments: [
             (["http://evil.test"], "cross-site"), (["http://evil.test"], nil), (["null"], "cross-site"),
             (["null"], nil),
@@ -34,7 +34,7 @@ struct CrossSiteCheckTests {
         #expect(try verdict(origin, site, allowing: ["https://kiosk.example"]) == .foreign)
     }
 
-    @Test("A page of an allowed origin may, by its Origin, or where it sends none by its Referer")
+    @Test("A page of an allowed origin is allowed by its Origin, or by its Referer if it sends no Origin")
     func allowed() throws {
         let origins = ["https://Kiosk.example", "http://tv.example:8080"]
         #expect(
@@ -56,7 +56,7 @@ struct CrossSiteCheckTests {
     }
 
     @Test(
-        "What is no origin cannot be allowed",
+        "Text that is not an origin cannot be allowed",
         arguments: [
             "*", "null", "", "kiosk.example", "https://kiosk.example/", "https://kiosk.example/x", "file:///x",
             "https://user@kiosk.example", "https://*.example", "https://kiosk.example?x", "https://kiosk.example:443",

@@ -3,14 +3,14 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-@Suite("Who is answered", .timeLimit(.minutes(5)))
+@Suite("Which requests are answered", .timeLimit(.minutes(5)))
 struct GuardTests {
     private func service(_ body: @escaping @Sendable (RunningService, MediaURL) async throws -> Void) async throws {
         let origin = try ScriptedOrigin(ScriptedResource(length: 1000))
         defer { origin.stop() }
         let url = origin.url("/a/film.mp4")
         try await RunningService.run(over: try await TestVault()) { try await body($0, url) }
-        // A request that is turned away never reaches the origin; the one of each test that is answered does.
+        // A refused request never reaches the origin; only the answered request of each test does.
         #expect(origin.exchanges.allSatisfy { $0.request.target == "/a/film.mp4" })
     }
 
@@ -33,7 +33,7 @@ struct GuardTests {
         }
     }
 
-    @Test("A foreign host is turned away before anything else; none, an empty and a second one are bad requests")
+    @Test("A foreign host is refused before anything else; a missing, empty or repeated one is a bad request")
     func hosts() async throws {
         try await service { service, url in
             for target in ["/healthz", service.target(url), "/x"] {
@@ -51,7 +51,7 @@ struct GuardTests {
         }
     }
 
-    @Test("An absolute target cannot bring another host in")
+    @Test("An absolute target cannot name another host")
     func absoluteForm() async throws {
         try await service { service, _ in
             let foreign = "GET http://evil.test/healthz HTTP/1.1\r\nHost: evil.test\r\n\r\n"
@@ -60,7 +60,7 @@ struct GuardTests {
         }
     }
 
-    @Test("Unknown, unauthorised, expired and out of scope look exactly the same")
+    @Test("Unknown, unauthorised, expired and out-of-scope requests get exactly the same answer")
     func notFound() async throws {
         try await service { service, url in
             let good = service.target(url)
@@ -68,7 +68,7 @@ struct GuardTests {
             let (capability, rest) = (String(parts[2]), String(parts[3]))
             let expired = service.vault.tokens.playbackPath(for: url, expires: 1)
             let other = capability.last == "0" ? "1" : "0"
-            // One that covers every path of its host, the service's own addresses among them.
+            // A link that covers every path of its host, including the paths of playback links.
             let root = service.vault.tokens.playbackPath(
                 for: try MediaURL("http://\(url.authority)/x.mp4"), expires: .max)
             let within = String(root.dropLast("/x.mp4".count))
@@ -88,7 +88,7 @@ struct GuardTests {
                 #expect(answer.head.status == 404, "\(target.prefix(60))")
                 bodies.insert(answer.body)
             }
-            // What is sent along is no question of its own to who may not ask.
+            // The body of an unauthorised request makes no difference.
             for path in ["/api/v1/pins", "/api/v1/other"] {
                 let answer = try #require(await client.ask("POST", path, host: service.host, body: "url=x"))
                 #expect(answer.head.status == 404, "\(path)")
@@ -99,12 +99,12 @@ struct GuardTests {
                 let answer = try #require(await client.ask("GET", target, host: service.host))
                 #expect(answer.head.status == 200)
             }
-            // What was held all along is no more open by it.
+            // Held bytes, too, are not reachable through an expired link.
             #expect(await client.ask("GET", within + expired, host: service.host)?.head.status == 404)
         }
     }
 
-    @Test("The state of the vault is for the admin token alone")
+    @Test("The vault's status requires the admin token")
     func status() async throws {
         try await service { service, _ in
             let client = try service.client()

@@ -6,7 +6,7 @@ import VaultModel
 @Suite("Host check")
 struct HostCheckTests {
     @Test(
-        "A request by a name of this machine and the listener's port is allowed",
+        "A request with a name of this machine and the listener's port is allowed",
         arguments: [
             "127.0.0.1:8300", "localhost:8300", "LOCALHOST:8300", "[::1]:8300", "nas.example:8300", "NAS.example:8300",
         ])
@@ -25,18 +25,18 @@ struct HostCheckTests {
         #expect(try HostCheck().verdict(on: [host], port: 8300) == .foreign)
     }
 
-    @Test("No host, an empty one and two are malformed", arguments: [[], [""], ["localhost:8300", "localhost:8300"]])
+    @Test("A missing, empty or repeated Host is invalid", arguments: [[], [""], ["localhost:8300", "localhost:8300"]])
     func malformed(fields: [String]) throws {
         #expect(try HostCheck().verdict(on: fields, port: 8300) == .malformed)
     }
 
-    @Test("On port 80 the port may be left out, as browsers do")
+    @Test("On port 80 the port may be omitted, as browsers do")
     func defaultPort() throws {
         #expect(try HostCheck().verdict(on: ["localhost"], port: 80) == .allowed)
         #expect(try HostCheck().verdict(on: ["localhost:80"], port: 80) == .allowed)
     }
 
-    @Test("With TLS the port that may be left out is 443; at a socket file any one name will do")
+    @Test("With TLS the port may be omitted if it is 443; a socket file accepts any single name")
     func otherListeners() throws {
         let secure = try HostCheck(isSecure: true)
         #expect(secure.verdict(on: ["localhost"], port: 443) == .allowed)

@@ -3,28 +3,29 @@ import OriginTestSupport
 import Testing
 import VaultModel
 
-/// The hostile inputs of the article of that name that come as requests; 1 and 2 are rows of ``RangeTableTests``, 3 is in
-/// ``RangeAnswerTests``.
+/// The inputs of the article *Hostile inputs* that are sent as requests.
+///
+/// Inputs 1 and 2 are rows of ``RangeTableTests``, input 3 is in ``RangeAnswerTests``.
 @Suite("Hostile requests", .timeLimit(.minutes(5)))
 struct HostileRequestTests {
     private func service(_ body: @escaping @Sendable (RunningService, MediaURL) async throws -> Void) async throws {
-        // It would give whatever it is asked for: what finds nothing was refused here.
+        // The origin answers every target, so a 404 comes from the service.
         let origin = try ScriptedOrigin(ScriptedResource(length: 1000))
         defer { origin.stop() }
         let url = origin.url("/a/film.mp4")
         try await RunningService.run(over: try await TestVault()) { service in
             try await body(service, url)
-            // Whatever came before, the service is up.
+            // The service still answers after the hostile requests.
             let answer = try #require(await service.client().ask("GET", "/healthz", host: service.host))
             #expect(answer.head.status == 200)
         }
-        // Nothing outside the folder was ever asked for.
+        // No target outside the folder was requested.
         let targets = origin.exchanges.map(\.request.target)
         #expect(targets.allSatisfy { $0.hasPrefix("/a/") && !$0.contains("..") && !$0.contains("\\") }, "\(targets)")
     }
 
     @Test(
-        "Methods that no resource has are 405 with Allow, unknown ones 501, on a connection that goes on",
+        "Unsupported methods are 405 with Allow, unknown ones 501, and the connection stays open",
         arguments: ["OPTIONS", "TRACE", "PUT", "DELETE", "PATCH", "PROPFIND", "LOCK", "M-SEARCH", "Get"])
     func methods(method: String) async throws {
         try await service { service, url in
@@ -42,7 +43,7 @@ struct HostileRequestTests {
         }
     }
 
-    @Test("TRACE gives nothing back, CONNECT opens no tunnel, OPTIONS of everything is 405")
+    @Test("TRACE returns nothing, CONNECT opens no tunnel, OPTIONS * is refused")
     func connectionMethods() async throws {
         try await service { service, _ in
             for line in ["TRACE / HTTP/1.1", "OPTIONS * HTTP/1.1", "CONNECT \(service.host) HTTP/1.1"] {
@@ -55,7 +56,7 @@ struct HostileRequestTests {
         }
     }
 
-    @Test("A body that nobody wants is read away, and does not become the next request")
+    @Test("An unwanted body is read and discarded, and does not become the next request")
     func bodies() async throws {
         try await service { service, url in
             let client = try service.client()
@@ -73,7 +74,7 @@ struct HostileRequestTests {
     }
 
     @Test(
-        "What is no HTTP/1.1 request is 400 and closed",
+        "An invalid HTTP/1.1 request is 400, and the connection is closed",
         arguments: [
             "get /healthz HTTP/1.1\r\nHost: h\r\n\r\n", "GET /healthz HTTP/1.1\r\nHost: h\r\nX: a\r\n b\r\n\r\n",
             "POST /healthz HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
@@ -98,7 +99,7 @@ struct HostileRequestTests {
         }
     }
 
-    @Test("Chunks that are none are 400 and end the connection")
+    @Test("Invalid chunks are 400 and close the connection")
     func chunks() async throws {
         try await service { service, _ in
             let client = try service.client()
@@ -110,7 +111,7 @@ struct HostileRequestTests {
         }
     }
 
-    @Test("Paths that lead out of their folder, or are none, find nothing and ask nobody")
+    @Test("Paths that leave their folder, or are invalid, find nothing and send no request to the origin")
     func paths() async throws {
         try await service { service, url in
             let folder = String(service.target(url).dropLast("film.mp4".count))
@@ -128,7 +129,7 @@ struct HostileRequestTests {
                 let answer = try #require(await client.ask("GET", target, host: service.host), "\(target.prefix(80))")
                 #expect([400, 404].contains(answer.head.status), "\(answer.head.status) \(target.suffix(80))")
             }
-            // What merely looks odd means what it means at the origin.
+            // Unusual but valid names are passed to the origin unchanged.
             for name in ["%ff%fe", "%", "%2", "%zz", "100%25.mp4", "film%20end.mp4", "a%2Fb"] {
                 let answer = try #require(await service.client().ask("GET", folder + name, host: service.host))
                 #expect(answer.head.status == 200, "\(name)")
@@ -136,7 +137,7 @@ struct HostileRequestTests {
         }
     }
 
-    @Test("What an origin puts into its fields cannot end a field of ours")
+    @Test("An origin's field values cannot end a field of the service")
     func splitting() async throws {
         let hostile = "a\rSet-Cookie: x=y\u{B}"
         let origin = try ScriptedOrigin { request in

@@ -8,7 +8,7 @@ struct MediaRequestTests {
     typealias Wanted = MediaRequest.Wanted
 
     @Test(
-        "A Range field comes to what the table of real servers says",
+        "A Range field is parsed as the table of real servers requires",
         arguments: [
             ("bytes=0-9", Wanted.single(.closed(first: 0, last: 9))), ("bytes=-10", .single(.suffix(10))),
             ("bytes=42834-", .single(.from(42834))), ("bytes=-99999999999", .single(.suffix(99_999_999_999))),
@@ -28,24 +28,24 @@ struct MediaRequestTests {
         #expect(MediaRequest(method: .get, range: [field]).wanted == expected)
     }
 
-    @Test("Two hundred ranges ask for everything")
+    @Test("Two hundred ranges request the whole resource")
     func manyRanges() {
         let field = "bytes=" + (0..<200).map { "\($0 * 2)-\($0 * 2)" }.joined(separator: ",")
         #expect(MediaRequest(method: .get, range: [field]).wanted == .whole)
     }
 
-    @Test("No Range line and two of them ask for everything")
+    @Test("No Range line, or two of them, request the whole resource")
     func lines() {
         #expect(MediaRequest(method: .get).wanted == .whole)
         #expect(MediaRequest(method: .get, range: ["bytes=0-1", "bytes=4-5"]).wanted == .whole)
     }
 
-    @Test("HEAD has no ranges", arguments: ["bytes=0-9", "bytes=9-2", "bytes=-0", "bytes=0-0,2-2"])
+    @Test("HEAD ignores ranges", arguments: ["bytes=0-9", "bytes=9-2", "bytes=-0", "bytes=0-0,2-2"])
     func head(field: String) {
         #expect(MediaRequest(method: .head, range: [field]).wanted == .whole)
     }
 
-    @Test("A representation is looked up first only where the answer depends on it, so that a range costs one question")
+    @Test("The facts are looked up first only if the answer depends on them, so that a range costs one request")
     func needsFacts() {
         let ifRange = Conditions(ifRange: ["\"v1\""], now: 0)
         let ifNoneMatch = Conditions(ifNoneMatch: ["\"v1\""], now: 0)

@@ -5,11 +5,11 @@ import VaultModel
 
 @testable import VaultService
 
-@Suite("Requests that can be read in two ways, or by another version", .serialized, .timeLimit(.minutes(5)))
+@Suite("Ambiguous requests and other HTTP versions", .serialized, .timeLimit(.minutes(5)))
 struct RequestReadingTests {
     private let film = ScriptedResource(seed: 61, length: 1000)
 
-    /// A service that holds a film, so that what is answered on the spot is tried, too.
+    /// Runs a service that holds the title, so that cache hits are tested, too.
     private func service(
         hasControl: Bool = false, _ body: @escaping @Sendable (RunningService, MediaURL) async throws -> Void
     ) async throws {
@@ -23,7 +23,7 @@ struct RequestReadingTests {
         }
     }
 
-    /// Sends a request for the film by itself, and reads its one answer, after which the connection must be ended.
+    /// Sends a request on its own connection and returns its only answer, after which the connection must end.
     private func onlyAnswer(
         _ service: RunningService, _ url: MediaURL, _ text: String
     ) async throws -> (head: RawHead, body: [UInt8]) {
@@ -37,7 +37,7 @@ struct RequestReadingTests {
     }
 
     @Test(
-        "The last transfer coding must be chunked, and the only one; nothing else is answered to such a request",
+        "The last transfer coding must be chunked, and the only one; the request gets no other answer",
         arguments: [
             ("gzip", 400), ("chunked, gzip", 400), ("identity", 400), ("", 400), (",", 400), ("chunked, chunked", 400),
             ("gzip, chunked", 501), ("Gzip , Chunked", 501), ("x, y, chunked", 501),
@@ -50,14 +50,14 @@ struct RequestReadingTests {
                 let answer = try await onlyAnswer(service, url, request + "0\r\n\r\n")
                 #expect(answer.head.status == status, "\(method)")
                 #expect(answer.head.fields["connection"] == "close")
-                // Some the parser refuses before it has a head to hand on.
+                // The parser itself refuses some fields, before the service sees a head.
                 let isJudgedHere = !field.hasPrefix("chunked, ")
                 #expect(!isJudgedHere || answer.head.fields["content-type"] == "application/problem+json")
             }
         }
     }
 
-    @Test("Chunks that are read are no reason for another answer", arguments: ["GET", "POST"])
+    @Test("Chunks that are read cause no second answer", arguments: ["GET", "POST"])
     func chunked(method: String) async throws {
         try await service { service, url in
             let client = try service.client()
@@ -73,7 +73,7 @@ struct RequestReadingTests {
     }
 
     @Test(
-        "A first chunk that is none is 400, whatever the request would be answered with, and the connection ends",
+        "An invalid first chunk is 400, whatever the answer would have been, and the connection closes",
         arguments: ["GET", "POST"])
     func firstChunk(method: String) async throws {
         try await service { service, url in
@@ -86,7 +86,7 @@ struct RequestReadingTests {
         }
     }
 
-    @Test("After a chunk that is none the request has the one answer it had, or would have had")
+    @Test("After an invalid later chunk the request gets only the answer that it had or was due")
     func laterChunk() async throws {
         try await service { service, url in
             let request = "GET TARGET HTTP/1.1\r\nHost: HOST\r\nRange: bytes=0-9\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -107,12 +107,12 @@ struct RequestReadingTests {
             #expect(film.media.matches(await client.read(1000), at: 0))
             #expect(await client.readHead()?.status == 400)
             let rest = String(decoding: await client.readToEnd(), as: UTF8.self)
-            #expect(!rest.contains("HTTP/1.1"), "what follows is not answered")
+            #expect(!rest.contains("HTTP/1.1"), "the request after it is not answered")
         }
     }
 
     @Test(
-        "A body of the API's that breaks off, or does not come in chunks, is a problem of 400, and the connection ends")
+        "A body of an API request that breaks off or is badly chunked is 400, and the connection closes")
     func brokenBody() async throws {
         try await service(hasControl: true) { service, url in
             let pins = "POST /api/v1/pins HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\n"
@@ -132,7 +132,7 @@ struct RequestReadingTests {
         }
     }
 
-    @Test("The host of an absolute target counts, and must be the one of the Host field (RFC 9112 §3.2.2)")
+    @Test("The host of an absolute target counts, and must equal the Host field (RFC 9112 §3.2.2)")
     func absoluteForm() async throws {
         try await service { service, url in
             for (target, host, status) in [
@@ -153,7 +153,7 @@ struct RequestReadingTests {
     }
 
     @Test(
-        "A method that nobody knows is 501, one that no resource has 405, one that is spelled wrong 400",
+        "An unknown method is 501, an unsupported one 405, one in the wrong letter case 400",
         arguments: [
             ("BREW", 501), ("X-y!", 501), ("PRI", 501), ("PROPFIND", 501), ("PATCH", 405), ("QUERY", 405), ("get", 400),
             ("Head", 400),
@@ -167,7 +167,7 @@ struct RequestReadingTests {
                 await client.send(text.replacing("TARGET", with: service.target(url)))
                 #expect(await client.readHead()?.status == status, "\(target)")
             }
-            // On a connection that has had a request, too.
+            // The same on a connection that has already served a request.
             let client = try service.client()
             #expect(await client.ask("GET", "/healthz", host: service.host)?.head.status == 200)
             await client.request(method, "/healthz", host: service.host)
@@ -176,7 +176,7 @@ struct RequestReadingTests {
     }
 
     @Test(
-        "Another HTTP/1 is read as HTTP/1.1, and another major version is 505",
+        "Another HTTP/1 version is read as HTTP/1.1, and another major version is 505",
         arguments: [
             ("1.2", 206), ("1.9", 206), ("1.1", 206), ("2.0", 505), ("3.0", 505), ("0.9", 505), ("9.9", 505),
             ("1.x", 400),
@@ -186,7 +186,7 @@ struct RequestReadingTests {
         try await service { [film] service, url in
             let request = "GET TARGET HTTP/\(version)\r\nHost: HOST\r\nRange: bytes=0-9\r\n\r\n"
                 .replacing("TARGET", with: service.target(url)).replacing("HOST", with: service.host)
-            // In one piece, and with its first line cut within each of its parts and within its end.
+            // In one piece, and with the first line split within each of its parts and its line end.
             let line = try #require(request.utf8.firstIndex(of: 0x0D).map { request.utf8[..<$0].count })
             for cuts in [[], [1, 5, line - 8, line - 3, line - 1, line, line + 1]] {
                 let client = try service.client()
@@ -197,7 +197,7 @@ struct RequestReadingTests {
                 #expect(head.status == status)
                 if status == 206 {
                     #expect(await client.read(10) == film.media.bytes(0..<10))
-                    // The parser would not take the line of another such request.
+                    // The parser would not accept a second request line of this version.
                     #expect(head.fields["connection"] == (version == "1.1" ? nil : "close"))
                 }
             }

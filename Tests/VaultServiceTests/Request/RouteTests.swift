@@ -5,7 +5,7 @@ import Testing
 @Suite("Route")
 struct RouteTests {
     @Test(
-        "A raw target leads to what it names, byte for byte",
+        "A raw target selects its route byte for byte",
         arguments: [
             ("/healthz", Route.health), ("/healthz?x=1", .health), ("/healthz/", .unknown), ("//healthz", .unknown),
             ("/api/v1/status", .api(.status)), ("/api/v1/status?", .api(.status)), ("/api/v1/statusx", .unknown),

@@ -19,7 +19,7 @@ struct SelectionTests {
     }
 
     @Test(
-        "A Range field comes to the bytes that the table of real servers says",
+        "A Range field selects the bytes that the table of real servers requires",
         arguments: [
             ("bytes=0-9", .single(.closed(first: 0, last: 9))), ("bytes=0-0,2-2", .several([0..<1, 2..<3])),
             ("bytes=0-99,50-149", .whole), ("bytes=0-,0-,0-,0-", .whole),
@@ -30,7 +30,7 @@ struct SelectionTests {
         #expect(selection(field, of: facts()) == expected)
     }
 
-    @Test("Another representation than the one named is given whole, whatever range was asked for")
+    @Test("If If-Range names another representation, the answer is whole, whatever the range")
     func ifRange() {
         for field in ["bytes=0-9", "bytes=0-0,2-2", "bytes=9-2", "bytes=2000-,3000-"] {
             #expect(selection(field, ifRange: ["\"v2\""], of: facts()) == .whole)
@@ -38,20 +38,20 @@ struct SelectionTests {
         }
     }
 
-    @Test("Several ranges of what has no known length, or whose origin cannot jump, are given whole")
+    @Test("Several ranges are answered whole if the length is unknown or the origin does not support ranges")
     func unknown() {
         #expect(selection("bytes=0-0,2-2", of: facts(length: nil)) == .whole)
         #expect(selection("bytes=0-0,2-2", of: facts(isWholeAnswer: true)) == .whole)
     }
 
-    @Test("The last bytes of nothing are everything, among others too (RFC 9110 §14.1.2)")
+    @Test("The last bytes of an empty resource are the whole of it, also among other ranges (RFC 9110 §14.1.2)")
     func lastByteOfEmptyResource() {
         #expect(selection("bytes=0-0,-2", of: facts(length: 0)) == .whole)
         #expect(selection("bytes=0-0,2-2", of: facts(length: 0)) == .nothing)
         #expect(selection("bytes=0-0,-0", of: facts(length: 0)) == .nothing)
     }
 
-    @Test("A part is asked for by its first and its last byte")
+    @Test("A part is requested by its first and last byte")
     func part() {
         #expect((5..<6 as ByteRange).asRequested == .closed(first: 5, last: 5))
     }

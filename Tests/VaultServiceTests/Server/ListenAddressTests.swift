@@ -6,7 +6,7 @@ import VaultModel
 @Suite("Listen address")
 struct ListenAddressTests {
     @Test(
-        "Host and port are read, and printed the same",
+        "A host and port are parsed and printed unchanged",
         arguments: [
             ("127.0.0.1:8300", "127.0.0.1", 8300), ("localhost:0", "localhost", 0), ("[::1]:80", "::1", 80),
             ("0.0.0.0:65535", "0.0.0.0", 65535),
@@ -18,7 +18,7 @@ struct ListenAddressTests {
     }
 
     @Test(
-        "What is no address is refused",
+        "An invalid address is refused",
         arguments: [
             "", "8300", ":8300", "localhost", "localhost:", "localhost:65536", "localhost:-1", "localhost:x",
             "::1:8300", "[]:80",

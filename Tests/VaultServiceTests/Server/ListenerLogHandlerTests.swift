@@ -3,9 +3,9 @@ import Testing
 
 @testable import VaultService
 
-@Suite("The log of a service that could not begin")
+@Suite("The log of a service that failed to start")
 struct ListenerLogHandlerTests {
-    @Test("What the HTTP server says of its own end is left out, and nothing else")
+    @Test("Messages of the HTTP server about its own shutdown are dropped, all others are kept")
     func filtered() {
         let recorder = LogRecorder()
         var logger = recorder.logger

@@ -7,9 +7,9 @@ import VaultModel
 
 @testable import VaultService
 
-@Suite("Media by a socket file", .timeLimit(.minutes(5)))
+@Suite("Media over a socket file", .timeLimit(.minutes(5)))
 struct MediaSocketTests {
-    @Test("The socket serves what the port serves, to its owner, and goes with the service")
+    @Test("The socket serves its owner what the port serves, and is removed with the service")
     func serves() async throws {
         let origin = try ScriptedOrigin(ScriptedResource(length: 1000))
         let url = origin.url("/a/film.mp4")
@@ -24,7 +24,7 @@ struct MediaSocketTests {
             let answer = try #require(
                 await client.ask("GET", service.target(url), host: "anything", fields: ["Range": "bytes=10-19"]))
             #expect(answer.head.status == 206 && answer.body.count == 10)
-            // It is a way in, not a key.
+            // The socket does not replace the capability.
             let unknown = try #require(await client.ask("GET", "/media/x", host: "anything"))
             #expect(unknown.head.status == 404)
             let page = try #require(
@@ -44,14 +44,14 @@ struct MediaSocketTests {
         try await RawClient(path: path).ask("GET", "/healthz", host: "anything")?.head.status
     }
 
-    @Test("A socket by which another program listens ends the service with a clear error, and stays that program's")
+    @Test("A socket that another program listens on ends the service with a clear error, and is left in place")
     func occupied() async throws {
         let (test, other) = (try await TestVault(), try await TestVault())
         let path = other.place.folder + "/media.sock"
         try await RunningService.run(over: other, configuration: configuration(path)) { _ in
             let error = await #expect(throws: VaultError.self) {
                 try await RunningService.run(over: test, configuration: configuration(path)) { _ in
-                    // The port may listen before the socket has failed: then the service ends by itself.
+                    // The port may be ready before the socket fails; the service then ends by itself.
                 }
             }
             #expect(error?.code == .storage && error?.message.contains("already in use") == true)
@@ -60,7 +60,7 @@ struct MediaSocketTests {
         }
     }
 
-    @Test("A socket in a folder that is not there ends the service with one sentence, and the log has no other")
+    @Test("A socket path in a missing folder ends the service with one error, and logs no other")
     func withoutFolder() async throws {
         let test = try await TestVault()
         let recorder = LogRecorder()
@@ -74,12 +74,12 @@ struct MediaSocketTests {
         #expect(recorder.lines.filter { $0.level >= .error }.map(\.text) == [])
     }
 
-    @Test("A socket that a killed service left is replaced")
+    @Test("A socket left by a killed service is replaced")
     func stale() async throws {
         let test = try await TestVault()
         let path = test.place.folder + "/media.sock"
         try await RunningService.run(over: test, configuration: configuration(path)) { _ in
-            // Another name for the socket outlives the service.
+            // A hard link to the socket outlives the service.
             try FileManager.default.linkItem(atPath: path, toPath: path + ".left")
         }
         try FileManager.default.moveItem(atPath: path + ".left", toPath: path)
@@ -89,7 +89,7 @@ struct MediaSocketTests {
         }
     }
 
-    @Test("What another program has put in the socket's place stays there when the service ends")
+    @Test("A file that another program put in the socket's place is kept when the service ends")
     func supplanted() async throws {
         let (test, other) = (try await TestVault(), try await TestVault())
         let path = other.place.folder + "/media.sock"
@@ -119,7 +119,7 @@ struct MediaSocketTests {
             configuration.mediaSocket = path
             let error = await #expect(throws: VaultError.self) {
                 try await RunningService.run(over: test, configuration: configuration) { _ in
-                    // The port may listen before the socket has failed: then the service ends by itself.
+                    // The port may be ready before the socket fails; the service then ends by itself.
                 }
             }
             #expect(error?.code == .storage)

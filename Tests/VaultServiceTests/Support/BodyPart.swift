@@ -1,16 +1,16 @@
-/// One part of a `multipart/byteranges` body, read as RFC 2046 has it.
+/// One part of a `multipart/byteranges` body, parsed by RFC 2046.
 struct BodyPart {
     let type: String?
     /// The value of its `Content-Range`.
     let range: String?
     let bytes: [UInt8]
 
-    /// The parts of a body; nil where it is none of that type, or broken.
+    /// Returns the parts of a body, or nil if its type is another one or its format is invalid.
     static func parts(of body: [UInt8], type: String?) -> [BodyPart]? {
         let start = "multipart/byteranges; boundary="
         guard let type, type.hasPrefix(start) else { return nil }
         let delimiter = Array("\r\n--\(type.dropFirst(start.count))".utf8)
-        // The first may stand without a line end before it.
+        // The first delimiter may have no line end before it.
         let sections = (Array("\r\n".utf8) + body).split(around: delimiter)
         guard sections.count >= 2, sections[0].allSatisfy({ $0 == 13 || $0 == 10 }),
             sections[sections.count - 1] == Array("--\r\n".utf8)
@@ -28,7 +28,7 @@ struct BodyPart {
 }
 
 extension [UInt8] {
-    /// The pieces between the places where `separator` stands.
+    /// Returns the pieces between the occurrences of `separator`.
     fileprivate func split(around separator: [UInt8], most: Int = .max) -> [[UInt8]] {
         var (pieces, start, index) = ([[UInt8]](), 0, 0)
         while pieces.count + 1 < most, index + separator.count <= count {

@@ -3,14 +3,15 @@
 /// Reads a stream of server-sent events.
 struct EventReader {
     let client: RawClient
-    /// Every event that came.
+    /// Every event received so far.
     private(set) var seen: [(name: String, data: String)] = []
     private var text = ""
 
     init(_ client: RawClient) { self.client = client }
 
-    /// The first event of a name whose document is wanted, of those that came and those that come; nil where the stream
-    /// ends before.
+    /// Returns the first wanted document of an event name, among the events received and those that follow.
+    ///
+    /// - Returns: nil if the stream ends first.
     mutating func first<Document: Decodable>(
         _ name: String, _ type: Document.Type, _ isWanted: (Document) -> Bool
     ) async throws -> Document? {

@@ -2,10 +2,10 @@ import MediaVault
 import OriginTestSupport
 import VaultModel
 
-/// A film whose origin stops in the middle of it until it may go on, and a service that plays it.
+/// A title whose origin pauses in the middle of the body, and a service that plays it.
 final class HeldFilm: Sendable {
     private static let length: Int64 = 2_000_000
-    /// The byte at which the origin stops.
+    /// The byte at which the origin pauses.
     private static let heldAt: Int64 = 500_000
 
     let origin: ScriptedOrigin
@@ -19,7 +19,7 @@ final class HeldFilm: Sendable {
         origin = try ScriptedOrigin(film, holdingAt: Self.heldAt, gate)
     }
 
-    /// Runs a service over an empty vault while `body` runs, and ends it.
+    /// Runs a service over an empty vault while `body` runs, then shuts it down.
     func serve<Value: Sendable>(
         hasControl: Bool = false, shutdownLimit: Duration = .milliseconds(200),
         _ body: @escaping @Sendable (RunningService) async throws -> Value
@@ -28,16 +28,16 @@ final class HeldFilm: Sendable {
             over: try await TestVault(), hasControl: hasControl, shutdownLimit: shutdownLimit, body)
     }
 
-    /// Waits until the origin has stopped.
+    /// Waits until the origin has paused.
     func waitUntilHeld() async { await origin.wait { $0.contains { $0.phase == .held } } }
 
-    /// Waits until whoever asked last has gone away.
+    /// Waits until the last request to the origin was abandoned.
     func waitUntilAbandoned() async { await origin.wait { $0.last?.phase == .abandoned } }
 
-    /// Lets the origin go on.
+    /// Lets the origin continue.
     func goOn() { gate.open() }
 
-    /// Body bytes that the origin has put on the wire.
+    /// The number of body bytes that the origin has sent.
     var bytesSent: Int64 {
         origin.exchanges.filter { $0.request.method == "GET" }.reduce(0) { $0 + $1.bodyBytesSent }
     }

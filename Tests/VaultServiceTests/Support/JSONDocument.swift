@@ -1,6 +1,6 @@
 @testable import VaultService
 
-/// JSON as it was read.
+/// A JSON document as a tree of values.
 struct JSONDocument: Decodable {
     let tree: JSONTree
 

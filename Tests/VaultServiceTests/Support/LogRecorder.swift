@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// Keeps every line that is logged, at every level.
+/// Records every log line, at every level.
 final class LogRecorder: Sendable {
     struct Line: Sendable {
         let level: Logger.Level

@@ -1,8 +1,8 @@
 import NIOCore
 
-/// An address by which this machine reaches itself as another machine would.
+/// An address with which this machine can connect to itself as another machine would.
 enum PlaybackLink {
-    /// An IPv4 address; nil where the machine has no network.
+    /// An IPv4 address other than loopback; nil if the machine has none.
     static let beyondLoopback: String? = {
         let devices = (try? System.enumerateDevices()) ?? []
         let all = devices.compactMap { device -> String? in

@@ -2,9 +2,9 @@ import Foundation
 import NIOCore
 import Testing
 
-/// A client that sends what it is told, byte for byte, and reads when it is told.
+/// A client that sends given bytes unchanged, and reads only on request.
 ///
-/// Its calls block a queue of its own, never the test's thread.
+/// Its calls block its own queue, never the test's thread.
 final class RawClient: Sendable {
     private let descriptor: Int32
     private let queue = DispatchQueue(label: "raw client")
@@ -12,8 +12,8 @@ final class RawClient: Sendable {
     /// Connects to a port of this machine.
     ///
     /// - Parameters:
-    ///   - host: one of this machine's addresses.
-    ///   - receiveBuffer: the size asked for the kernel's buffer; a small one makes a client that stalls early.
+    ///   - host: One of this machine's addresses.
+    ///   - receiveBuffer: The size of the kernel's receive buffer in bytes; a small one makes a client stall early.
     convenience init(host: String = "127.0.0.1", port: Int, receiveBuffer: Int32? = nil) throws {
         try self.init(SocketAddress(ipAddress: host, port: port), receiveBuffer: receiveBuffer)
     }
@@ -28,9 +28,9 @@ final class RawClient: Sendable {
         #else
         descriptor = socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         #endif
-        // A command that another test starts meanwhile must not hold the connection open when this side closes it.
+        // A process that another test starts meanwhile must not keep the connection open after this side closes it.
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        // A test that waits for what never comes fails in place of hanging.
+        // A test that waits for bytes that never arrive fails instead of hanging.
         var limit = timeval(tv_sec: 20, tv_usec: 0)
         _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         if var size = receiveBuffer {
@@ -56,7 +56,7 @@ final class RawClient: Sendable {
         }
     }
 
-    /// Reads the head of an answer; nil where the connection ends first.
+    /// Reads the head of an answer, or returns nil if the connection ends first.
     func readHead() async -> RawHead? {
         await perform { descriptor in
             var bytes: [UInt8] = []
@@ -68,7 +68,7 @@ final class RawClient: Sendable {
         }
     }
 
-    /// Reads so many bytes, or fewer where the connection ends first.
+    /// Reads `count` bytes, or fewer if the connection ends first.
     func read(_ count: Int) async -> [UInt8] {
         await perform { descriptor in
             var bytes: [UInt8] = []
@@ -81,10 +81,10 @@ final class RawClient: Sendable {
         }
     }
 
-    /// Reads up to the end of the connection.
+    /// Reads until the connection ends.
     func readToEnd() async -> [UInt8] { await read(.max) }
 
-    /// Whether the other side has ended the connection. What it had sent is dropped.
+    /// Whether the other side has ended the connection; bytes that it has sent are dropped.
     func isEnded() async -> Bool {
         await perform { descriptor in
             unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
@@ -96,23 +96,23 @@ final class RawClient: Sendable {
         }
     }
 
-    /// Goes away properly (FIN).
+    /// Closes the connection properly (FIN).
     func close() async { await perform { _ = shutdown($0, Int32(SHUT_RDWR)) } }
 
-    /// Goes away with a reset (RST).
+    /// Closes the connection with a reset (RST).
     func reset() async {
         await perform { descriptor in
             var linger = linger(l_onoff: 1, l_linger: 0)
             _ = unsafe setsockopt(
                 descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
-            // The descriptor stays taken, so that no other socket gets its number before this one is let go.
+            // The descriptor stays in use, so that no other socket gets its number before `deinit` closes it.
             let null = unsafe open("/dev/null", O_RDONLY)
             _ = dup2(null, descriptor)
             _ = Foundation.close(null)
         }
     }
 
-    /// Reads the next chunk of a chunked body; nil at its end.
+    /// Reads the next chunk of a chunked body, or returns nil at its end.
     func readChunk() async -> [UInt8]? {
         await perform { descriptor in
             var size: [UInt8] = []
@@ -133,7 +133,7 @@ final class RawClient: Sendable {
         }
     }
 
-    /// Sends a request for a target and reads the head of its answer, and its body where it has a length.
+    /// Sends a request, and reads the head of its answer, and the body if it has a length.
     func ask(
         _ method: String = "GET", _ target: String, host: String, fields: KeyValuePairs<String, String> = [:],
         body: String = ""
@@ -165,7 +165,7 @@ final class RawClient: Sendable {
     private static func receive(_ descriptor: Int32, most: Int) -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: min(most, 65536)) { buffer, count in
             let received = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
-            if received < 0, errno == EAGAIN { Issue.record("nothing came for twenty seconds") }
+            if received < 0, errno == EAGAIN { Issue.record("nothing arrived for twenty seconds") }
             count = max(0, received)
         }
     }

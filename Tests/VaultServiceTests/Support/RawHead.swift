@@ -1,7 +1,7 @@
-/// The head of an answer, taken apart.
+/// The parsed head of an answer.
 struct RawHead: Sendable {
     let status: Int
-    /// The fields by lower-case name; of several of a name, the last.
+    /// The fields by lower-case name; if a name is repeated, its last value.
     let fields: [String: String]
 
     init?(_ text: String) {

@@ -5,7 +5,7 @@ import VaultModel
 @testable import VaultService
 
 extension RunningService {
-    /// Asks by the network with the admin token, on a connection of its own.
+    /// Sends a request with the admin token over the network, on its own connection.
     func authorized(_ method: String, _ target: String, body: String = "") async throws -> (
         head: RawHead, body: [UInt8]
     ) {
@@ -14,7 +14,7 @@ extension RunningService {
                 method, target, host: host, fields: ["Authorization": "Bearer \(vault.tokens.adminToken)"], body: body))
     }
 
-    /// Waits until so many bytes of a resource are durable.
+    /// Waits until at least `bytes` bytes of a resource are durable.
     func waitUntilHeld(_ bytes: Int64, of url: MediaURL) async throws {
         let (wakes, waking) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let changes = vault.changes { waking.yield() }
@@ -27,7 +27,7 @@ extension RunningService {
 }
 
 extension DownloadRegistry {
-    /// Waits until the downloads are as wanted.
+    /// Waits until the list of downloads meets a condition.
     func wait(_ isThere: ([DownloadDocument]) -> Bool) async {
         let (wakes, waking) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let listener = listen { waking.yield() }

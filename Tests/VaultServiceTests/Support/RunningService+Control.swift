@@ -6,17 +6,17 @@ import VaultModel
 @testable import VaultService
 
 extension RunningService {
-    /// A client of the control socket.
+    /// Connects a client to the control socket.
     func controlClient() throws -> RawClient { try RawClient(path: folder + "/control.sock") }
 
-    /// Asks by the control socket, on a connection of its own.
+    /// Sends a request over the control socket, on its own connection.
     func control(
         _ method: String = "GET", _ target: String, body: String = ""
     ) async throws -> (head: RawHead, body: [UInt8]) {
         try #require(await controlClient().ask(method, target, host: "localhost", body: body))
     }
 
-    /// Begins a download by the control socket, and reads the head of its answer.
+    /// Starts a download over the control socket, and reads the head of its answer.
     func download(_ url: MediaURL) async throws -> RawClient {
         let client = try controlClient()
         await client.request(
@@ -28,14 +28,14 @@ extension RunningService {
 }
 
 extension RawClient {
-    /// The next line of an answer that is told in lines; nil at its end.
+    /// Reads the next event of an NDJSON answer, or returns nil at its end.
     func event() async throws -> EventDocument<ProgressDocument, EmptyDocument>? {
         guard let chunk = await readChunk() else { return nil }
         #expect(chunk.last == UInt8(ascii: "\n") && chunk.count { $0 == UInt8(ascii: "\n") } == 1)
         return try JSONText.read(from: chunk)
     }
 
-    /// Reads all that is left, and gives the last line.
+    /// Reads all remaining events, and returns the last.
     func lastEvent() async throws -> EventDocument<ProgressDocument, EmptyDocument>? {
         var last: EventDocument<ProgressDocument, EmptyDocument>?
         while let event = try await event() { last = event }

@@ -1,7 +1,7 @@
 @testable import VaultService
 
 extension RunningService {
-    /// How many answers have been given, whatever was asked for.
+    /// The number of answers that the service has sent, to requests of any kind.
     var answersGiven: Int {
         let family = server.api.metrics.own.first { $0.name == "mediavault_answers_total" }
         return Int(family?.samples.reduce(0) { $0 + $1.value } ?? 0)

@@ -3,7 +3,7 @@ import MediaVault
 import VaultModel
 import VaultService
 
-/// A service over a vault, running for the length of a test.
+/// A service over a vault that runs during a test.
 struct RunningService: Sendable {
     let vault: Vault
     /// The vault's folder.
@@ -11,24 +11,24 @@ struct RunningService: Sendable {
     let port: Int
     let server: VaultServer
 
-    /// What its clients name in `Host`.
+    /// The value that clients send in `Host`.
     var host: String { "127.0.0.1:\(port)" }
 
     func client(receiveBuffer: Int32? = nil) throws -> RawClient {
         try RawClient(port: port, receiveBuffer: receiveBuffer)
     }
 
-    /// The target that plays a URL.
+    /// Returns the request target that plays a URL.
     func target(_ url: MediaURL) -> String { vault.tokens.playbackPath(for: url, expires: 4_000_000_000) }
 
-    /// Asks on a connection of its own.
+    /// Sends a request on its own connection.
     func ask(
         _ method: String = "GET", _ url: MediaURL, _ fields: KeyValuePairs<String, String> = [:]
     ) async throws -> (head: RawHead, body: [UInt8])? {
         try await client().ask(method, target(url), host: host, fields: fields)
     }
 
-    /// Runs a service while `body` runs, and ends it.
+    /// Runs a service while `body` runs, then shuts it down.
     static func run<Value: Sendable>(
         over test: TestVault, isOffline: Bool = false, hasControl: Bool = false,
         configuration: ServiceConfiguration = ServiceConfiguration(),

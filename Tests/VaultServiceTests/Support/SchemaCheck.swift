@@ -1,8 +1,8 @@
 @testable import VaultService
 
-/// Checks JSON against the schemas of the service's own description, as far as those go.
+/// Checks JSON against the schemas of the service's own OpenAPI description.
 enum SchemaCheck {
-    /// What of a document does not fit the schema of this name; empty where all does.
+    /// Returns the parts of a document that violate the named schema; empty if it conforms.
     static func faults(of document: [UInt8], _ name: String) throws -> [String] {
         faults(
             of: try JSONText.read(JSONDocument.self, from: document).tree,

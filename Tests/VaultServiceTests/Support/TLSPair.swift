@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import VaultService
 
-/// A certificate of its own and its key, in a folder that goes with it.
+/// A self-signed certificate and its key, in a folder that is removed with the last reference.
 final class TLSPair {
     let folder: URL
 
@@ -26,7 +26,7 @@ final class TLSPair {
 
     deinit { try? FileManager.default.removeItem(at: folder) }
 
-    /// Puts copies of another pair's files in the place of these, as a renewal does.
+    /// Replaces the files with copies of another pair's, as a renewal does.
     func replace(_ names: [String] = ["certificate", "key"], by other: TLSPair) throws {
         for name in names {
             try FileManager.default.copyItem(atPath: other.path(name), toPath: path(name + ".new"))

@@ -1,13 +1,13 @@
 import Foundation
 import MediaVault
 
-/// A vault in a folder of its own, removed with the last reference.
+/// A vault in its own folder, which is removed with the last reference.
 final class TestVault: Sendable {
     let place: VaultPlace
     private let folder: URL
     private let unlock: Unlock
 
-    /// - Parameter name: the folder's name.
+    /// - Parameter name: The folder's name.
     init(folder name: String = "vault") async throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "vault-service-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -19,7 +19,7 @@ final class TestVault: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: folder) }
 
-    /// The vault's keyring, unlocked beside whoever owns it.
+    /// Unlocks the vault's keyring beside the vault's owner.
     func orders() async throws -> KeyringOrders {
         try await KeyringOrders.open(keyring: place.keyring, unlock: unlock)
     }

@@ -3,7 +3,7 @@ import Hummingbird
 import NIOCore
 import VaultModel
 
-/// A connection whose client has left too much unread for the first few times that this is asked.
+/// A connection that reports too many unread bytes for the first few queries.
 final class UnreadChannel: Channel {
     private let base: any Channel
     private let unread: Int
@@ -14,7 +14,7 @@ final class UnreadChannel: Channel {
         self.unread = unread
     }
 
-    /// How often it was asked.
+    /// The number of queries.
     var questions: Int { asked.withLock { $0 } }
 
     func getOption<Option: ChannelOption>(_ option: Option) -> EventLoopFuture<Option.Value> {
@@ -43,7 +43,7 @@ final class UnreadChannel: Channel {
     var eventLoop: any EventLoop { base.eventLoop }
 }
 
-/// Takes down what a body writes.
+/// Passes everything that a body writes to a closure.
 struct RecordingWriter: ResponseBodyWriter {
     let take: @Sendable (String) -> Void
 
