@@ -1,6 +1,7 @@
 """Keys in memory: where they stand while they are in use, and that they are gone once they are not."""
 
 import base64
+import contextlib
 import os
 import resource
 import shutil
@@ -8,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 from harness import client, key_needles, process_memory, unprivileged
@@ -34,9 +36,9 @@ class MemoryCase(VaultCase):
         self.addCleanup(vault.stop)
         return vault
 
-    def playing(self, vault, name, **script):
+    def playing(self, vault, name, receive_buffer=None, **script):
         """A player that has read something of a title and stands still."""
-        stream = client.Stream(vault.address(self.origin.add(name, size=SIZE, **script)))
+        stream = client.Stream(vault.address(self.origin.add(name, size=SIZE, **script)), receive_buffer=receive_buffer)
         self.addCleanup(stream.close)
         stream.read(1 << 20)
         return stream
@@ -55,6 +57,24 @@ class MemoryCase(VaultCase):
         self.assertEqual({name: finds for name, finds in self.finds(vault, keys).items() if finds}, {})
 
 
+@contextlib.contextmanager
+def reading_slowly(stream):
+    """Reads on at the pace of a player: for one that stands still for a second the segment is closed, and its key wiped."""
+    is_over = threading.Event()
+
+    def read():
+        while not is_over.wait(0.05):
+            stream.read(16 << 10)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+
+
 class KeysInMemory(MemoryCase):
     def keys(self, vault):
         """What is in use while two titles are played, and what is used but for a moment."""
@@ -69,19 +89,20 @@ class KeysInMemory(MemoryCase):
         vault.serve()
         held = vault.address(self.origin.add("held", size=SIZE))
         self.assertEqual(len(client.get(held).body), SIZE)
-        growing = self.playing(vault, "growing", hold_at=12 << 20)
-        # What a title's bytes are received with is in the index once the first of them are durable.
-        self.assert_eventually(lambda: len(vault.result("list").splitlines()), 3)
+        growing = self.playing(vault, "growing", receive_buffer=64 << 10, hold_at=12 << 20)
         return vault, held, growing
 
     def test_lock(self):
         """While media plays each key stands in locked memory and nowhere else; after keys lock none can be found"""
         vault, held, growing = self.playing_vault("lock")
-        in_use, every = self.keys(vault)
-        self.assertTrue(any("segment" in name for name in in_use) and len(in_use) >= 9, list(in_use))
-        client.get(held, "bytes=0-99")
-        self.assert_each_found_locked(vault, in_use)
-        self.assert_none_found(vault, {name: key for name, key in every.items() if name not in in_use})
+        with reading_slowly(growing):
+            # What a title's bytes are received with is in the index once the first of them are durable.
+            self.assert_eventually(lambda: len(vault.result("list").splitlines()), 3)
+            in_use, every = self.keys(vault)
+            self.assertTrue(any("segment" in name for name in in_use) and len(in_use) >= 9, list(in_use))
+            client.get(held, "bytes=0-99")
+            self.assert_each_found_locked(vault, in_use)
+            self.assert_none_found(vault, {name: key for name, key in every.items() if name not in in_use})
         # Needs no key itself.
         vault.result("keys", "lock", MEDIAVAULT_KEY_FILE="/nowhere/key", MEDIAVAULT_KEYRING="/nowhere/keyring.json")
         self.assertLess(len(growing.read(SIZE)), SIZE)
