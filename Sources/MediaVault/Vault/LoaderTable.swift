@@ -56,9 +56,9 @@ final class LoaderTable: Sendable {
 
     /// Returns the loader of a resource, which all its users share.
     ///
-    /// - Parameter mode: the vault's mode, for a new loader.
+    /// - Parameter mode: the vault's mode, for a new loader; read under the lock, so that no change of mode misses it.
     func use(
-        _ id: ResourceID, _ key: CacheKey, _ reference: MediaReference, mode: VaultMode
+        _ id: ResourceID, _ key: CacheKey, _ reference: MediaReference, mode: @autoclosure () -> VaultMode
     ) throws -> (ResourceLoader, LoaderLease) {
         let store = environment.store
         let loader = try state.withLock { state in
@@ -68,7 +68,7 @@ final class LoaderTable: Sendable {
             if let entry = state.entries[id], entry.isRemoving { throw ResourceRecord.removed }
             var entry =
                 state.entries[id].flatMap { $0.loader.isBroken ? nil : $0 }
-                ?? Entry(loader: ResourceLoader(reference, id: id, key: key, mode: mode, in: environment))
+                ?? Entry(loader: ResourceLoader(reference, id: id, key: key, mode: mode(), in: environment))
             entry.uses += 1
             state.entries[id] = entry
             return entry.loader
