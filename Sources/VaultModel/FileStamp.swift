@@ -8,8 +8,8 @@ import Darwin
 
 /// Metadata that shows whether a file has changed, without reading it.
 package struct FileStamp: Hashable, Sendable {
-    let device: UInt64
-    let number: UInt64
+    package let device: UInt64
+    package let number: UInt64
     let size: Int64
     /// When its contents or permissions last changed: seconds and nanoseconds since 1970.
     let changed: [Int]
@@ -27,6 +27,17 @@ extension FileStamp {
     package init?(path: String) {
         var facts = stat()
         guard unsafe stat(path, &facts) == 0 else { return nil }
+        self.init(facts)
+    }
+
+    /// Reads the stamp of the socket at a path, which must not be a symbolic link; nil if there is none.
+    package init?(socketAt path: String) {
+        var facts = stat()
+        guard unsafe lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFSOCK else { return nil }
+        self.init(facts)
+    }
+
+    private init(_ facts: stat) {
         #if canImport(Darwin)
         let changed = facts.st_ctimespec
         #else

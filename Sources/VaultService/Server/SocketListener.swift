@@ -14,11 +14,10 @@ struct SocketFile: Hashable, Sendable {
 
     /// Identifies the socket at a path; nil if there is none.
     init?(path: String) {
-        var facts = stat()
-        guard unsafe lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFSOCK else { return nil }
+        guard let stamp = FileStamp(socketAt: path) else { return nil }
         self.path = path
-        device = UInt64(truncatingIfNeeded: facts.st_dev)
-        number = UInt64(facts.st_ino)
+        device = stamp.device
+        number = stamp.number
     }
 
     /// Gives a socket another name in its folder, at which only its owner can connect.
