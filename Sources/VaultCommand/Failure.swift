@@ -14,7 +14,7 @@ enum Failure: Hashable, Sendable {
     init(_ error: any Error, arguments: [String] = []) {
         switch error {
         case let error as VaultError:
-            self = .message(error.message, ExitStatus(error.code))
+            self = .message(error.text, ExitStatus(error.code))
         case let error as ListenFailure:
             self = .message(error.description, .failed)
         case let error as UsageError:

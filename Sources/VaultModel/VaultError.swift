@@ -81,8 +81,80 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public var description: String { name.rawValue }
     }
 
+    /// A remedy that a program can offer in its own words: as a command, an option, a button or a setting.
+    ///
+    /// More hints may be added: a `switch` over hints needs a default.
+    public struct Hint: Hashable, Sendable, CustomStringConvertible {
+        private enum Name: String {
+            case createVault, rebuildIndex, force, repair, listTitles, evictDownloads
+            case listSlots, removeSlot, dropSlots, allowLooseFile
+            case listGenerations, rewrap, retire, rotate, backUpKeyring
+            case useTLS, allowHost, allowPage, startService, passSecret, rotateRootLocally, runAgain
+        }
+
+        private let name: Name
+
+        private init(name: Name) { self.name = name }
+
+        /// Creates the hint with a name; nil if there is none.
+        package init?(name: String) {
+            guard let name = Name(rawValue: name) else { return nil }
+            self.name = name
+        }
+
+        /// Create a vault.
+        public static let createVault = Hint(name: .createVault)
+        /// Rebuild the index.
+        public static let rebuildIndex = Hint(name: .rebuildIndex)
+        /// Confirm the operation: do it in spite of what the message says.
+        public static let force = Hint(name: .force)
+        /// Verify and repair the vault.
+        public static let repair = Hint(name: .repair)
+        /// List the titles.
+        public static let listTitles = Hint(name: .listTitles)
+        /// Allow size limits to evict downloads.
+        public static let evictDownloads = Hint(name: .evictDownloads)
+        /// List the slots of the keyring.
+        public static let listSlots = Hint(name: .listSlots)
+        /// Remove a slot of the keyring.
+        public static let removeSlot = Hint(name: .removeSlot)
+        /// Drop the slots that the message names.
+        public static let dropSlots = Hint(name: .dropSlots)
+        /// Accept a key file that other users can read or own.
+        public static let allowLooseFile = Hint(name: .allowLooseFile)
+        /// List the generations of keys.
+        public static let listGenerations = Hint(name: .listGenerations)
+        /// Rewrap all keys, then retire the older generations.
+        public static let rewrap = Hint(name: .rewrap)
+        /// Retire older generations.
+        public static let retire = Hint(name: .retire)
+        /// Rotate the keys, then rewrap them.
+        public static let rotate = Hint(name: .rotate)
+        /// Create a backup of the keyring.
+        public static let backUpKeyring = Hint(name: .backUpKeyring)
+        /// Serve with TLS, or accept that others on the network can read what is served.
+        public static let useTLS = Hint(name: .useTLS)
+        /// Allow a host name for the service.
+        public static let allowHost = Hint(name: .allowHost)
+        /// Allow web pages of an origin to play media.
+        public static let allowPage = Hint(name: .allowPage)
+        /// Start a service.
+        public static let startService = Hint(name: .startService)
+        /// Pass the secret in a form that a service can read.
+        public static let passSecret = Hint(name: .passSecret)
+        /// Rotate the root key on the service's machine.
+        public static let rotateRootLocally = Hint(name: .rotateRootLocally)
+        /// Run the operation again, to continue.
+        public static let runAgain = Hint(name: .runAgain)
+
+        /// The hint's name, as problem documents show it.
+        public var description: String { name.rawValue }
+    }
+
     /// The class of the error: what the caller can do next.
     public var code: Code
+    /// A remedy to offer with the message; nil if the message says all.
+    public var hint: Hint?
     /// One sentence without a full stop, with what happened, to what, and what to do.
     public var message: String
     /// The origin's status, for ``Code/refused``.
@@ -95,9 +167,10 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
     public var length: Int64?
 
     /// Creates an error. `message` is one sentence without a full stop, and contains nothing secret.
-    public init(_ code: Code, _ message: String) {
+    public init(_ code: Code, _ message: String, hint: Hint? = nil) {
         self.code = code
         self.message = message
+        self.hint = hint
     }
 
     /// The message.

@@ -72,7 +72,7 @@ final class ExportFile: Sendable {
     func discard() { try? fileSystem.remove(temporary) }
 
     private static func taken(_ path: String) -> VaultError {
-        VaultError(.invalidArgument, "\(path) already exists; choose another file, or overwrite it with --force")
+        VaultError(.invalidArgument, "\(path) already exists; choose another file, or overwrite it", hint: .force)
     }
 
     /// The path came from the caller, so the message may contain it.
@@ -176,7 +176,7 @@ struct ExportSource: Sendable {
         case .unreadable(let failure): error = failure.vaultError("a segment cannot be read")
         default:
             error = VaultError(
-                .integrity, "the bytes from \(position) on are damaged; repair them with verify --repair")
+                .integrity, "the bytes from \(position) on are damaged; repair them", hint: .repair)
         }
         error.firstMissing = position
         return error

@@ -177,7 +177,7 @@ package final class KeyOperationLock: Sendable {
                 return .now(state.yielding)
             }
             guard let yielding = state.yielding, body == nil else {
-                throw VaultError(.busy, "\(other.command) is running on the keys of this vault; wait until it is done")
+                throw VaultError(.busy, "\(other.title) is running on the keys of this vault; wait until it is done")
             }
             yielding.cancel()
             return .after

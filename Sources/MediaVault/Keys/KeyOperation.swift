@@ -1,16 +1,17 @@
 import VaultModel
 
 extension Receipt.Act {
-    /// The command that runs the operation, for messages: `keys rotate --root`.
-    package var command: String {
+    /// The operation with its article, for messages: `a rotation`.
+    package var title: String {
         switch self {
-        case .shred: "shred"
-        case .rotateRoot: "keys rotate --root"
-        case .changeLocator: "keys rotate --locator"
-        case .addSlot: "keys slot add"
-        case .removeSlot: "keys slot remove"
-        case .changeSlot: "keys change-passphrase"
-        default: "keys \(rawValue)"
+        case .rotate: "a rotation"
+        case .rotateRoot: "a change of the root key"
+        case .changeLocator: "a change of the locator"
+        case .retire: "a retirement"
+        case .destroy: "the destruction of the vault"
+        case .revokeLinks: "a revocation of links"
+        case .addSlot, .removeSlot, .changeSlot: "a change of the slots"
+        default: "a \(rawValue)"
         }
     }
 }
@@ -35,14 +36,14 @@ extension Receipt.Act {
     package var leaves: String? {
         switch self {
         case .rotate:
-            "what is already stored stays under the older generations: keys rewrap moves it, keys retire destroys them"
-        case .rewrap: "the older generations are still in the keyring: keys retire destroys them"
+            "what is already stored stays under the older generations: rewrapping moves it, retiring destroys them"
+        case .rewrap: "the older generations are still in the keyring: retiring destroys them"
         case .retire:
-            "an old copy of the folder still opens with a keyring of that time and its key or passphrase; keys "
-                + "rotate --root shuts out those who can open today's keyring, a reseal those who have a resource key"
+            "an old copy of the folder still opens with a keyring of that time and its key or passphrase; a "
+                + "new root key shuts out those who can open today's keyring, a reseal those who have a resource key"
         case .rotateRoot:
-            "what is already stored stays under the older generations, which the old root key opens: keys rewrap moves "
-                + "it, keys retire destroys them"
+            "what is already stored stays under the older generations, which the old root key opens: rewrapping "
+                + "moves it, retiring destroys them"
         case .changeLocator: "all other keys stay as they are"
         default: nil
         }

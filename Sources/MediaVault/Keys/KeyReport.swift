@@ -10,9 +10,8 @@ public struct KeyReport: Hashable, Sendable {
     public let folded: [ClosedRange<Int>]
     /// The most generations, not counting retired ones, that a keyring can have.
     public static let most = KeyringDocument.maxActiveGenerations
-    /// The key operation that is running in this process, by its command, such as `keys rewrap`; nil if none is
-    /// running.
-    public let act: String?
+    /// The key operation that is running in this process; nil if none is running.
+    public let act: Receipt.Act?
     /// Whether recomputing the resource ids was interrupted; changing the locator again finishes it.
     public let isLocatorChanging: Bool
     /// The rest of an unfinished reseal; nil if there is none.
@@ -38,7 +37,7 @@ public struct KeyReport: Hashable, Sendable {
                 record, state, use[record.number] ?? GenerationUsage(), leaving: backlog?.leaving[record.number] ?? 0)
         }
         folded = keyring.foldedGenerations
-        self.act = act?.command
+        self.act = act
         isLocatorChanging = keyring.locators != [store.index.locator]
         reseal = backlog.map { RemainingReseal($0) }
         shreds = settings.pendingShreds.count

@@ -40,7 +40,8 @@ extension Vault {
         let lock = try VaultLock(folder: place.folder)
         let needs = try KeyringRequirements.read(vault: place.folder)
         guard fileSystem.exists(file) else {
-            throw VaultError(.noVault, "there is no backup at \(file); name a file that keys backup wrote")
+            throw VaultError(
+                .noVault, "there is no backup at \(file); give the backup of a keyring", hint: .backUpKeyring)
         }
         let bytes = try KeyringFile.read(file, fileSystem: fileSystem)
         let backup = try opened(bytes, of: file, with: try unlock.secret())
@@ -95,7 +96,7 @@ extension Vault {
             case .damagedKeyring:
                 throw VaultError(
                     .damagedKeyring,
-                    "\(file) is not a backup of a keyring, or is damaged; name a file that keys backup wrote")
+                    "\(file) is not a backup of a keyring, or is damaged; give another backup", hint: .backUpKeyring)
             default: throw error
             }
         }
@@ -186,7 +187,7 @@ struct RestorePlan: Hashable, Sendable {
     }
 
     private static let impossible =
-        "the index states an impossible revision of the keyring; rebuild the index with index rebuild"
+        "the index states an impossible revision of the keyring; rebuild the index"
 
     private static func warnings(_ retired: Set<Int>, _ lacking: [Int: Int]) -> [String] {
         let numbers = retired.sorted().map(String.init).joined(separator: ", ")

@@ -35,8 +35,8 @@ extension Vault {
     private static func unreadableTitles(_ count: Int) -> VaultError {
         VaultError(
             .integrity,
-            "the locator was changed, but \(count) titles do not open and keep their old ids: rebuild the index "
-                + "with index rebuild, or remove the titles that list cannot name, and run it again")
+            "the locator was changed, but \(count) titles do not open and keep their old ids: rebuild the index, "
+                + "or remove these titles, and change the locator again", hint: .rebuildIndex)
     }
 
     private static let renamed = VaultError(

@@ -38,8 +38,8 @@ public struct ResourceListing: AsyncSequence, Sendable {
             defer { damagedCount = 0 }
             throw VaultError(
                 .integrity,
-                "\(damagedCount) resources are not listed: their rows do not open; rebuild the index with index rebuild"
-            )
+                "\(damagedCount) resources are not listed: their rows do not open; rebuild the index",
+                hint: .rebuildIndex)
         }
 
         private mutating func turnPage() async throws {

@@ -86,7 +86,7 @@ extension Vault {
     }
 
     static func unknown(_ reference: MediaReference) -> VaultError {
-        VaultError(.notHeld, "the vault does not have \(reference.url); list shows what it has")
+        VaultError(.notHeld, "the vault does not have \(reference.url); give a title that it has", hint: .listTitles)
     }
 }
 

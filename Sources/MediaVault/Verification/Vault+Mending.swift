@@ -49,7 +49,7 @@ extension Vault {
             throw VaultError(.changed, "\(loader.url) was replaced while it was checked; verify again")
         }
         guard !loader.isOffline else {
-            throw VaultError(.notHeld, "\(loader.url) can be repaired only online; verify again with --repair then")
+            throw VaultError(.notHeld, "\(loader.url) can be repaired only online; repair it then", hint: .repair)
         }
         guard loader.known?.validators.canVerify ?? false else {
             throw VaultError(

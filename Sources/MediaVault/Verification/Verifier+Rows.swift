@@ -44,7 +44,7 @@ extension Verifier {
             report.name(
                 DamagedResource(
                     id: id.hex, url: nil, damage: [.resource: 1], ranges: [], isRepaired: false,
-                    problem: "its rows do not open; rebuild the index with index rebuild"))
+                    problem: "its rows do not open; rebuild the index"))
             return
         }
         for representation in try await blocking({ try $0.index.representations(of: id) }) {

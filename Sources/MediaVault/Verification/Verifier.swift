@@ -190,7 +190,7 @@ extension Verifier {
         do {
             let authority = try MediaURL(resource.metadata.url).authority
             guard !unreachable.contains(authority) else {
-                return "\(authority) is unreachable; verify again with --repair once it answers"
+                return "\(authority) is unreachable; repair again once it answers"
             }
             do {
                 report.bytesRefetched += try await vault.mend(gaps, of: representation, resource)

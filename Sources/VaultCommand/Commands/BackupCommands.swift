@@ -73,12 +73,8 @@ struct KeysRestoreCommand: AsyncParsableCommand {
     private func restore(
         _ vault: VaultPlace, from file: String, unlock: Unlock, adding way: NewSlot?
     ) async throws -> RestoreReport {
-        do {
-            return try await Vault.restoreKeyring(
-                vault, from: file, unlock: unlock, adding: way, keepingSlots: !dropSlots, force: force)
-        } catch let error as VaultError where error.code == .inUse && !dropSlots {
-            throw VaultError(.inUse, "\(error.message), or use --drop-slots to drop the slots of the current keyring")
-        }
+        try await Vault.restoreKeyring(
+            vault, from: file, unlock: unlock, adding: way, keepingSlots: !dropSlots, force: force)
     }
 
     private static func name(_ slot: KeyringSlot) -> String { "\(slot.number) (\(slot.label), \(slot.method))" }

@@ -65,7 +65,7 @@ struct KeyringEditor: Sendable {
                     + "with \(way), a copied keyring no longer opens anything in this vault's folder")
             return
         }
-        for error in unretired { await Terminal.shared.say(error.message) }
+        for error in unretired { await Terminal.shared.say(error.text) }
         await Terminal.shared.say(
             "created a new root key, but \(unretired.count) of the older generations had to stay: anyone who knew \(way) "
                 + "and copied the keyring has their keys; remove what needs them, then run keys retire for each")

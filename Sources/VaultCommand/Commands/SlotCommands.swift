@@ -89,11 +89,7 @@ struct SlotRemoveCommand: AsyncParsableCommand {
     }
 
     private func order(_ changer: KeyringEditor, then root: RootRotation?) async throws -> KeyringOrder {
-        do {
-            return try await changer.orders.removing(number, then: root, isForced: force)
-        } catch let error as VaultError where error.code == .inUse {
-            throw VaultError(.inUse, "\(error.message), or remove it with --force")
-        }
+        try await changer.orders.removing(number, then: root, isForced: force)
     }
 }
 

@@ -101,6 +101,6 @@ extension VaultError {
     ///
     /// A malformed URL itself is not repeated, because it may contain anything.
     func message(ofURL number: Int, of count: Int) -> String {
-        code == .invalidURL && count > 1 ? "URL \(number) of \(count): \(message)" : message
+        code == .invalidURL && count > 1 ? "URL \(number) of \(count): \(text)" : text
     }
 }

@@ -25,7 +25,7 @@ struct FetchedRecord: Encodable, Sendable {
         bytes = document?.bytes ?? 0
         type = OrNull(document?.type.value)
         complete = document?.isComplete ?? false
-        self.error = OrNull(error.map { Problem(code: $0.code.description, message: $0.message) })
+        self.error = OrNull(error.map { Problem(code: $0.code.description, message: $0.text) })
         status = error.map { ExitStatus($0.code) } ?? .done
     }
 }
@@ -63,7 +63,7 @@ struct TitleRecord: Encodable, Sendable {
     init(_ url: String, failed error: VaultError) {
         self.url = url
         bytes = nil
-        self.error = OrNull(Problem(code: error.code.description, message: error.message))
+        self.error = OrNull(Problem(code: error.code.description, message: error.text))
         status = ExitStatus(error.code)
     }
 }

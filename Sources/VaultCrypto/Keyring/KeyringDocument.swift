@@ -157,7 +157,7 @@ extension KeyringDocument {
             throw VaultError(
                 .storage,
                 "nothing was written: the keyring would be larger than \(Self.maxBytes >> 20) MiB; "
-                    + "destroy older generations with keys retire")
+                    + "destroy older generations", hint: .retire)
         }
         do {
             return (bytes, try KeyringReader.document(in: bytes, authenticatedBy: rootKey))

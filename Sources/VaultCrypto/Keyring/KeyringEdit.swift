@@ -52,8 +52,8 @@ extension KeyringEdit {
         guard document.slots.count < KeyringDocument.maxSlots else {
             throw VaultError(
                 .inUse,
-                "the keyring has \(KeyringDocument.maxSlots) slots, which is the maximum; keys slot list names them, "
-                    + "keys slot remove removes one")
+                "the keyring has \(KeyringDocument.maxSlots) slots, which is the maximum; remove one "
+                    + "first", hint: .removeSlot)
         }
         guard !document.slots.contains(where: { $0.number == slot.number }) else {
             throw VaultError(.invalidArgument, "slot \(slot.number) already exists; try again")
@@ -107,7 +107,8 @@ extension KeyringEdit {
 
     private func index(ofSlot number: Int64) throws -> Int {
         guard let index = document.slots.firstIndex(where: { $0.number == number }) else {
-            throw VaultError(.invalidArgument, "the keyring has no slot \(number); keys slot list names its slots")
+            throw VaultError(
+                .invalidArgument, "the keyring has no slot \(number); give one that it has", hint: .listSlots)
         }
         return index
     }
@@ -178,8 +179,8 @@ extension KeyringEdit {
         guard document.generations.count(where: { $0.key != nil }) < KeyringDocument.maxActiveGenerations else {
             throw VaultError(
                 .inUse,
-                "the keyring holds \(KeyringDocument.maxActiveGenerations) generations, which is the maximum; run keys rewrap, "
-                    + "then keys retire for the older ones")
+                "the keyring holds \(KeyringDocument.maxActiveGenerations) generations, which is the maximum; rewrap "
+                    + "the keys, then retire the older generations", hint: .rewrap)
         }
         var number = document.highestGeneration + 1
         while taken.contains(Int(number)) { number += 1 }
@@ -205,12 +206,15 @@ extension KeyringEdit {
     /// Returns the error for retiring the generation that new resources use.
     package static func currentGeneration(_ number: Int) -> VaultError {
         VaultError(
-            .inUse, "generation \(number) is the one that new resources use; run keys rotate, then keys rewrap, first")
+            .inUse, "generation \(number) is the one that new resources use; rotate and rewrap the keys first",
+            hint: .rotate)
     }
 
     /// Returns the error for a number that no generation has.
     package static func unknownGeneration(_ number: Int) -> VaultError {
-        VaultError(.invalidArgument, "the keyring has no generation \(number); keys list names its generations")
+        VaultError(
+            .invalidArgument, "the keyring has no generation \(number); give one that it has",
+            hint: .listGenerations)
     }
 }
 

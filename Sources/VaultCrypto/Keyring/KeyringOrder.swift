@@ -142,7 +142,7 @@ extension Keyring {
             throw VaultError(
                 .inUse,
                 "slot \(number) is the only one that is known to open; unlock the keyring with the key or passphrase "
-                    + "of a slot that stays")
+                    + "of a slot that stays, or remove it anyway", hint: .force)
         }
         return order
     }

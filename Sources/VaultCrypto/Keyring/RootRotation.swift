@@ -49,8 +49,8 @@ struct OpenedSlots {
         let names = lost.map { "\($0.number) (\($0.label), \($0.method.rawValue))" }.joined(separator: ", ")
         throw VaultError(
             .invalidArgument,
-            "a new root key would lock out slots \(names); give what unlocks them, or drop them with --drop-slots"
-        )
+            "a new root key would lock out slots \(names); give what unlocks them, or drop them",
+            hint: .dropSlots)
     }
 }
 
@@ -136,7 +136,8 @@ extension Keyring {
                 throw VaultError(
                     .inUse,
                     "the keyring to be replaced has \(KeyringDocument.maxSlots) slots, which is the maximum, so the "
-                        + "backup's slot cannot be added; restore the backup without keeping those slots")
+                        + "backup's slot cannot be added; restore the backup without keeping those slots",
+                    hint: .dropSlots)
             }
             try edit.add(own, as: edit.freeSlotNumber, openedBy: secret)
         }

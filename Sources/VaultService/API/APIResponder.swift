@@ -157,7 +157,8 @@ extension APIResponder {
         guard context.isControl else {
             throw VaultError(
                 .invalidArgument,
-                "the root key can be replaced only through the control socket; use keys rotate --root on this machine")
+                "the root key can be replaced only through the control socket, on this machine",
+                hint: .rotateRootLocally)
         }
         return try await vault.rotateRoot(
             unlockedBy: (order.slots ?? []).map { try $0.key }, droppingOtherSlots: order.dropSlots ?? false)

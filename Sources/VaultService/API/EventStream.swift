@@ -55,7 +55,7 @@ struct EventStream<Progress: Codable & Sendable, Outcome: Codable & Sendable>: S
                 APIProblem.document(
                     VaultError(
                         .closed,
-                        "the service is shutting down; received data is kept, so run the command again to continue")))
+                        "the service is shutting down; received data is kept; try again to continue")))
         }
     }
 }

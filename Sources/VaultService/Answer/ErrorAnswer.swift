@@ -13,7 +13,7 @@ enum ErrorAnswer {
     static let misdirectedHost = answer(
         ProblemDocument(
             status: 421, title: "Misdirected Request",
-            detail: "this service does not serve the request's host and port; serve --host allows another name"))
+            detail: "this service does not serve the request's host and port; allow another name where it was started"))
 
     static let foreignUser = answer(
         ProblemDocument(
@@ -27,7 +27,7 @@ enum ErrorAnswer {
     static let crossSitePage = answer(
         ProblemDocument(
             status: 403, title: "Forbidden",
-            detail: "a web page of another site sent the request; serve --allow-origin lets one play"))
+            detail: "a web page of another site sent the request; allow it where the service was started"))
 
     static let notJSON = answer(
         ProblemDocument(

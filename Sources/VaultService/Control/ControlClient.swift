@@ -176,8 +176,8 @@ struct ControlAnswer {
     }
 
     static let brokenOff = VaultError(
-        .closed, "the service ended early; received data is kept, so run the command again to continue")
-    private static let answerTooLong = VaultError(.closed, "the service's answer is longer than this command accepts")
+        .closed, "the service ended early; received data is kept; try again to continue")
+    private static let answerTooLong = VaultError(.closed, "the service's answer is longer than this program accepts")
 }
 
 /// The path of a vault's control socket, short enough for the address of a socket.

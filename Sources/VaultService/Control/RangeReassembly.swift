@@ -31,7 +31,7 @@ struct RangeReassembly {
     mutating func begin(_ head: HTTPResponseHead) throws {
         let newTag = head.headers.first(name: "ETag")
         guard tag == nil || tag == newTag else {
-            throw VaultError(.changed, "the title changed at its origin while it was being read; run the command again")
+            throw VaultError(.changed, "the title changed at its origin while it was being read; try again")
         }
         (tag, hasAdvanced) = (newTag, false)
         if case .bytes(let range, let total)? = head.headers.first(name: "Content-Range").flatMap(ContentRange.init) {

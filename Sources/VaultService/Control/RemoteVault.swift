@@ -73,7 +73,7 @@ package final class RemoteVault: VaultClient {
         } catch is DecodingError {
             throw Self.strange
         } catch is ServiceGone where isKnown.withLock(\.self) {
-            throw VaultError(.closed, "the service has ended; run the command again to continue without it")
+            throw VaultError(.closed, "the service has ended; try again to continue without it")
         }
     }
 

@@ -54,7 +54,7 @@ package struct KeysDocument: Codable, Hashable, Sendable {
                 leaving: generation.leaving)
         }
         folded = report.folded.map { Folded(first: $0.lowerBound, last: $0.upperBound) }
-        act = OrNull(report.act)
+        act = OrNull(report.act?.command)
         locatorChanging = report.isLocatorChanging
         reseal = OrNull(
             report.reseal.map { Reseal(resources: $0.resources, bytes: $0.bytes, due: $0.isDue) })
@@ -213,5 +213,20 @@ struct SlotDocument: Codable, Hashable, Sendable {
             throw VaultError(.invalidArgument, "the path of a slot's file must be absolute")
         }
         return path
+    }
+}
+
+extension Receipt.Act {
+    /// The command that runs the operation, as documents name it: `keys rotate --root`.
+    package var command: String {
+        switch self {
+        case .shred: "shred"
+        case .rotateRoot: "keys rotate --root"
+        case .changeLocator: "keys rotate --locator"
+        case .addSlot: "keys slot add"
+        case .removeSlot: "keys slot remove"
+        case .changeSlot: "keys change-passphrase"
+        default: "keys \(rawValue)"
+        }
     }
 }

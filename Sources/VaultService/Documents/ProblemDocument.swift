@@ -7,6 +7,8 @@ package struct ProblemDocument: Codable, Hashable, Sendable {
     package var detail: String?
     /// The name of the ``VaultError`` code, if the problem has one; exit codes are derived from it.
     package var code: String?
+    /// The name of the ``VaultError/Hint``, if there is a remedy to offer.
+    package var hint: String?
     /// The origin's status, if it refused the request.
     package var originStatus: Int?
     /// Seconds until the origin may be asked again, at most a day.
@@ -28,6 +30,7 @@ package struct ProblemDocument: Codable, Hashable, Sendable {
     init(status: Int, title: String, error: VaultError) {
         self.init(status: status, title: title, detail: error.message)
         code = error.code.description
+        hint = error.hint?.description
         originStatus = error.originStatus
         retryAfter = error.retryAfter.map { min(max(0, $0), Self.longestRetryAfter) }
         firstMissing = error.firstMissing
@@ -41,6 +44,7 @@ package struct ProblemDocument: Codable, Hashable, Sendable {
     package var error: VaultError? {
         guard let code = code.flatMap({ VaultError.Code(name: $0) }) else { return nil }
         var error = VaultError(code, detail ?? title)
+        error.hint = hint.flatMap { VaultError.Hint(name: $0) }
         error.originStatus = originStatus
         error.retryAfter = retryAfter
         error.firstMissing = firstMissing

@@ -23,8 +23,8 @@ package enum SlotKey: Sendable {
     /// The error that a typed passphrase or a key command's output cannot be passed to a service.
     package static let unfound = VaultError(
         .invalidArgument,
-        "a running service reads a slot's secret from a file or from a credential of its unit; name one with "
-            + "--key-file, --passphrase-file or --credential, or stop the service and run this again")
+        "a running service reads a slot's secret from a file or from a credential of its unit; name one, or stop "
+            + "the service and try again", hint: .passSecret)
 
     /// The unlock method for the library, in the process that reads the secret.
     ///

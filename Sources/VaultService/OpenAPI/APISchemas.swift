@@ -130,12 +130,12 @@ enum APISchemas {
         "Description": ["type": "object", "required": ["openapi", "paths"]],
         "Problem": object(
             [
-                "status": ["type": "integer"], "title": text, "detail": text, "code": text,
+                "status": ["type": "integer"], "title": text, "detail": text, "code": text, "hint": text,
                 "originStatus": ["type": "integer"], "retryAfter": count, "firstMissing": ref("Bytes"),
                 "length": ref("Bytes"), "held": ref("Ranges"),
             ],
             optional: [
-                "detail", "code", "originStatus", "retryAfter", "firstMissing", "length", "held",
+                "detail", "code", "hint", "originStatus", "retryAfter", "firstMissing", "length", "held",
             ]),
     ]
 

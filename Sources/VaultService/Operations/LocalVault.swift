@@ -69,7 +69,8 @@ package struct LocalVault: VaultClient {
     package func beginDownload(_ reference: MediaReference, _ options: DownloadOptions) async throws {
         throw VaultError(
             .invalidArgument,
-            "no service is running to take over the download; start one with serve, or fetch without --detach")
+            "no service is running to take over the download; start one, or wait for the download here",
+            hint: .startService)
     }
 
     private func telling(of reference: MediaReference, _ act: () async throws -> Void) async throws {

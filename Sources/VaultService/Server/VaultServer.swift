@@ -31,7 +31,7 @@ package final class VaultServer: Sendable {
             throw VaultError(
                 .invalidArgument,
                 "\(address) can be reached by other machines, and the service uses plain HTTP; listen on 127.0.0.1, "
-                    + "use TLS with --tls-certificate and --tls-key, or allow plain HTTP with --insecure")
+                    + "use TLS, or allow plain HTTP", hint: .useTLS)
         }
         self.address = address
         var logger = logger

@@ -184,7 +184,7 @@ enum RegularFile {
         switch status.st_mode & S_IFMT {
         case S_IFREG: return
         case S_IFLNK: throw FileFailure(.symbolicLink, "lstat").vaultError(what)
-        default: throw VaultError(.storage, "\(what): not a regular file; rebuild the index with index rebuild")
+        default: throw VaultError(.storage, "\(what): not a regular file; rebuild the index", hint: .rebuildIndex)
         }
     }
 }

@@ -131,13 +131,13 @@ package final class VaultIndex: Sendable {
         try requireKind(db, statements, optional: optional)
         let row = try vaultRow(db, keyring)
         guard try Int.fetchOne(db, sql: "SELECT count(*) FROM vault") == 1 else {
-            throw VaultError(.integrity, "the index also has another vault's row; rebuild it with index rebuild")
+            throw VaultError(.integrity, "the index also has another vault's row; rebuild it", hint: .rebuildIndex)
         }
         let revision: Int64 = try row.column("keyringRevision", in: PlainColumn.revisions)
         guard revision <= keyring.revision + VaultIndex.maxRevisionLead else {
             throw VaultError(
                 .integrity,
-                "the index states an impossible revision of the keyring; rebuild the index with index rebuild")
+                "the index states an impossible revision of the keyring; rebuild the index", hint: .rebuildIndex)
         }
         guard revision <= keyring.revision else {
             throw VaultError(
@@ -163,7 +163,7 @@ package final class VaultIndex: Sendable {
             db, sql: "SELECT keyringRevision, locator FROM vault WHERE id = ?", arguments: [keyring.vaultID.data])
         if let row { return row }
         guard try Int.fetchOne(db, sql: "SELECT count(*) FROM vault") ?? 0 > 0 else {
-            throw VaultError(.integrity, "the vault's row is missing from the index; rebuild it with index rebuild")
+            throw VaultError(.integrity, "the vault's row is missing from the index; rebuild it", hint: .rebuildIndex)
         }
         throw VaultError(
             .foreignKeyring, "the keyring belongs to another vault; use the one this vault was created with")
@@ -312,7 +312,7 @@ package final class VaultIndex: Sendable {
             let settings = VaultSettings(object)
         else {
             throw VaultError(
-                .integrity, "the vault's settings failed authentication; rebuild the index with index rebuild")
+                .integrity, "the vault's settings failed authentication; rebuild the index", hint: .rebuildIndex)
         }
         return settings
     }

@@ -105,7 +105,7 @@ enum IndexError {
     static var damaged: VaultError {
         VaultError(
             .integrity,
-            "a row of the index is damaged; remove the resource, or rebuild the index with index rebuild")
+            "a row of the index is damaged; remove the resource, or rebuild the index", hint: .rebuildIndex)
     }
 
     private static func vaultError(_ error: DatabaseError) -> VaultError {
@@ -113,7 +113,7 @@ enum IndexError {
         case .SQLITE_FULL:
             VaultError(.diskFull, "the index cannot grow: no space left on the disk; free some space and try again")
         case .SQLITE_CORRUPT, .SQLITE_NOTADB:
-            VaultError(.integrity, "the index is damaged; rebuild it with index rebuild")
+            VaultError(.integrity, "the index is damaged; rebuild it", hint: .rebuildIndex)
         case .SQLITE_BUSY, .SQLITE_LOCKED:
             VaultError(.owned, "another program is using the index; try again when it is done")
         case .SQLITE_CANTOPEN, .SQLITE_READONLY, .SQLITE_PERM:

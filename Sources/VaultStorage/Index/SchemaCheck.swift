@@ -64,11 +64,8 @@ enum SchemaCheck {
         else {
             throw VaultError(
                 .integrity,
-                """
-                the index has tables, triggers, views or indices that this program did not create; rebuild it \
-                with index rebuild
-                """
-            )
+                "the index has tables, triggers, views or indices that this program did not create; rebuild it",
+                hint: .rebuildIndex)
         }
     }
 

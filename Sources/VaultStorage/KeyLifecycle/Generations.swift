@@ -187,10 +187,8 @@ extension VaultIndex {
             guard needs == 0 else {
                 throw VaultError(
                     .inUse,
-                    """
-                    generation \(number) still wraps \(needs ?? 0) resource keys; run keys rewrap, then retire it again
-                    """
-                )
+                    "generation \(number) still wraps \(needs ?? 0) resource keys; rewrap them, then retire it again",
+                    hint: .rewrap)
             }
             try db.execute(sql: "DELETE FROM generation WHERE number = ?", arguments: [number])
             // Receipts raise the revision too: a generation that the index has removed must not look new to it.

@@ -147,14 +147,16 @@ package enum PrivateFile {
         fileprivate var remedy: String {
             self == .bySystem
                 ? "have the service manager load it, or name a key file"
-                : "run chmod 600 on it, or pass --allow-loose-key-file"
+                : "run chmod 600 on it, or allow loose key files"
         }
+
+        fileprivate var hint: VaultError.Hint? { self == .bySystem ? nil : .allowLooseFile }
 
         /// The remedy if the file is another user's.
         fileprivate var ownerRemedy: String {
             self == .bySystem
                 ? "have the service manager load it, or name a key file"
-                : "run chown on it, or pass --allow-loose-key-file"
+                : "run chown on it, or allow loose key files"
         }
     }
 
@@ -165,12 +167,15 @@ package enum PrivateFile {
         mode: mode_t, owner: uid_t, user: uid_t, kept keeping: FilePermissions, _ what: String, _ path: String
     ) -> VaultError? {
         guard mode & keeping.forbidden == 0 else {
-            return VaultError(.looseKeyFile, "others can read the \(what) \(path); \(keeping.remedy)")
+            return VaultError(
+                .looseKeyFile, "others can read the \(what) \(path); \(keeping.remedy)",
+                hint: keeping.hint)
         }
         guard keeping == .loosely || [user, 0].contains(owner) else {
             return VaultError(
                 .looseKeyFile,
-                "the \(what) \(path) belongs to another user, who can read and change it; \(keeping.ownerRemedy)")
+                "the \(what) \(path) belongs to another user, who can read and change it; \(keeping.ownerRemedy)",
+                hint: keeping.hint)
         }
         return nil
     }

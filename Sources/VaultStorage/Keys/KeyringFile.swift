@@ -16,7 +16,8 @@ package enum KeyringFile {
             }
         } catch {
             if error.kind == .notFound {
-                throw VaultError(.noVault, "no keyring at \(path); create one with init, or name its file")
+                throw VaultError(
+                    .noVault, "no keyring at \(path); create a vault, or name the keyring's file", hint: .createVault)
             }
             throw error.vaultError("the keyring at \(path) cannot be read")
         }

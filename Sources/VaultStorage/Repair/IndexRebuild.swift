@@ -76,8 +76,7 @@ package final class IndexRebuild: Sendable {
                 ? "" : ": catalog.backup does not know \(unknown) of its segments, which would be moved to quarantine"
             throw VaultError(
                 .invalidArgument,
-                "the index of \(folder) is sound, and a rebuilt one could only know less\(loss); use --force to "
-                    + "rebuild it anyway")
+                "the index of \(folder) is sound, and a rebuilt one could only know less\(loss)", hint: .force)
         }
         do throws(FileFailure) {
             for suffix in ["", "-wal", "-shm"] { try fileSystem.remove(path + ".new" + suffix) }

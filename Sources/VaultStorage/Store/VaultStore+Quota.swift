@@ -310,11 +310,12 @@ extension VaultStore {
         let what = limits.evictsDownloads == true ? "are pinned" : "are pinned or were requested by name"
         let way =
             limits.evictsDownloads == true
-            ? "or unpin or remove something" : "remove something, or allow it to evict downloads with evict-downloads"
+            ? "or unpin or remove something" : "remove something, or allow it to evict downloads"
         throw VaultError(
             .invalidArgument,
             "the vault cannot be limited to \(size) bytes: \(kept) bytes of it \(what), and no limit evicts those; "
-                + "raise the limit, \(way)")
+                + "raise the limit, \(way)",
+            hint: limits.evictsDownloads == true ? nil : .evictDownloads)
     }
 
     /// Whether the vault exceeds the limits in force, as far as is known without querying the index.

@@ -100,9 +100,11 @@ package final class VaultStore: Sendable {
             // The folder does not exist, or is not a folder.
         }
         guard hasLostIndex(at: folder, fileSystem: fileSystem) else {
-            return VaultError(.noVault, "there is no vault at \(folder); create one with init, or give its folder")
+            return VaultError(
+                .noVault, "there is no vault at \(folder); create one, or give its folder", hint: .createVault)
         }
-        return VaultError(.integrity, "the vault at \(folder) has lost its index.sqlite; rebuild it with index rebuild")
+        return VaultError(
+            .integrity, "the vault at \(folder) has lost its index.sqlite; rebuild it", hint: .rebuildIndex)
     }
 
     /// Refuses a folder in which another user could replace one of the vault's files.

@@ -78,7 +78,7 @@ struct ExportTests {
         let fixture = try await VaultFixture.filled()
         try fixture.change(fixture.files()[1]) { $0[90_000] ^= 1 }
         let error = try await refusal(fixture)
-        #expect(error?.code == .integrity && error?.message.contains("verify --repair") == true)
+        #expect(error?.code == .integrity && error?.hint == .repair)
         #expect(try names().isEmpty)
     }
 

@@ -161,8 +161,12 @@ struct GenerationActTests {
         let article = try String(
             contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(
                 path: "../../../Sources/MediaVault/MediaVault.docc/Keys.md"), encoding: .utf8)
-        for act in [Receipt.Act.rotate, .rewrap, .retire, .rotateRoot, .changeLocator] {
-            let row = try #require(article.split(separator: "\n").first { $0.hasPrefix("| `\(act.command)") })
+        let commands: [(Receipt.Act, String)] = [
+            (.rotate, "rotate"), (.rewrap, "rewrap"), (.retire, "retire N"), (.rotateRoot, "rotate --root"),
+            (.changeLocator, "rotate --locator"),
+        ]
+        for (act, command) in commands {
+            let row = try #require(article.split(separator: "\n").first { $0.hasPrefix("| `keys \(command)`") })
             let (cutsOff, leaves) = (try #require(act.cutsOff), try #require(act.leaves))
             #expect(row.hasSuffix("| \(cutsOff) | \(leaves) |"), "\(act)")
         }

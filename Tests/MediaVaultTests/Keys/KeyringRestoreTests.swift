@@ -296,7 +296,7 @@ struct KeyringRestoreTests {
             #expect(try await restore().revision < 1 << 34)
         } else {
             let error = try await refusal()
-            #expect(error.code == .olderKeyring && error.message.contains("index rebuild"))
+            #expect(error.code == .olderKeyring && error.message.contains("rebuild the index"))
             let report = try await restore(force: true)
             #expect(report.revision < 1 << 34 && report.warnings.count == 1)
         }

@@ -34,7 +34,7 @@ struct RebuildTests {
         await owner.close()
         try removeIndex(fixture)
         let error = await #expect(throws: VaultError.self) { try await fixture.open() }
-        #expect(error?.code == .integrity && error?.message.contains("index rebuild") == true)
+        #expect(error?.code == .integrity && error?.hint == .rebuildIndex)
         let report = try await rebuild(fixture)
         #expect(report.resources == 1 && report.segments == 2 && report.bytes == 400_000)
         #expect(report.badBlocks == 0 && report.cut == 0 && report.quarantined == 0 && report.unknown == 0)
@@ -53,7 +53,7 @@ struct RebuildTests {
         let error = await #expect(throws: VaultError.self) {
             _ = try await Vault.initialize(fixture.place, unlock: fixture.unlock)
         }
-        #expect(error?.code == .integrity && error?.message.contains("index rebuild") == true)
+        #expect(error?.code == .integrity && error?.hint == .rebuildIndex)
         _ = try await rebuild(fixture)
         try await expectSame(fixture)
     }

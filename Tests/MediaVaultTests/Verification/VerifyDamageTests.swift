@@ -63,7 +63,8 @@ struct VerifyDamageTests {
         try fixture.index { try $0.execute(sql: "UPDATE resource SET metadata = zeroblob(length(metadata))") }
         let found = try await fixture.verify(repairs: true)
         #expect(found.damage == [.resource: 1] && found.remaining == 1)
-        #expect(found.resources.first?.url == nil && found.resources.first?.problem?.contains("index rebuild") == true)
+        let damaged = try #require(found.resources.first)
+        #expect(damaged.url == nil && damaged.problem?.contains("rebuild the index") == true)
         #expect(try fixture.files().count == 2, "files that cannot be opened now may open after a rebuild")
         #expect(fixture.quarantined.isEmpty)
     }

@@ -95,7 +95,7 @@ struct ForeignSchemaTests {
         for access in [VaultStore.Access.owner, .reader] {
             let error = refusal { try vault.open(access).close() }
             #expect(error?.code == .integrity, "\(access): \(error?.message ?? "opened")")
-            #expect(error?.message.contains("index rebuild") == true)
+            #expect(error?.hint == .rebuildIndex)
         }
         try rebuild()
         try expectWhole()
@@ -169,7 +169,7 @@ struct ForeignSchemaTests {
         defer { try? store.close() }
         try plant(Self.foreign[0], in: index)
         let error = refusal { _ = try store.addGeneration(noting: vault.log(of: store)) }
-        #expect(error?.code == .integrity && error?.message.contains("index rebuild") == true)
+        #expect(error?.code == .integrity && error?.hint == .rebuildIndex)
         #expect(store.keyring.activeGenerations == [1])
     }
 

@@ -1,0 +1,34 @@
+import MediaVault
+
+extension VaultError {
+    /// The message, with the command or option that applies its hint in parentheses.
+    var text: String { hint.flatMap(Self.words).map { "\(message) (\($0))" } ?? message }
+
+    /// Returns the command or option that applies a hint; nil if the message already says what to do.
+    private static func words(_ hint: Hint) -> String? {
+        switch hint {
+        case .createVault: "mediavault init"
+        case .rebuildIndex: "mediavault index rebuild"
+        case .force: "--force"
+        case .repair: "mediavault verify --repair"
+        case .listTitles: "mediavault list"
+        case .evictDownloads: "mediavault config set evict-downloads yes"
+        case .listSlots: "mediavault keys slot list"
+        case .removeSlot: "mediavault keys slot remove"
+        case .dropSlots: "--drop-slots"
+        case .allowLooseFile: "--allow-loose-key-file"
+        case .listGenerations: "mediavault keys list"
+        case .rewrap: "mediavault keys rewrap, then keys retire"
+        case .retire: "mediavault keys retire"
+        case .rotate: "mediavault keys rotate, then keys rewrap"
+        case .backUpKeyring: "mediavault keys backup writes one"
+        case .useTLS: "--tls-certificate and --tls-key, or --insecure"
+        case .allowHost: "serve --host"
+        case .allowPage: "serve --allow-origin"
+        case .startService: "mediavault serve, or fetch without --detach"
+        case .passSecret: "--key-file, --passphrase-file or --credential"
+        case .rotateRootLocally: "mediavault keys rotate --root"
+        default: nil
+        }
+    }
+}
