@@ -87,7 +87,8 @@ require_playwright() {
     [[ ! -x $place/bin/python ]] || ! "$place/bin/python" -c 'import playwright' 2>/dev/null || return 0
     echo "Installing playwright …"
     if ! quietly .build/playwright.log /usr/bin/python3 -m venv --clear "$place" ||
-        ! quietly .build/playwright.log "$place/bin/pip" install --quiet --disable-pip-version-check playwright; then
+        ! quietly .build/playwright.log "$place/bin/pip" install --quiet --disable-pip-version-check \
+            --requirement Scripts/requirements/playwright.txt; then
         fatal "playwright could not be installed: see .build/playwright.log"
     fi
 }
@@ -100,7 +101,7 @@ require_schemathesis() {
     echo "Installing schemathesis …"
     if ! quietly .build/schemathesis.log /usr/bin/python3 -m venv --clear "$place" ||
         ! quietly .build/schemathesis.log "$place/bin/pip" install --quiet --disable-pip-version-check \
-            'schemathesis>=4.32,<5' prometheus-client; then
+            --requirement Scripts/requirements/schemathesis.txt; then
         fatal "schemathesis could not be installed: see .build/schemathesis.log"
     fi
 }
