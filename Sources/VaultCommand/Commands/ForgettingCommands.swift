@@ -139,7 +139,8 @@ struct DestroyCommand: AsyncParsableCommand {
             }
         }
         if json { try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
-        await Terminal.shared.say("destroyed vault \(document.vault) and the keys of \(document.resources) titles")
+        await Terminal.shared.say(
+            "destroyed vault \(document.vault) and the keys of \(Count.of(document.resources, "title"))")
         if document.backups > 0 {
             await Terminal.shared.say(
                 "\(document.backups) backups of its keyring exist: each still opens a copy of the vault's folder")

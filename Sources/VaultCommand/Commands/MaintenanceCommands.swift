@@ -106,12 +106,15 @@ struct IndexRebuildCommand: AsyncParsableCommand {
 
     private static func text(_ report: RebuildReport) -> String {
         var facts: [(name: String, value: String)] = [
-            ("holds", "\(ByteCount.text(report.bytes)) of \(report.resources) titles, in \(report.segments) segments"),
+            (
+                "holds",
+                "\(ByteCount.text(report.bytes)) of \(Count.of(report.resources, "title")), in \(Count.of(report.segments, "segment"))"
+            ),
             ("bad blocks", String(report.badBlocks)), ("truncated", String(report.cut)),
             ("quarantined", String(report.quarantined)), ("unknown", String(report.unknown)),
         ]
         if report.unknownToBackup > 0 {
-            facts.append(("not in backup", "\(report.unknownToBackup) segments that the old index had"))
+            facts.append(("not in backup", "\(Count.of(report.unknownToBackup, "segment")) that the old index had"))
         }
         if report.areSettingsLost { facts.append(("settings", "lost and reset to defaults: set them again")) }
         return FactText.text(facts)
@@ -166,8 +169,8 @@ struct PruneCommand: AsyncParsableCommand {
         FactText.text([
             (
                 dryRun ? "would free" : "freed",
-                "\(ByteCount.text(document.bytes)) (\(document.segments) segments, "
-                    + "\(document.resources) titles removed)"
+                "\(ByteCount.text(document.bytes)) (\(Count.of(document.segments, "segment")), "
+                    + "\(Count.of(document.resources, "title")) removed)"
             ),
             (dryRun ? "would remain" : "remaining", ByteCount.text(document.used)),
         ])

@@ -115,7 +115,10 @@ struct StatusCommand: AsyncParsableCommand {
         let status = record.status
         return FactText.text([
             ("vault", "\(status.vault) in \(folder)"),
-            ("holds", "\(ByteCount.text(status.bytes)) of \(status.resources) titles, in \(status.segments) segments"),
+            (
+                "holds",
+                "\(ByteCount.text(status.bytes)) of \(Count.of(status.resources, "title")), in \(Count.of(status.segments, "segment"))"
+            ),
             ("fetched", ByteCount.text(status.bytesFetched)),
             ("keys", "generation \(status.generation)"),
             ("key memory", memory(status)),

@@ -60,7 +60,8 @@ struct VaultConnector: Sendable {
     private func reportEvictions(of vault: Vault) async {
         guard case .evicted(let titles, let segments, let bytes)? = vault.takeEvictions() else { return }
         await Terminal.shared.say(
-            "evicted to free space: \(ByteCount.text(bytes)) (\(segments) segments, \(titles) titles removed)")
+            "evicted to free space: \(ByteCount.text(bytes)) (\(Count.of(segments, "segment")), \(Count.of(titles, "title")) removed)"
+        )
     }
 
     /// Returns whether to try again to own the vault.

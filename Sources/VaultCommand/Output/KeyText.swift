@@ -53,7 +53,7 @@ enum KeysText {
     private static func unfinished(_ document: KeysDocument) -> [String] {
         var remarks: [String] = []
         if let rest = document.reseal.value {
-            let titles = "\(rest.resources) titles (\(ByteCount.text(rest.bytes)))"
+            let titles = "\(Count.of(rest.resources, "title")) (\(ByteCount.text(rest.bytes)))"
             remarks.append(
                 rest.due
                     ? "the reseal of \(titles) is not finished" + remedy(.reseal, document)
@@ -61,7 +61,8 @@ enum KeysText {
             )
         }
         if document.shreds > 0 {
-            remarks.append("the shred of \(document.shreds) titles is not finished" + remedy(.shred, document))
+            remarks.append(
+                "the shred of \(Count.of(document.shreds, "title")) is not finished" + remedy(.shred, document))
         }
         return remarks
     }
@@ -91,7 +92,7 @@ enum KeysText {
 
     /// Returns what needs a generation: `12 titles (3.2 GB)`.
     static func need(_ generation: KeysDocument.Generation) -> String {
-        "\(generation.resources) titles (\(ByteCount.text(generation.bytes)))"
+        "\(Count.of(generation.resources, "title")) (\(ByteCount.text(generation.bytes)))"
     }
 
     /// Returns the day in UTC in ISO 8601 format.
@@ -135,7 +136,7 @@ struct RewrapText: Hashable, Sendable {
         let done =
             isNothing
             ? "generation \(document.generation) already wraps every key"
-            : "moved \(document.keys) keys to generation \(document.generation)"
+            : "moved \(Count.of(document.keys, "key")) to generation \(document.generation)"
         // As long as an older generation opens a row, older copies of the keyring still work.
         guard document.unopened == 0 else {
             remarks = [
@@ -162,7 +163,7 @@ struct ResealText: Hashable, Sendable {
 
     init(_ report: ResealReport) {
         var remarks = [
-            "resealed \(report.resources) titles (\(ByteCount.text(report.bytes))) under new keys"
+            "resealed \(Count.of(report.resources, "title")) (\(ByteCount.text(report.bytes))) under new keys"
         ]
         if report.damage > 0 {
             remarks.append(

@@ -8,7 +8,7 @@ enum AuditText {
         var text = document.receipts.map(line).joined()
         text += document.faults.map(line).joined()
         let verdict = document.sound ? "sound" : "not sound"
-        text += "\(document.receipts.count) receipts, \(verdict)"
+        text += "\(Count.of(document.receipts.count, "receipt")), \(verdict)"
         if let key = document.key.value { text += ", key \(key)" }
         return Terminal.printable(text.replacing("\n", with: "\u{2028}")).replacing("\u{2028}", with: "\n") + "\n"
     }
@@ -16,7 +16,7 @@ enum AuditText {
     private static func line(_ receipt: Receipt) -> String {
         var facts = ["\(receipt.sequence)", time(receipt.time), receipt.act.rawValue, receipt.outcome.rawValue]
         facts.append("generation \(receipt.generation)")
-        if let resources = receipt.resources { facts.append("\(resources) titles") }
+        if let resources = receipt.resources { facts.append(Count.of(resources, "title")) }
         if let subject = receipt.subject { facts.append("title \(subject)") }
         return facts.joined(separator: "  ") + "\n"
     }
@@ -76,7 +76,7 @@ enum ExplanationText {
 /// The output of `verify` for people.
 enum VerifyText {
     static func text(_ report: VerifyDocument) -> String {
-        var facts = [("opened", "\(ByteCount.text(report.bytesOpened)) in \(report.segments) segments")]
+        var facts = [("opened", "\(ByteCount.text(report.bytesOpened)) in \(Count.of(report.segments, "segment"))")]
         facts.append(("damage", damage(report.damage)))
         if report.found > 0 { facts.append(("remaining", String(report.remaining))) }
         if report.bytesRefetched > 0 { facts.append(("fetched again", ByteCount.text(report.bytesRefetched))) }
@@ -86,7 +86,7 @@ enum VerifyText {
             facts.append(
                 (
                     "not in index",
-                    "\(orphans.good) segments (\(orphans.adopted) adopted), \(orphans.strange) other files "
+                    "\(Count.of(orphans.good, "segment")) (\(orphans.adopted) adopted), \(orphans.strange) other files "
                         + "(\(orphans.quarantined) moved to quarantine)"
                 ))
         }
@@ -158,6 +158,14 @@ enum ListTable {
     }
 }
 
+/// A number with its noun.
+enum Count {
+    /// Returns `1 title`, `2 titles`.
+    static func of(_ number: some BinaryInteger, _ noun: String) -> String {
+        "\(number) \(noun)\(number == 1 ? "" : "s")"
+    }
+}
+
 /// Numbers of bytes as people read them: `999 B`, `12.3 MB`; powers of ten.
 enum ByteCount {
     static func text(_ count: Int64) -> String {
@@ -185,5 +193,5 @@ struct FetchTotal: Hashable, Sendable {
         bytes = records.reduce(0) { $0 + $1.bytes }
     }
 
-    var sentence: String { "\(complete) of \(titles) titles complete, \(ByteCount.text(bytes)) in total" }
+    var sentence: String { "\(complete) of \(Count.of(titles, "title")) complete, \(ByteCount.text(bytes)) in total" }
 }

@@ -38,7 +38,7 @@ import Testing
 
                 """)
         let people = try await lab.run("verify")
-        #expect(people.text == "opened  1.0 MB in 1 segments\ndamage  none\n")
+        #expect(people.text == "opened  1.0 MB in 1 segment\ndamage  none\n")
     }
 
     @Test("verify finds a flipped bit and ends with 4; with --repair it fetches only that block and ends with 0")
