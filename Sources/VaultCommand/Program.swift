@@ -55,7 +55,7 @@ struct MediaVaultCommand: AsyncParsableCommand {
 
             Exit codes:
               0  success                          4  integrity failure
-              1  failure                          5  server unreachable, refused, or sent an invalid response
+              1  failure                          5  origin failed or refused
               2  usage error                      6  not held
               3  wrong key or keyring             130  interrupted
             """,

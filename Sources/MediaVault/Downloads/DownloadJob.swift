@@ -147,7 +147,7 @@ final class DownloadJob: Sendable {
         while true {
             try await loader.playbackPriority.yieldToPlayers(at: loader.addresses.current.url.origin)
             reportProgressIfDue()
-            if !waitsForOrigin { waitsForOrigin = mayWaitForOrigin(lane) }
+            if !waitsForOrigin { waitsForOrigin = beginWaitingForOrigin(lane) }
             switch try await walk.next(noting: note) {
             case .ended: return
             case .waited: break
@@ -161,7 +161,7 @@ final class DownloadJob: Sendable {
     /// Lets the lane wait for the origin once the origin has sent something.
     ///
     /// If the origin has never sent anything, the download fails at once instead.
-    private func mayWaitForOrigin(_ lane: Lane) -> Bool {
+    private func beginWaitingForOrigin(_ lane: Lane) -> Bool {
         guard work.withLock(\.hasReceived) else { return false }
         loader.change { $0.begin(lane.reader, isDownload: true) }
         return true

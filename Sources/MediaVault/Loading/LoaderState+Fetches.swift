@@ -104,10 +104,10 @@ extension LoaderState {
         var effects = Effects()
         guard var fetch = fetches[id] else { return (0, effects) }
         if fetch.phase == .released { fetch.end = lateBytesEnd(of: fetch) }
-        let isWorthStoring = !map.covered.contains(fetch.present)
+        let isNew = !map.covered.contains(fetch.present)
         let used = fetch.append(bytes, now: now)
         // Tiny answers are no progress: each would cost a request, a file and a row.
-        if isWorthStoring, fetch.requestedOfTinyAnswer == nil { retry.received(used) }
+        if isNew, fetch.requestedOfTinyAnswer == nil { retry.received(used) }
         hasFetched = true
         if !fetch.isStoring, mode.stores { effects.passedThrough = used }
         if fetch.isWorthSealing { effects.wake(fetch.sealerSignal.raise()) }

@@ -103,8 +103,8 @@ extension ResourceLoader {
         // A resource with gaps asks the origin for bytes anyway, and learns of a change then: it waits only briefly,
         // unless the origin demands that each use is confirmed.
         let isStrict = look { $0.freshness?.isStrict } ?? false
-        let waitsForOrigin = isStrict || look { state in state.missing.isEmpty }
-        let patience = waitsForOrigin ? Revalidation.patience : look { $0.retry.policy.staleTimeLimit }
+        let waitsLong = isStrict || look { state in state.missing.isEmpty }
+        let patience = waitsLong ? Revalidation.patience : look { $0.retry.policy.staleTimeLimit }
         let (verdict, isNew) = try await revalidator.verdict(within: patience) { await self.revalidate() }
         switch verdict {
         case .confirmed(let status): return RevalidationOutcome(originStatus: isNew ? status : nil)

@@ -149,7 +149,7 @@ extension Verifier {
     /// - Returns: false if the file is not a complete segment by itself; nil if it could not be read.
     private mutating func recreateRow(_ id: SegmentID) async throws -> Bool? {
         do {
-            guard let claimed = try await completeSegment(of: id) else { return false }
+            guard let claimed = try await intactSegment(of: id) else { return false }
             return try await vault.adopt(claimed)
         } catch SegmentFailure.missing {
             return false

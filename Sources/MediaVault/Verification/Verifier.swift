@@ -118,7 +118,7 @@ extension Verifier {
 
     private mutating func check(orphan id: SegmentID, in byte: UInt8) async throws {
         do {
-            guard let claimed = try await completeSegment(of: id) else { return try await putAside(id.hex, in: byte) }
+            guard let claimed = try await intactSegment(of: id) else { return try await putAside(id.hex, in: byte) }
             report.orphans.good += 1
             guard options.repairs, try await vault.adopt(claimed) else { return }
             report.orphans.adopted += 1
@@ -138,7 +138,7 @@ extension Verifier {
 
     /// Returns a file that is a complete segment by its own header, and whose bytes no other segment holds; otherwise
     /// nil.
-    mutating func completeSegment(of id: SegmentID) async throws -> ClaimedSegment? {
+    mutating func intactSegment(of id: SegmentID) async throws -> ClaimedSegment? {
         guard let claimed = try await blocking({ try $0.claim(of: id) }), claimed.fits,
             try await badBlocks(of: claimed.segment, claimed.reader).isEmpty,
             try await blocking({ try $0.index.isGap(claimed.segment) })

@@ -90,7 +90,7 @@ struct BackupOptions: ParsableArguments {
 
     /// Returns the backup's absolute path.
     func path(in surroundings: ProcessEnvironment = .current) throws -> String {
-        guard !file.isEmpty else { throw UsageError("the path of the backup is empty; give it a path") }
+        guard !file.isEmpty else { throw UsageError("the path of the backup is empty; give one") }
         return AbsolutePath.of(file, from: surroundings.workingDirectory)
     }
 

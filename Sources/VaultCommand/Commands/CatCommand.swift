@@ -79,7 +79,7 @@ struct ExportCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard file != "-" else { throw UsageError("export writes a file; use cat for standard output") }
-        guard !file.isEmpty else { throw UsageError("the path of the file is empty; give it a path") }
+        guard !file.isEmpty else { throw UsageError("the path of the file is empty; give one") }
         let url = try MediaURL(url)
         let path = AbsolutePath.of(file, from: ProcessEnvironment.current.workingDirectory)
         let (opener, isForced) = (try await access.opener(), force)

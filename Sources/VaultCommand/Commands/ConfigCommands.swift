@@ -117,7 +117,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         allow-host HOST…: private hosts that redirects and playlists may point to.
         ignore-etag HOST… or --host HOST: hosts whose nodes send different entity tags for the same bytes.
         immutable HOST… or --host HOST: hosts whose content never changes, although they send no entity tag or date.
-        mode MODE: offline mode: online, prefer-vault, offline or no-store; see mediavault mode --help.
+        mode MODE: what is fetched and stored: online, prefer-vault, offline or no-store; see mediavault mode --help.
         """
 
     /// Returns the values of the setting, one per line, as the user would type them.

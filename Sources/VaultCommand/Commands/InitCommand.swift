@@ -28,7 +28,7 @@ struct InitCommand: AsyncParsableCommand {
         try await StandardOutput.shared.write(FactText.text(facts))
         if report.isUnlockOnVaultDisk {
             await Terminal.shared.say(
-                "warning: the key file is on the same disk as the vault, so it does not protect against theft of "
+                "warning: the file that unlocks the keyring is on the same disk as the vault, so it does not protect against theft of "
                     + "the disk; keep it on another disk, or use a passphrase")
         }
     }

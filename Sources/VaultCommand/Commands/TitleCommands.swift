@@ -54,7 +54,7 @@ struct RemoveCommand: AsyncParsableCommand {
 struct ModeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mode",
-        abstract: "Set the offline mode of titles.",
+        abstract: "Set what is fetched and stored for titles.",
         discussion: """
             online: fetch missing bytes; revalidate held bytes with the origin once they are no longer fresh.
             prefer-vault: play held bytes as they are; fetch missing bytes.

@@ -206,7 +206,7 @@ enum PassphrasePrompt {
             case .new:
                 "no new key given; use --new-key-file, --new-passphrase-file, --new-key-command "
                     + "or --new-credential"
-            case .oldOfBackup, .newForBackup: "no passphrase of the backup given; use --backup-passphrase-file"
+            case .oldOfBackup, .newForBackup: "no backup passphrase given; use --backup-passphrase-file"
             }
         }
     }

@@ -157,7 +157,7 @@ extension APIResponder {
         guard context.isControl else {
             throw VaultError(
                 .invalidArgument,
-                "the root key can be replaced only through the control socket, on this machine",
+                "the root key can be replaced only through the control socket, on the service's machine",
                 hint: .rotateRootLocally)
         }
         return try await vault.rotateRoot(

@@ -74,10 +74,10 @@ final class OpenConnections: Service {
     /// Returns an HTTP server whose connections are managed here.
     ///
     /// - Parameters:
-    ///   - handler: makes a connection's handler for cache hits; nil to pass on all requests.
+    ///   - makeHandler: makes a connection's handler for cache hits; nil to pass on all requests.
     ///   - identity: the TLS certificate and key; nil for plain HTTP.
     func server(
-        answering handler: (@Sendable () -> any RemovableChannelHandler)?, _ identity: TLSIdentity? = nil
+        answering makeHandler: (@Sendable () -> any RemovableChannelHandler)?, _ identity: TLSIdentity? = nil
     ) -> HTTPServerBuilder {
         HTTPServerBuilder { [self] responder in
             let plain = EventLoopChannel(
@@ -85,7 +85,7 @@ final class OpenConnections: Service {
                     responder: responder,
                     configuration: .init(
                         additionalChannelHandlers: [ConnectionObserver(self)]
-                            + (handler.map { [$0()] } ?? []) + [ConnectionOptionsInstaller()])))
+                            + (makeHandler.map { [$0()] } ?? []) + [ConnectionOptionsInstaller()])))
             guard let identity else { return plain }
             return SecureChannel(base: plain, identity: identity)
         }

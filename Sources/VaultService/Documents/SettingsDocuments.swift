@@ -205,7 +205,7 @@ package struct SizeText: Codable, Hashable, Sendable {
         // The message does not repeat the input, which may be anything.
         throw VaultError(
             .invalidArgument,
-            Self.advice(for: decoder.codingPath.last?.stringValue ?? "it") + "; a bare number is refused")
+            Self.advice(for: decoder.codingPath.last?.stringValue ?? "it") + "; a bare number other than 0 is refused")
     }
 
     package func encode(to encoder: any Encoder) throws {

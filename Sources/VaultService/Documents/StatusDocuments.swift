@@ -120,7 +120,7 @@ package struct LimitsDocument: Codable, Hashable, Sendable {
     }
 
     /// Returns `limits`, overridden by the limits specified here.
-    func overriding(over limits: StorageLimits = StorageLimits()) -> StorageLimits {
+    func applied(to limits: StorageLimits = StorageLimits()) -> StorageLimits {
         StorageLimits(
             maxSize: maxSize?.bytes ?? limits.maxSize, maxAge: maxAge ?? limits.maxAge,
             minFree: minFree.map(\.bytes) ?? limits.minFree, evictsDownloads: evictDownloads ?? limits.evictsDownloads)

@@ -131,7 +131,7 @@ extension APIRoute {
         }
     }
 
-    private static let keyState = APIOperation.Answer.json("Keys", "The new state of the keys.")
+    private static let keyState = APIOperation.Answer.json("Keys", "The state of the keys.")
 
     private static let done: [APIOperation.Answer] = [
         .json("Nothing", "The request was carried out."), .badRequest, .unknown, .storageFailed,

@@ -100,7 +100,7 @@ extension LocalVault {
     package func prune(_ limits: LimitsDocument) async throws -> PruneDocument {
         try limits.check()
         return PruneDocument(
-            try await vault.prune(limits.namesAny ? limits.overriding() : nil, isDryRun: limits.dryRun ?? false))
+            try await vault.prune(limits.namesAny ? limits.applied() : nil, isDryRun: limits.dryRun ?? false))
     }
 
     package func verify(
@@ -132,7 +132,7 @@ extension LocalVault {
         try change.limits.check()
         let mode = try change.mode.map { try NamedMode($0) }
         // All settings change together, or none.
-        let limits: @Sendable (inout StorageLimits) throws -> Void = { $0 = change.limits.overriding(over: $0) }
+        let limits: @Sendable (inout StorageLimits) throws -> Void = { $0 = change.limits.applied(to: $0) }
         let policy: @Sendable (() throws -> KeyPolicy) throws -> KeyPolicy = { try change.applied(to: try $0()) }
         try await vault.changeSettings(
             limits: change.limits.namesAny ? limits : nil, policy: change.changesPolicy ? policy : nil,

@@ -23,7 +23,7 @@ struct CacheHitResponder: Sendable {
     }
 
     /// Makes a handler for a connection that answers requests by this responder.
-    var handler: @Sendable () -> any RemovableChannelHandler { { CacheHitHandler(self) } }
+    var makeHandler: @Sendable () -> any RemovableChannelHandler { { CacheHitHandler(self) } }
 
     /// Returns the answer to a GET without a body, without waiting; nil if ``ServiceResponder`` must answer.
     ///

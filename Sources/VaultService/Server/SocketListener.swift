@@ -90,7 +90,7 @@ struct SocketListener<Responder: HTTPResponder>: Service where Responder.Context
         let connections = OpenConnections(
             most: Self.maxConnections, limits: configuration.connectionLimits, afterPeak: configuration.afterPeak)
         let application = Application(
-            responder: responder, server: connections.server(answering: held?.handler),
+            responder: responder, server: connections.server(answering: held?.makeHandler),
             configuration: ApplicationConfiguration(
                 address: .unixDomainSocket(path: draft),
                 availableConnectionsDelegate: OpenConnections.Admission(connections: connections)),

@@ -52,7 +52,7 @@ package final class VaultServer: Sendable {
         let application = Application(
             responder: responder,
             server: connections.server(
-                answering: CacheHitResponder(responder, logger: logger).handler, identity),
+                answering: CacheHitResponder(responder, logger: logger).makeHandler, identity),
             configuration: ApplicationConfiguration(
                 address: .hostname(address.host, port: address.port),
                 availableConnectionsDelegate: OpenConnections.Admission(connections: connections)),

@@ -84,10 +84,10 @@ extension VaultStore {
     /// - Returns: the segments whose files are durably gone although the list still names them, and the bytes of the
     ///   files that are no longer in their folder.
     @discardableResult
-    func removeFiles(of invalidated: [SegmentID]) throws -> (stillListed: [SegmentID], bytes: Int64) {
+    func removeFiles(of ids: [SegmentID]) throws -> (stillListed: [SegmentID], bytes: Int64) {
         var bytes: Int64 = 0
         let removed = removal.withLock { _ in
-            invalidated.filter { id in
+            ids.filter { id in
                 // Measured just before the removal: a file that is already gone no longer counts.
                 let size = diskSize(of: id)
                 guard (try? segments.remove(id)) != nil else { return false }

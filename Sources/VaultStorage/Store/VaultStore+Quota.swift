@@ -214,9 +214,9 @@ extension VaultStore {
         let (evicted, resources) = try freeingSpace { try index.evict(plan.victims, letGo: letGo) }
         for _ in 0..<resources { noteChange() }
         for victim in evicted { changes.note(victim.resource) }
-        let invalidated = evicted.flatMap(\.segments)
-        let bytes = try removeFiles(of: invalidated.map(\.id)).bytes
-        let gone = EvictionCounters(resources: resources, segments: invalidated.count, bytes: bytes)
+        let evictedSegments = evicted.flatMap(\.segments)
+        let bytes = try removeFiles(of: evictedSegments.map(\.id)).bytes
+        let gone = EvictionCounters(resources: resources, segments: evictedSegments.count, bytes: bytes)
         counters.withLock { $0.evicted += gone }
         let refused = Set(plan.victims.map(\.resource)).subtracting(evicted.map(\.resource))
         return (gone, Array(refused))
@@ -307,10 +307,10 @@ extension VaultStore {
         guard let size = limits.size else { return }
         let kept = try index.protectedFileBytes(evicting: limits.sizeClasses)
         guard kept > size else { return }
-        let what = limits.evictsDownloads == true ? "are pinned" : "are pinned or were requested by name"
+        let what = limits.evictsDownloads == true ? "are pinned" : "are pinned or downloaded"
         let way =
             limits.evictsDownloads == true
-            ? "or unpin or remove something" : "remove something, or allow it to evict downloads"
+            ? "or unpin or remove something" : "remove something, or allow eviction of downloads"
         throw VaultError(
             .invalidArgument,
             "the vault cannot be limited to \(size) bytes: \(kept) bytes of it \(what), and no limit evicts those; "

@@ -35,7 +35,7 @@ struct LimitTests {
             #expect(refusal?.code == .invalidArgument)
         }
         let refusal = await #expect(throws: VaultError.self) { try await vault.setLimits(asked) }
-        #expect(refusal?.code == .invalidArgument && refusal?.message.contains("requested by name") == true)
+        #expect(refusal?.code == .invalidArgument && refusal?.message.contains("or downloaded") == true)
         #expect(try await vault.limits() == StorageLimits())
         try await Self.expectWhole(fixture, vault)
         await vault.close()
