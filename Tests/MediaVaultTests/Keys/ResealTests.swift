@@ -82,10 +82,10 @@ struct ResealTests {
         await first.close()
         let vault = try await fixture.open()
         for _ in 0..<2 {
-            while try await vault.keyReport().act != "keys reseal" { try await Task.sleep(for: .milliseconds(20)) }
+            while try await vault.keyReport().act != .reseal { try await Task.sleep(for: .milliseconds(20)) }
             _ = try await vault.rotateKeys()
         }
-        while try await vault.keyReport().act != "keys reseal" { try await Task.sleep(for: .milliseconds(20)) }
+        while try await vault.keyReport().act != .reseal { try await Task.sleep(for: .milliseconds(20)) }
         var last: ResealProgress?
         for try await step in vault.reseal() { last = step }
         #expect((1...9).contains(last?.report?.resources ?? 0) && last?.report?.problems == 0)
