@@ -89,7 +89,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
             case createVault, rebuildIndex, force, repair, listTitles, evictDownloads
             case listSlots, removeSlot, dropSlots, allowLooseFile
             case listGenerations, rewrap, retire, rotate, backUpKeyring
-            case useTLS, allowHost, allowPage, startService, passSecret, rotateRootLocally, runAgain
+            case useTLS, allowHost, allowPage, startService, passSecret, rotateRootLocally
         }
 
         private let name: Name
@@ -144,8 +144,6 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let passSecret = Hint(name: .passSecret)
         /// Rotate the root key on the service's machine.
         public static let rotateRootLocally = Hint(name: .rotateRootLocally)
-        /// Run the operation again, to continue.
-        public static let runAgain = Hint(name: .runAgain)
 
         /// The hint's name, as problem documents show it.
         public var description: String { name.rawValue }

@@ -20,18 +20,23 @@ struct MessageTests {
 
     @Test("Options and subcommands are recognized, and plain words are not")
     func recognition() {
-        for string in ["use --force", "run keys rewrap", "rebuild it with index rebuild", "keys slot list names them"] {
+        for string in [
+            "use --force", "run keys rewrap", "rebuild it with index rebuild", "`keys slot list` names them",
+        ] {
             #expect(Self.namesCommand(string), "\(string)")
         }
-        for string in ["rebuild the index", "rewrap the keys", "-----BEGIN CERTIFICATE-----", "-- a comment of SQL"] {
+        for string in [
+            "rebuild the index", "lost its keys; rewrap them", "-----BEGIN CERTIFICATE-----", "-- a comment of SQL",
+        ] {
             #expect(!Self.namesCommand(string), "\(string)")
         }
         #expect(Self.strings(in: #"let a = "one \(two) three" // "four""#) == [#"one \(two) three"#])
     }
 
     private static func namesCommand(_ string: String) -> Bool {
-        let words = string.split { !$0.isLetter && $0 != "-" }.map(String.init)
-        let pairs = zip(words, words.dropFirst()).map { "\($0) \($1)" }
+        // A mark between two words keeps them apart: "the keys; rewrap them" names no subcommand.
+        let words = string.split(separator: " ").map { $0.drop { !$0.isLetter && $0 != "-" } }
+        let pairs = zip(words, words.dropFirst()).map { "\($0) \($1.prefix { $0.isLetter || $0 == "-" })" }
         return words.contains { $0.hasPrefix("--") && $0.dropFirst(2).first?.isLetter == true }
             || pairs.contains { subcommands.contains($0) }
     }

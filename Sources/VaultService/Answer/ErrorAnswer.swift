@@ -13,7 +13,8 @@ enum ErrorAnswer {
     static let misdirectedHost = answer(
         ProblemDocument(
             status: 421, title: "Misdirected Request",
-            detail: "this service does not serve the request's host and port; allow another name where it was started"))
+            detail: "this service does not serve the request's host and port; its operator can allow the host",
+            hint: .allowHost))
 
     static let foreignUser = answer(
         ProblemDocument(
@@ -27,7 +28,8 @@ enum ErrorAnswer {
     static let crossSitePage = answer(
         ProblemDocument(
             status: 403, title: "Forbidden",
-            detail: "a web page of another site sent the request; allow it where the service was started"))
+            detail: "a web page of another site sent the request; the service's operator can allow that site",
+            hint: .allowPage))
 
     static let notJSON = answer(
         ProblemDocument(

@@ -20,17 +20,17 @@ package struct ProblemDocument: Codable, Hashable, Sendable {
     /// The held ranges, each as its first byte and one past its last.
     package var held: [[Int64]]?
 
-    init(status: Int, title: String, detail: String? = nil) {
+    init(status: Int, title: String, detail: String? = nil, hint: VaultError.Hint? = nil) {
         self.status = status
         self.title = title
         self.detail = detail
+        self.hint = hint?.description
     }
 
     /// Creates the document for an error, which ``error`` restores.
     init(status: Int, title: String, error: VaultError) {
-        self.init(status: status, title: title, detail: error.message)
+        self.init(status: status, title: title, detail: error.message, hint: error.hint)
         code = error.code.description
-        hint = error.hint?.description
         originStatus = error.originStatus
         retryAfter = error.retryAfter.map { min(max(0, $0), Self.longestRetryAfter) }
         firstMissing = error.firstMissing

@@ -114,8 +114,8 @@ struct GenerationActTests {
         let (_, vault) = try await VaultFixture.filled(film)
         let current = await #expect(throws: VaultError.self) { try await vault.retireGeneration(1) }
         let unknown = await #expect(throws: VaultError.self) { try await vault.retireGeneration(7) }
-        #expect(current?.code == .inUse && current?.message.contains("keys rotate") == true)
-        #expect(unknown?.code == .invalidArgument && unknown?.message.contains("keys list") == true)
+        #expect(current?.code == .inUse && current?.hint == .rotate)
+        #expect(unknown?.code == .invalidArgument && unknown?.hint == .listGenerations)
         await vault.close()
     }
 

@@ -10,7 +10,7 @@ struct KeyOperationLockTests {
         let work = KeyOperationLock()
         let result = try await work.exclusively(.rewrap) {
             let error = await #expect(throws: VaultError.self) { try await work.exclusively(.retire) {} }
-            #expect(error?.code == .busy && error?.message.contains("keys rewrap") == true)
+            #expect(error?.code == .busy && error?.message.contains("a rewrap is running") == true)
             #expect(work.act == .rewrap)
             return 7
         }

@@ -104,7 +104,7 @@ struct KeyringOrderTests {
             file = try carriedOut(adding(Array(repeating: UInt8(number), count: 32), to: file), on: file).file
         }
         let error = #expect(throws: VaultError.self) { try adding(to: file) }
-        #expect(error?.code == .inUse && error?.message.contains("keys slot remove") == true)
+        #expect(error?.code == .inUse && error?.hint == .removeSlot)
         for number in 2...16 {
             let opened = try KeyringFixture(file: file).unlock(key: Array(repeating: UInt8(number), count: 32))
             #expect(opened.unlockedSlot == number)

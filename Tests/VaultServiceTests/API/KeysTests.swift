@@ -37,7 +37,7 @@ struct KeysTests {
             let vault = client(service)
             #expect(try await vault.rotate().generations.map(\.resources) == [1, 0])
             let refused = await #expect(throws: VaultError.self) { try await vault.retire(1) }
-            #expect(refused?.code == .inUse && refused?.message.contains("keys rewrap") == true)
+            #expect(refused?.code == .inUse && refused?.hint == .rewrap)
             var steps: [RewrapStep] = []
             let report = try await vault.rewrap { steps.append($0) }
             #expect(report.generation == 2 && report.keys == 1 && report.unopened == 0 && steps.last?.total == 1)
@@ -73,7 +73,7 @@ struct KeysTests {
             let error = try await service.vault.keyOperationLock.exclusively(.reseal) {
                 await #expect(throws: VaultError.self) { try await client(service).rotate() }
             }
-            #expect(error?.code == .busy && error?.message.contains("keys reseal") == true)
+            #expect(error?.code == .busy && error?.message.contains("a reseal is running") == true)
         }
     }
 

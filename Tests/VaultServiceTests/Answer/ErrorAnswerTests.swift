@@ -97,6 +97,15 @@ struct ErrorAnswerTests {
         for field in ProtectiveFields.all.fields { #expect(answer.fields[field.name] == field.value) }
     }
 
+    @Test("A refused host and a refused page come with the remedy that the operator has")
+    func remedies() throws {
+        for (answer, hint) in [(ErrorAnswer.misdirectedHost, "allowHost"), (ErrorAnswer.crossSitePage, "allowPage")] {
+            let document = try #require(
+                try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: any Sendable])
+            #expect(document["hint"] as? String == hint)
+        }
+    }
+
     @Test("405 lists the allowed methods")
     func allow() {
         #expect(ErrorAnswer.methodNotAllowed().fields["Allow"] == "GET, HEAD")

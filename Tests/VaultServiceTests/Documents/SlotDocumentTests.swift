@@ -26,7 +26,7 @@ struct SlotDocumentTests {
         for key in [SlotKey.unlock(.keyCommand("true")), .unlock(.passphrase(try Passphrase(copying: [1])))] {
             #expect(!key.isFoundByOthers)
             let error = #expect(throws: VaultError.self) { try SlotDocument(key) }
-            #expect(error?.code == .invalidArgument && error?.message.contains("--credential") == true)
+            #expect(error?.code == .invalidArgument && error?.hint == .passSecret)
         }
     }
 
