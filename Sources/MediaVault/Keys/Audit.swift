@@ -2,7 +2,7 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-extension Vault {
+extension KeyAdministration {
     /// Reads and checks the vault's audit log: a signed receipt for each key operation.
     ///
     /// The report shows lines that were changed, swapped or removed, and a log that is shorter than the keyring states.
@@ -22,7 +22,7 @@ extension Vault {
     ///   - place: where the vault and its keyring are.
     ///   - unlock: opens the keyring. Nil checks without the keyring: each signature, and that each line follows the
     ///     one before; then a log that was cut at its end looks intact.
-    /// - Throws: as ``open(_:unlock:options:)`` if the keyring does not open; ``VaultError`` with code `storage` if the
+    /// - Throws: as ``Vault/open(_:unlock:options:)`` if the keyring does not open; ``VaultError`` with code `storage` if the
     ///   log cannot be read.
     public static func audit(_ place: VaultPlace, unlock: Unlock?) async throws -> AuditReport {
         try await BlockingPool.shared.run {
@@ -36,7 +36,7 @@ extension Vault {
 }
 
 // Receipts name a resource by a keyed hash, so only the keyring can find them.
-extension Vault {
+extension KeyAdministration {
     /// Does the same as ``audit()``, but returns only receipts about some resources, whether or not the vault still has
     /// them. The faults are those of the whole log.
     ///
@@ -53,8 +53,8 @@ extension Vault {
 
     /// Returns the names that receipts may use for a resource: the plain one, and one for each principal.
     private func receiptSubjects(of reference: MediaReference) throws -> [String] {
-        let (keyring, locator, log) = (store.keyring, store.index.locator, auditLog)
-        return try names.allKeys(of: tokens.resolvingPlaybackLinks(reference).settled()).compactMap { key in
+        let (keyring, locator, log) = (store.keyring, store.index.locator, log)
+        return try loaders.environment.names.allKeys(of: loaders.settled(reference)).compactMap { key in
             log.subject(of: try key.id(keyring: keyring, locator: locator))
         }
     }

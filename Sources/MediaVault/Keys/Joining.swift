@@ -145,7 +145,7 @@ extension Vault {
     func joinSegments(now: ContinuousClock.Instant) {
         let opened = store.work.opened.total
         guard store.isOwner, !joiningPace.withLock({ $0.isBusy(opened: opened) }),
-            keyOperationLock.act == nil, !playbackPriority.isPlayerWaiting
+            keys.lock.act == nil, !playbackPriority.isPlayerWaiting
         else { return }
         let ready = loaders.resting(for: Joining.rest, now: now).compactMap { title in
             let (mayBegin, lastTry) = title.1.joining.withLock { ($0.mayBegin(now: now), $0.lastTry) }

@@ -2,14 +2,37 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-// The life of generations: created, rewrapped to, destroyed.
-extension Vault {
+/// The administration of a vault's keys: generations, slots, backups, resealing, shredding and the audit log.
+///
+/// Each change is one key operation, and one runs at a time. ``Vault/keys`` is the administration of an open vault.
+public final class KeyAdministration: Sendable {
+    let loaders: LoaderTable
+    /// The receipts of key operations.
+    let log: AuditLog
+    /// Work that must end before the store closes.
+    let tasks: BackgroundTasks
+    /// Allows one key operation at a time.
+    package let lock = KeyOperationLock()
+    /// The schedule for key operations that a previous owner left unfinished.
+    private let resumeSchedule = Locked(ResumeSchedule())
+
+    init(loaders: LoaderTable, log: AuditLog, tasks: BackgroundTasks) {
+        self.loaders = loaders
+        self.log = log
+        self.tasks = tasks
+    }
+
+    var store: VaultStore { loaders.environment.store }
+    var pool: BlockingPool { loaders.environment.pool }
+
+    // MARK: Generations
+
     /// Returns the state of the keys: which resources need which generation, and the progress of unfinished key
     /// operations.
     ///
     /// - Throws: ``VaultError`` if the index cannot be read.
-    public func keyReport() async throws -> KeyReport {
-        let (store, act) = (store, keyOperationLock.act)
+    public func report() async throws -> KeyReport {
+        let (store, act) = (store, lock.act)
         return try await pool.run { try KeyReport(store, act: act) }
     }
 
@@ -19,15 +42,15 @@ extension Vault {
     /// - Returns: the new state of the keys, including what the older generations still open.
     /// - Throws: ``VaultError`` with code `busy` if another key operation is running, `owned` if this process is not
     ///   the owner, `storage` or `diskFull` if the keyring or the index cannot be written.
-    public func rotateKeys() async throws -> KeyReport {
-        try await withKeyOperation(.rotate) { store, log in
+    public func rotate() async throws -> KeyReport {
+        try await perform(.rotate) { store, log in
             _ = try store.addGeneration(noting: log)
             return try KeyReport(store, act: nil)
         }
     }
 
     /// Wraps every resource key again, under the current generation; see ``Rewrapping``.
-    public func rewrapKeys() -> Rewrapping { Rewrapping(vault: self) }
+    public func rewrap() -> Rewrapping { Rewrapping(keys: self) }
 
     /// Destroys the key of a generation that nothing needs any more. Does nothing if it is already retired.
     ///
@@ -35,8 +58,8 @@ extension Vault {
     /// - Throws: ``VaultError`` with code `inUse` if titles need the generation, naming some of them; `invalidArgument`
     ///   if there is no generation with this number; `storage` if the index's write-ahead log cannot be emptied, in
     ///   which case the key still exists; `busy`, `owned`.
-    public func retireGeneration(_ number: Int) async throws -> KeyReport {
-        try await withKeyOperation(.retire) { store, log in
+    public func retire(_ number: Int) async throws -> KeyReport {
+        try await perform(.retire) { store, log in
             do {
                 try store.retire(number, noting: log)
             } catch let error as VaultError where error.code == .inUse {
@@ -46,23 +69,92 @@ extension Vault {
         }
     }
 
+    // MARK: Root key and links
+
+    /// Creates a new root key, token key and generation, in one write of the keyring.
+    ///
+    /// The old root key no longer opens the keyring. All playback links and the admin token become void. What is stored
+    /// stays under the older generations until it is rewrapped.
+    ///
+    /// - Parameters:
+    ///   - unlocks: open the slots to keep: their secrets are needed to seal the new root key.
+    ///   - droppingOtherSlots: whether slots that none of them opens are removed.
+    /// - Returns: the new state of the keys.
+    /// - Throws: ``VaultError`` with code `wrongKey` if one of them opens no slot, `invalidArgument` if a slot that
+    ///   must not be dropped would be locked out, with its name; the errors of reading the secrets; `busy`, `owned`,
+    ///   `storage`, `diskFull`.
+    public func rotateRoot(unlockedBy unlocks: [Unlock], droppingOtherSlots: Bool = false) async throws -> KeyReport {
+        try await perform(.rotateRoot) { store, log in
+            let secrets = try unlocks.map { SharedSecret(try $0.secret()) }
+            _ = try store.renewRoot(openedBy: secrets, droppingOthers: droppingOtherSlots, noting: log)
+            return try KeyReport(store, act: nil)
+        }
+    }
+
+    /// Revokes all playback links and the admin token: from now on they open nothing, also after a restart. Responses
+    /// that have begun continue. New links are created as before.
+    ///
+    /// The keyring's file is written again; a copy of the older one no longer opens the vault.
+    ///
+    /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `storage`, `tamperedKeyring` or
+    ///   `olderKeyring` if the file cannot be read or written, or is not the one that was opened; `busy` if a key
+    ///   operation is running.
+    public func revokeLinks() async throws {
+        try await perform(.revokeLinks) { _, log in
+            try log.change(.revokeLinks) { $0.revokeTokens() }
+        }
+    }
+
+    // MARK: Operations
+
     /// Runs a key operation while no other one is running. `body` may block: it changes the store and writes the
     /// receipt.
-    func withKeyOperation<Result: Sendable>(
+    func perform<Result: Sendable>(
         _ act: Receipt.Act, _ body: @escaping @Sendable (VaultStore, AuditLog) throws -> Result
     ) async throws -> Result {
-        try requireOwner(to: "changes its keys")
-        let (store, log) = (store, auditLog)
-        return try await keyOperationLock.exclusively(act) {
+        try store.requireOwner(to: "changes its keys")
+        let (store, log) = (store, log)
+        return try await lock.exclusively(act) {
             try await pool.run { try body(store, log) }
         }
     }
 
+    /// Resumes the key operations that a previous owner left unfinished: shreds first, then a reseal.
+    ///
+    /// It begins a moment after the vault was opened, so a short-lived command leaves the work to the next owner. A
+    /// requested operation takes precedence over a resumed reseal.
+    func resumeUnfinished(now: ContinuousClock.Instant) {
+        guard resumeSchedule.withLock({ $0.begins(now: now) }) else { return }
+        _ = tasks.begin { [weak self] in
+            guard let self else { return }
+            do {
+                try Task.checkCancellation()
+                let store = store
+                // Look first without taking the lock, so that other key operations are not delayed for nothing.
+                if let act = try await pool.run({ try store.unfinishedOperation() }) {
+                    try await lock.exclusively(act) { _ = try await self.finishShreds() }
+                }
+                try await resumeReseal()
+                resumeSchedule.withLock { $0.finish() }
+            } catch let error where error is CancellationError || (error as? VaultError)?.code == .busy {
+                resumeSchedule.withLock { $0.giveWay() }
+            } catch {
+                // The next key operation that a caller requests throws the error.
+                resumeSchedule.withLock { $0.fail(now: .now) }
+            }
+        }
+    }
+
+    /// Prevents new operations and waits for the running one.
+    func end() async { await lock.end() }
+}
+
+extension KeyAdministration {
     /// Wraps every resource key again, in small transactions, so that playback is not blocked.
     func rewrap(_ tell: (RewrapProgress) -> Void) async throws {
-        try requireOwner(to: "changes its keys")
-        let (store, log) = (store, auditLog)
-        try await keyOperationLock.exclusively(.rewrap) {
+        try store.requireOwner(to: "changes its keys")
+        let (store, log) = (store, log)
+        try await lock.exclusively(.rewrap) {
             var rewrap = try await pool.run { try store.rewrap() }
             tell(RewrapProgress(keys: 0, total: rewrap.total, report: nil))
             var isUnfinished = true
@@ -90,180 +182,6 @@ extension Vault {
     }
 }
 
-extension Vault {
-    /// Creates a new root key, token key and generation, in one write of the keyring.
-    ///
-    /// The old root key no longer opens the keyring. All playback links and the admin token become void. What is stored
-    /// stays under the older generations until it is rewrapped.
-    ///
-    /// - Parameters:
-    ///   - unlocks: open the slots to keep: their secrets are needed to seal the new root key.
-    ///   - droppingOtherSlots: whether slots that none of them opens are removed.
-    /// - Returns: the new state of the keys.
-    /// - Throws: ``VaultError`` with code `wrongKey` if one of them opens no slot, `invalidArgument` if a slot that
-    ///   must not be dropped would be locked out, with its name; the errors of reading the secrets; `busy`, `owned`,
-    ///   `storage`, `diskFull`.
-    public func rotateRoot(unlockedBy unlocks: [Unlock], droppingOtherSlots: Bool = false) async throws -> KeyReport {
-        try await withKeyOperation(.rotateRoot) { store, log in
-            let secrets = try unlocks.map { SharedSecret(try $0.secret()) }
-            _ = try store.renewRoot(openedBy: secrets, droppingOthers: droppingOtherSlots, noting: log)
-            return try KeyReport(store, act: nil)
-        }
-    }
-}
-
-/// Allows one key operation at a time on a vault. A resumed operation gives way to a requested one.
-package final class KeyOperationLock: Sendable {
-    private struct State {
-        var act: Receipt.Act?
-        /// The task of the running operation, if the operation gives way to others; otherwise nil.
-        var yielding: Task<Void, any Error>?
-        var isOver = false
-        var waiting: [CheckedContinuation<Void, Never>] = []
-    }
-
-    private let state = Locked(State())
-
-    /// The running operation; nil if none is running.
-    package var act: Receipt.Act? { state.withLock { $0.act } }
-
-    /// Runs a key operation, unless another requested one is running.
-    ///
-    /// - Parameter act: the operation that is reported to others as running.
-    /// - Throws: ``VaultError`` with code `busy` if another operation is running, `closed` after ``end()``; any error
-    ///   of `body`.
-    package func exclusively<Result>(_ act: Receipt.Act, _ body: () async throws -> Result) async throws -> Result {
-        while try begin(act) == .after { await waitUntilFree() }
-        defer { finish() }
-        return try await body()
-    }
-
-    /// Runs a key operation that no caller waits for. It is cancelled when another one is requested, and should then
-    /// end soon.
-    ///
-    /// - Throws: as ``exclusively(_:_:)``; `CancellationError` if it gave way.
-    func yielding(_ act: Receipt.Act, _ body: @escaping @Sendable () async throws -> Void) async throws {
-        guard case .now(let task?) = try begin(act, giving: body) else { throw CancellationError() }
-        defer { finish() }
-        try await withTaskCancellationHandler {
-            try await task.value
-        } onCancel: {
-            task.cancel()
-        }
-    }
-
-    /// Prevents new operations and waits for the running one, so that nothing is written after the vault has closed.
-    func end() async {
-        state.withLock { state in
-            state.isOver = true
-            state.yielding?.cancel()
-        }
-        await waitUntilFree()
-    }
-
-    private enum Turn: Equatable {
-        /// The operation may run; the task is set if it gives way to others.
-        case now(Task<Void, any Error>?)
-        /// Another operation is running, but gives way now.
-        case after
-    }
-
-    private func begin(_ act: Receipt.Act, giving body: (@Sendable () async throws -> Void)? = nil) throws -> Turn {
-        try state.withLock { state in
-            if state.isOver { throw VaultError(.closed, "the vault was closed; open it again") }
-            guard let other = state.act else {
-                state.act = act
-                state.yielding = body.map { body in Task { try await body() } }
-                return .now(state.yielding)
-            }
-            guard let yielding = state.yielding, body == nil else {
-                throw VaultError(.busy, "\(other.title) is running on the keys of this vault; wait until it is done")
-            }
-            yielding.cancel()
-            return .after
-        }
-    }
-
-    private func waitUntilFree() async {
-        await withCheckedContinuation { waiter in
-            let isFree = state.withLock { state in
-                if state.act != nil { state.waiting.append(waiter) }
-                return state.act == nil
-            }
-            if isFree { waiter.resume() }
-        }
-    }
-
-    private func finish() {
-        let waiting = state.withLock { state in
-            (state.act, state.yielding) = (nil, nil)
-            defer { state.waiting = [] }
-            return state.waiting
-        }
-        for waiter in waiting { waiter.resume() }
-    }
-}
-
-extension Vault {
-    /// Resumes the key operations that a previous owner left unfinished: shreds first, then a reseal.
-    ///
-    /// It begins a moment after the vault was opened, so a short-lived command leaves the work to the next owner. A
-    /// requested operation takes precedence over a resumed reseal.
-    func resumeKeyWork(now: ContinuousClock.Instant) {
-        guard resumeSchedule.withLock({ $0.begins(now: now) }) else { return }
-        _ = backgroundTasks.begin { [weak self] in
-            guard let self else { return }
-            do {
-                try Task.checkCancellation()
-                let store = store
-                // Look first without taking the lock, so that other key operations are not delayed for nothing.
-                if let act = try await pool.run({ try store.unfinishedOperation() }) {
-                    try await keyOperationLock.exclusively(act) { _ = try await self.finishShreds() }
-                }
-                try await resumeReseal()
-                resumeSchedule.withLock { $0.finish() }
-            } catch let error where error is CancellationError || (error as? VaultError)?.code == .busy {
-                resumeSchedule.withLock { $0.giveWay() }
-            } catch {
-                // The next key operation that a caller requests throws the error.
-                resumeSchedule.withLock { $0.fail(now: .now) }
-            }
-        }
-    }
-}
-
-/// Decides when unfinished key operations of a previous owner are resumed. A pure value.
-struct ResumeSchedule {
-    private enum State {
-        /// Due at this time; nil for now.
-        case due(ContinuousClock.Instant?)
-        case running
-        /// Nothing is left from a previous owner; operations begun from now on are resumed by their callers.
-        case done
-    }
-
-    private var state = State.due(nil)
-
-    /// The delay before another attempt after a failure.
-    private static let pause: Duration = .seconds(60)
-
-    /// Returns whether to begin now; if so, the state changes to running.
-    mutating func begins(now: ContinuousClock.Instant) -> Bool {
-        guard case .due(let moment) = state, moment.map({ $0 <= now }) ?? true else { return false }
-        state = .running
-        return true
-    }
-
-    /// Ends the schedule: nothing is left.
-    mutating func finish() { state = .done }
-
-    /// Makes the work due again after it gave way to a requested operation.
-    mutating func giveWay() { state = .due(nil) }
-
-    /// Schedules another attempt after a failure.
-    mutating func fail(now: ContinuousClock.Instant) { state = .due(now + Self.pause) }
-}
-
 /// Wraps every resource key again, under the current generation.
 ///
 /// It begins when it is iterated, and runs in parallel to all other use of the vault. No media is read or written. The
@@ -273,16 +191,16 @@ public struct Rewrapping: AsyncSequence, Sendable {
     /// The progress.
     public typealias Element = RewrapProgress
 
-    let vault: Vault
+    let keys: KeyAdministration
 
     /// Begins the operation.
     public func makeAsyncIterator() -> Iterator {
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: RewrapProgress.self, bufferingPolicy: .bufferingNewest(1))
-        let vault = vault
-        let task = vault.backgroundTasks.begin {
+        let keys = keys
+        let task = keys.tasks.begin {
             do {
-                try await vault.rewrap { continuation.yield($0) }
+                try await keys.rewrap { continuation.yield($0) }
                 continuation.finish()
             } catch {
                 continuation.finish(throwing: error)

@@ -2,7 +2,7 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-extension Vault {
+extension KeyAdministration {
     /// Replaces the keyring with a backup, once it is proved that the backup opens this vault. No process may own the
     /// vault meanwhile: an owner may have other keys in memory.
     ///
@@ -22,7 +22,7 @@ extension Vault {
     /// - Throws: ``VaultError`` with code `owned`; `noVault`; `wrongKey`, `damagedKeyring` or `tamperedKeyring` if the
     ///   backup does not open; `foreignKeyring` if it belongs to another vault; `olderKeyring` if it needs `force`, or
     ///   opens nothing; `inUse` if the kept slots leave no free slot; `storage`.
-    public static func restoreKeyring(
+    public static func restore(
         _ place: VaultPlace, from file: String, unlock: Unlock, adding way: NewSlot? = nil,
         keepingSlots: Bool = true, force: Bool = false
     ) async throws -> RestoreReport {
@@ -66,7 +66,7 @@ extension Vault {
             restored = try backup.keepingSlots(of: replaced, in: restored, openedBy: unlock.secret())
         }
         if let way { restored = try adding(way, to: restored, of: backup) }
-        try createFolders(above: place.keyring, PosixFileSystem())
+        try PosixFileSystem().createFolders(above: place.keyring)
         let kept = try replaced.map { try KeyringFile.keep($0, of: place.keyring, fileSystem: fileSystem) }
         try AuditLog.restore(
             restored, of: backup, at: KeyringPlace(place.keyring, fileSystem: fileSystem), in: place.folder,
@@ -201,7 +201,7 @@ struct RestorePlan: Hashable, Sendable {
     }
 }
 
-/// The result of ``Vault/restoreKeyring(_:from:unlock:adding:keepingSlots:force:)``.
+/// The result of ``KeyAdministration/restore(_:from:unlock:adding:keepingSlots:force:)``.
 public struct RestoreReport: Hashable, Sendable {
     /// The revision of the keyring now.
     public let revision: Int64

@@ -2,7 +2,7 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-extension Vault {
+extension KeyAdministration {
     /// Replaces the vault's locator key and recomputes every resource id.
     ///
     /// Afterwards the old key no longer reveals whether the vault has a given URL. An interrupted change is finished.
@@ -15,10 +15,10 @@ extension Vault {
     /// - Throws: ``VaultError`` with code `integrity` if the settings fail authentication, or if some titles do: these
     ///   keep their ids while all others have new ones; `busy`, `owned`, `storage`, `diskFull`.
     public func changeLocator() async throws -> KeyReport {
-        try requireOwner(to: "changes its keys")
-        let (store, log) = (store, auditLog)
-        return try await keyOperationLock.exclusively(.changeLocator) {
-            await loaders.end(with: Self.renamed, refusing: Self.renaming)
+        try store.requireOwner(to: "changes its keys")
+        let (store, log) = (store, log)
+        return try await lock.exclusively(.changeLocator) {
+            await loaders.end(with: Self.renamed, refusing: LoaderTable.renaming)
             defer { loaders.resume() }
             let (unopened, report) = try await pool.run {
                 let unopened = try store.changeLocator(noting: log) {
@@ -26,7 +26,7 @@ extension Vault {
                 }
                 return (unopened, try KeyReport(store, act: nil))
             }
-            try await names.reload()
+            try await loaders.environment.names.reload()
             guard unopened == 0 else { throw Self.unreadableTitles(unopened) }
             return report
         }
@@ -41,10 +41,6 @@ extension Vault {
 
     private static let renamed = VaultError(
         .removed, "the vault's resource ids are being recomputed; open the title again in a moment")
-
-    /// The error for callers while ids are being recomputed.
-    static let renaming = VaultError(
-        .busy, "the vault's resource ids are being recomputed; try again in a moment")
 
     /// Returns the new names of principals under another locator. A principal keeps its old name if no resource has its
     /// credentials.

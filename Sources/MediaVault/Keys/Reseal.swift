@@ -10,7 +10,7 @@ public struct Reseal: AsyncSequence, Sendable {
     /// The progress, reported at most ten times a second.
     public typealias Element = ResealProgress
 
-    let vault: Vault
+    let keys: KeyAdministration
     let references: [MediaReference]
     let bytesPerSecond: Int64?
 
@@ -18,10 +18,10 @@ public struct Reseal: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> Iterator {
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: ResealProgress.self, bufferingPolicy: .bufferingNewest(1))
-        let (vault, references, rate) = (vault, references, bytesPerSecond)
-        let task = vault.backgroundTasks.begin {
+        let (keys, references, rate) = (keys, references, bytesPerSecond)
+        let task = keys.tasks.begin {
             do {
-                try await vault.reseal(references, bytesPerSecond: rate) { continuation.yield($0) }
+                try await keys.reseal(references, bytesPerSecond: rate) { continuation.yield($0) }
                 continuation.finish()
             } catch {
                 continuation.finish(throwing: error)
@@ -52,7 +52,7 @@ public struct Reseal: AsyncSequence, Sendable {
     }
 }
 
-extension Vault {
+extension KeyAdministration {
     /// Gives resources new keys and seals all their segments again, in case a resource key may have leaked.
     ///
     /// The resources with the newest risk go first: those of an interrupted reseal; then those under the oldest
@@ -66,30 +66,30 @@ extension Vault {
     ///   - references: the resources to reseal; if empty, all that the vault holds.
     ///   - bytesPerSecond: the most plaintext bytes per second; nil for no limit.
     public func reseal(_ references: [MediaReference] = [], bytesPerSecond: Int64? = nil) -> Reseal {
-        Reseal(vault: self, references: references, bytesPerSecond: bytesPerSecond)
+        Reseal(keys: self, references: references, bytesPerSecond: bytesPerSecond)
     }
 
     func reseal(
         _ references: [MediaReference], bytesPerSecond: Int64?, tell: @escaping (ResealProgress) -> Void
     ) async throws {
-        try requireOwner(to: "reseals titles")
+        try store.requireOwner(to: "reseals titles")
         guard bytesPerSecond ?? 1 > 0 else {
             throw VaultError(.invalidArgument, "a rate must be at least one byte per second")
         }
         var resources: [ResourceID] = []
         for reference in references {
-            let (store, id) = (store, try await name(reference).id)
-            guard try await pool.run({ try store.index.hasResource(id) }) else { throw Self.unknown(reference) }
+            let (store, id) = (store, try await loaders.name(reference).id)
+            guard try await pool.run({ try store.index.hasResource(id) }) else { throw reference.notHeld }
             resources.append(id)
         }
         let (named, wanted) = (resources, references.isEmpty ? nil : Set(resources))
-        try await keyOperationLock.exclusively(.reseal) {
-            let (store, log) = (store, auditLog)
+        try await lock.exclusively(.reseal) {
+            let (store, log) = (store, log)
             let order = try await pool.run {
                 try store.orderReseal(of: wanted, bytesPerSecond: bytesPerSecond, noting: log)
             }
             let subjects = named.compactMap { log.subject(of: $0) }
-            var resealer = Resealer(vault: self, order: order, subjects: subjects, tell: tell)
+            var resealer = Resealer(keys: self, order: order, subjects: subjects, tell: tell)
             try await resealer.run()
         }
     }
@@ -98,8 +98,8 @@ extension Vault {
     func resumeReseal() async throws {
         let store = store
         guard let order = try await pool.run({ try store.index.settings().resealOrder }) else { return }
-        try await keyOperationLock.yielding(.reseal) {
-            var resealer = Resealer(vault: self, order: order) { _ in }
+        try await lock.yielding(.reseal) {
+            var resealer = Resealer(keys: self, order: order) { _ in }
             try await resealer.run()
         }
     }

@@ -4,7 +4,7 @@ import VaultStorage
 /// One reseal, resource by resource and segment by segment, in parallel to all other use of the vault. An interrupted
 /// reseal continues where it stopped.
 struct Resealer {
-    let vault: Vault
+    let keys: KeyAdministration
     let order: ResealOrder
     private let tell: (ResealProgress) -> Void
 
@@ -35,9 +35,10 @@ struct Resealer {
     private static let interval: Duration = .milliseconds(100)
 
     /// - Parameter subjects: the names that receipts use for the requested resources.
-    init(vault: Vault, order: ResealOrder, subjects: [String] = [], tell: @escaping (ResealProgress) -> Void) {
+    init(keys: KeyAdministration, order: ResealOrder, subjects: [String] = [], tell: @escaping (ResealProgress) -> Void)
+    {
         report = ResealReport(subjects: subjects)
-        self.vault = vault
+        self.keys = keys
         self.order = order
         self.tell = tell
         pace = order.bytesPerSecond.map { RateLimit(bytesPerSecond: $0, now: .now) }
@@ -54,7 +55,7 @@ struct Resealer {
             done += try await reseal(Array(rest.prefix(Self.batch)))
             rest = rest.dropFirst(Self.batch)
         }
-        let (log, order, finished) = (vault.auditLog, order, done)
+        let (log, order, finished) = (keys.log, order, done)
         try await blocking { try $0.finishResealOrder(order, of: finished, noting: log) }
         tell(step(report))
     }
@@ -110,7 +111,7 @@ struct Resealer {
     private mutating func begin(_ id: ResourceID) async throws -> Beginning {
         do {
             guard let resource = try await blocking({ try $0.index.resource(id) }) else { return .left }
-            let (loader, lease) = try vault.use(resource)
+            let (loader, lease) = try keys.loaders.use(resource)
             try await loader.ready()
             let (record, run) = (loader.record, order.run)
             guard let isLeft = try await blocking({ _ in try record.beginReseal(run: run) }) else { return .left }
@@ -204,8 +205,8 @@ struct Resealer {
         _ call: @escaping @Sendable (VaultStore) throws -> Result
     ) async throws -> Result {
         try Task.checkCancellation()
-        let store = vault.store
-        return try await vault.pool.run { try call(store) }
+        let store = keys.store
+        return try await keys.pool.run { try call(store) }
     }
 
     // MARK: Progress

@@ -2,7 +2,7 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-extension Vault {
+extension KeyAdministration {
     /// Removes resources so that no key of the keyring opens what is left of them.
     ///
     /// Their keys are deleted, their segments removed, and their readers end with code `removed`. Then the generation
@@ -22,8 +22,8 @@ extension Vault {
     ///   `storage` or `diskFull` if traces of deleted data may remain: the next shred, or the next opening of the
     ///   vault, finishes the work.
     public func shred(_ references: [MediaReference], quick: Bool = false) async throws -> ShredReport {
-        try requireOwner(to: "shreds titles")
-        return try await keyOperationLock.exclusively(.shred) {
+        try store.requireOwner(to: "shreds titles")
+        return try await lock.exclusively(.shred) {
             var titles: [ShreddedTitle] = []
             for reference in references { titles.append(try await shredOne(reference, quick: quick)) }
             let kept = try await finishShreds()
@@ -37,9 +37,9 @@ extension Vault {
 
     private func shredOne(_ reference: MediaReference, quick: Bool) async throws -> ShreddedTitle {
         do {
-            let log = auditLog
-            let subject = log.subject(of: try await name(reference).id)
-            let bytes = try await endUseAndRemove(reference) { store, id in
+            let log = log
+            let subject = log.subject(of: try await loaders.name(reference).id)
+            let bytes = try await loaders.remove(reference) { store, id in
                 try store.shred(id, isQuick: quick, noting: log)
             }
             return ShreddedTitle(url: "\(reference.url)", bytes: bytes, subject: subject, error: nil)
@@ -52,40 +52,24 @@ extension Vault {
     ///
     /// - Returns: generations that could not be destroyed, because a key that they wrap does not open.
     func finishShreds() async throws -> [Int] {
-        let (store, log) = (store, auditLog)
+        let (store, log) = (store, log)
         return try await pool.run { try store.finishShreds(noting: log) }
-    }
-
-    /// - Throws: ``VaultError`` with code `owned` if this process may not change the vault.
-    package func requireOwner(to act: String) throws {
-        guard store.isOwner else {
-            throw VaultError(.owned, "only the owner of a vault \(act); open it as the owner")
-        }
     }
 }
 
-extension Vault {
-    /// Makes the whole vault permanently unreadable.
+extension KeyAdministration {
+    /// Destroys rows, keyring and files. The caller then closes the vault.
     ///
-    /// Every resource key is deleted from the index, its log and the backup, a receipt is written, the keyring's file
-    /// is overwritten and removed, and the segment files are removed. Then the vault is closed.
-    ///
-    /// The audit log stays: ``audit(_:unlock:)`` checks it without a key. An earlier copy of the keyring, a backup file
-    /// of it, or a copy of the folder still opens what it opened before.
-    ///
-    /// - Parameter vaultID: the id of the vault to destroy, in hex: ``VaultStatus/vaultID``.
-    /// - Throws: ``VaultError``: `invalidArgument` if the id is another vault's, `owned` if this process is not the
-    ///   owner, `busy` if another key operation is running, `storage` if something cannot be written: destroy the vault
-    ///   again.
-    public func destroy(vaultID: String) async throws -> DestructionReport {
-        try requireOwner(to: "destroys it")
+    /// - Throws: as ``Vault/destroy(vaultID:)``.
+    func destroy(vaultID: String) async throws -> DestructionReport {
+        try store.requireOwner(to: "destroys it")
         guard vaultID == store.keyring.vaultID.hex else {
             throw VaultError(.invalidArgument, "wrong vault id; the vault's status shows it")
         }
-        let report = try await keyOperationLock.exclusively(.destroy) {
+        return try await lock.exclusively(.destroy) {
             let destroyed = VaultError(.closed, "the vault was destroyed")
             await loaders.end(with: destroyed, refusing: destroyed)
-            let (store, log) = (store, auditLog)
+            let (store, log) = (store, log)
             do {
                 return try await pool.run { try Self.destroy(store, noting: log) }
             } catch {
@@ -94,8 +78,6 @@ extension Vault {
                 throw error
             }
         }
-        await close()
-        return report
     }
 
     /// Destroys rows, keyring and files. Blocks.

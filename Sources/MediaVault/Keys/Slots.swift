@@ -6,11 +6,11 @@ import VaultStorage
 /// open it or the new ones do.
 ///
 /// A key or passphrase of a removed slot still opens a copy of the keyring from before the removal.
-extension Vault {
+extension KeyAdministration {
     /// Returns what the keyring's file states: its slots.
     ///
     /// - Throws: ``VaultError`` with code `storage`, `noVault`, `damagedKeyring` or `tamperedKeyring`.
-    public func keyringSummary() async throws -> KeyringSummary { try await keyringOrders.summary() }
+    public func summary() async throws -> KeyringSummary { try await orders.summary() }
 
     /// Adds a slot to the keyring.
     ///
@@ -18,7 +18,7 @@ extension Vault {
     ///   not possible, `inUse` if there are already 16, `busy` if another key operation is running; any error of
     ///   reading the secret.
     public func addSlot(_ way: NewSlot) async throws {
-        try await carryOut(keyringOrders.adding(way))
+        try await carryOut(orders.adding(way))
     }
 
     /// Replaces a slot, with a new passphrase or another method.
@@ -28,7 +28,7 @@ extension Vault {
     ///   - way: the new unlock method.
     /// - Throws: as ``addSlot(_:)``.
     public func replaceSlot(_ number: Int? = nil, with way: NewSlot) async throws {
-        try await carryOut(keyringOrders.replacing(number, with: way))
+        try await carryOut(orders.replacing(number, with: way))
     }
 
     /// Removes a slot of the keyring.
@@ -41,7 +41,7 @@ extension Vault {
     ///   - force: removes it even if no other slot is known to open.
     /// - Throws: as ``addSlot(_:)``; ``VaultError`` with code `inUse` if removing it needs `force`.
     public func removeSlot(_ number: Int, force: Bool = false) async throws {
-        try await carryOut(keyringOrders.removing(number, isForced: force))
+        try await carryOut(orders.removing(number, isForced: force))
     }
 
     /// Writes a copy of the keyring that only one passphrase opens. The backup count of each generation in it grows by
@@ -52,9 +52,9 @@ extension Vault {
     ///   - way: a passphrase.
     /// - Throws: as ``addSlot(_:)``; ``VaultError`` with code `invalidArgument` if the file exists, or the slot is not
     ///   for a passphrase.
-    public func backUpKeyring(to file: String, for way: NewSlot) async throws {
+    public func backUp(to file: String, for way: NewSlot) async throws {
         try Self.requirePassphrase(way)
-        try await keyringOrders.backUp(to: file, for: way) { try await carryOut($0) }
+        try await orders.backUp(to: file, for: way) { try await carryOut($0) }
     }
 
     /// Carries out an order that was created by a process that has unlocked the keyring.
@@ -63,7 +63,7 @@ extension Vault {
     ///   running, `wrongKey` if the order was created without the keyring, `olderKeyring` if the keyring has changed
     ///   since, `invalidArgument` if the order is not possible.
     package func carryOut(_ order: KeyringOrder) async throws {
-        try await withKeyOperation(order.act.receipt) { _, log in
+        try await perform(order.act.receipt) { _, log in
             try log.change(order.act.receipt) { try $0.carryOut(order) }
         }
     }
@@ -75,8 +75,8 @@ extension Vault {
         }
     }
 
-    var keyringOrders: KeyringOrders {
-        KeyringOrders(keyring: store.keyring, path: auditLog.place.path, fileSystem: store.fileSystem, pool: pool)
+    var orders: KeyringOrders {
+        KeyringOrders(keyring: store.keyring, path: log.place.path, fileSystem: store.fileSystem, pool: pool)
     }
 }
 
@@ -109,7 +109,7 @@ public struct NewSlot: Sendable {
 
     /// Reads the secret, after creating the key file if it is missing. Blocks.
     func newSecret() throws -> UnlockSecret {
-        try Vault.createKeyFile(unlock, PosixFileSystem())
+        try unlock.createKeyFile()
         return try unlock.secret()
     }
 }

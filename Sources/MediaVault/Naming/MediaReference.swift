@@ -60,6 +60,11 @@ extension MediaReference {
         return settled
     }
 
+    /// The error if the vault does not have the resource.
+    var notHeld: VaultError {
+        VaultError(.notHeld, "the vault does not have \(url); give a title that it has", hint: .listTitles)
+    }
+
     private static func check(_ contentID: String) throws {
         guard (1...maxContentIDBytes).contains(contentID.utf8.count),
             !contentID.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })

@@ -15,7 +15,7 @@ extension Vault {
     @discardableResult
     public func remove(_ reference: MediaReference) async throws -> Int64 {
         try requireOwner(to: "removes titles")
-        return try await endUseAndRemove(reference) { store, id in try store.remove(id) }
+        return try await loaders.remove(reference) { store, id in try store.remove(id) }
     }
 
     /// Returns whether the key of a removed resource may still be in the index, its log or `catalog.backup`.
@@ -24,37 +24,6 @@ extension Vault {
     public func hasPendingErasure() async throws -> Bool {
         let store = store
         return try await pool.run { try store.hasPendingErasure() }
-    }
-
-    /// Ends all use of a resource, and removes it from the store.
-    ///
-    /// - Parameter remove: removes it from the store; may block.
-    /// - Returns: the size of the removed files in bytes.
-    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource; any error of `remove`.
-    func endUseAndRemove(
-        _ reference: MediaReference, _ remove: @escaping @Sendable (VaultStore, ResourceID) throws -> Int64?
-    ) async throws -> Int64 {
-        let (store, id) = (store, try await name(reference).id)
-        guard try await pool.run({ try store.index.hasResource(id) }) else { throw Self.unknown(reference) }
-        let (loader, lease) = try await use(reference)
-        loaders.beginRemoving(id)
-        defer {
-            loaders.remove(id)
-            withExtendedLifetime(lease) {}
-        }
-        loader.end(with: ResourceRecord.removed)
-        // A resource whose rows do not open can be removed, too.
-        try? await loader.ready()
-        await loader.settle()
-        await loader.settleJoining()
-        let record = loader.record
-        let bytes = try await pool.run {
-            record.retire()
-            return try remove(store, id)
-        }
-        answers.forget(id)
-        guard let bytes else { throw Self.unknown(reference) }
-        return bytes
     }
 
     /// Exempts a resource from all limits. What it lacks is stored as it is read or downloaded.
@@ -68,7 +37,7 @@ extension Vault {
     /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource.
     public func unpin(_ reference: MediaReference) async throws {
         try requireOwner(to: "pins and unpins titles")
-        guard let summary = try await summary(of: reference) else { throw Self.unknown(reference) }
+        guard let summary = try await summary(of: reference) else { throw reference.notHeld }
         try await setClass(summary.isComplete ? .download : .cache, of: reference, only: .pinned)
     }
 
@@ -78,15 +47,11 @@ extension Vault {
         try requireOwner(to: "pins and unpins titles")
         let (store, id) = (store, try await name(reference).id)
         let isKnown = try await pool.run { try store.setClass(resourceClass, of: id, only: only) }
-        guard isKnown else { throw Self.unknown(reference) }
+        guard isKnown else { throw reference.notHeld }
         loader(of: id)?.change { state in
             state.isPinned = resourceClass == .pinned
             return Effects()
         }
-    }
-
-    static func unknown(_ reference: MediaReference) -> VaultError {
-        VaultError(.notHeld, "the vault does not have \(reference.url); give a title that it has", hint: .listTitles)
     }
 }
 

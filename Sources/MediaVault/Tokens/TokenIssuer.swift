@@ -209,19 +209,3 @@ struct PlaybackLink {
         return PlaybackLink(reference: reference, expires: min(expires, inner.expires))
     }
 }
-
-extension Vault {
-    /// Revokes all playback links and the admin token: from now on they open nothing, also after a restart. Responses
-    /// that have begun continue. New links are created as before.
-    ///
-    /// The keyring's file is written again; a copy of the older one no longer opens the vault.
-    ///
-    /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `storage`, `tamperedKeyring` or
-    ///   `olderKeyring` if the file cannot be read or written, or is not the one that was opened; `busy` if a key
-    ///   operation is running.
-    public func revokeLinks() async throws {
-        try await withKeyOperation(.revokeLinks) { _, log in
-            try log.change(.revokeLinks) { $0.revokeTokens() }
-        }
-    }
-}

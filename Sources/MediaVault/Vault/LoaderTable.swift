@@ -1,3 +1,4 @@
+import Synchronization
 import VaultModel
 import VaultStorage
 
@@ -22,8 +23,10 @@ final class LoaderTable: Sendable {
     }
 
     let environment: LoaderEnvironment
-    private let answers: AnswerLog
+    let answers: AnswerLog
     private let state = Locked(State())
+    /// Whether the vault is closed, or being closed.
+    private let isClosed = Atomic(false)
 
     /// How long an unused loader is kept.
     private static let idleTime: Duration = .seconds(60)
@@ -64,7 +67,7 @@ final class LoaderTable: Sendable {
         let loader = try state.withLock { state in
             if let refusal = state.refusal { throw refusal }
             // An id computed before the locator was changed is no longer valid.
-            guard try key.id(keyring: store.keyring, locator: store.index.locator) == id else { throw Vault.renaming }
+            guard try key.id(keyring: store.keyring, locator: store.index.locator) == id else { throw Self.renaming }
             if let entry = state.entries[id], entry.isRemoving { throw ResourceRecord.removed }
             var entry =
                 state.entries[id].flatMap { $0.loader.isBroken ? nil : $0 }
@@ -76,6 +79,53 @@ final class LoaderTable: Sendable {
         loader.addresses.give(reference)
         return (loader, LoaderLease { [weak self, weak loader] in self?.release(id, loader) })
     }
+
+    /// Returns the loader of a resource, in the mode of the vault.
+    ///
+    /// - Throws: ``VaultError`` with code `closed` if the vault was closed.
+    func use(
+        _ id: ResourceID, _ key: CacheKey, _ reference: MediaReference
+    ) throws -> (ResourceLoader, LoaderLease) {
+        try checkOpen()
+        return try use(id, key, reference, mode: environment.mode.current)
+    }
+
+    /// Returns the loader of the resource that a reference names.
+    ///
+    /// - Throws: ``VaultError`` with code `closed` if the vault was closed; `invalidArgument` if the reference cannot be
+    ///   used.
+    func use(_ reference: MediaReference) async throws -> (ResourceLoader, LoaderLease) {
+        try checkOpen()
+        let reference = try settled(reference)
+        let (id, key) = try await environment.names.name(reference)
+        return try use(id, key, reference)
+    }
+
+    /// Returns the loader of a resource that is in the index.
+    func use(_ resource: StoredResource) throws -> (ResourceLoader, LoaderLease) {
+        try use(
+            resource.id, CacheKey(bytes: resource.metadata.cacheKey), MediaReference(MediaURL(resource.metadata.url)))
+    }
+
+    /// Returns the id of a resource, and the cache key that the id is a hash of.
+    func name(_ reference: MediaReference) async throws -> (id: ResourceID, key: CacheKey) {
+        try checkOpen()
+        return try await environment.names.name(settled(reference))
+    }
+
+    /// Returns a reference as the vault uses it: checked, and behind the vault's own playback links.
+    func settled(_ reference: MediaReference) throws -> MediaReference {
+        try TokenIssuer(keyring: environment.store.keyring).resolvingPlaybackLinks(reference).settled()
+    }
+
+    /// Requires that the vault is open: without keys no id can be computed.
+    private func checkOpen() throws {
+        guard !isClosed.load(ordering: .relaxed) else { throw VaultError.vaultClosed }
+    }
+
+    /// The error for callers while resource ids are being recomputed.
+    static let renaming = VaultError(
+        .busy, "the vault's resource ids are being recomputed; try again in a moment")
 
     private func release(_ id: ResourceID, _ loader: ResourceLoader?) {
         if let traces = loader?.change({ ($0.takeTraces(), Effects()) }), !traces.isEmpty {
@@ -109,6 +159,37 @@ final class LoaderTable: Sendable {
 
     /// Marks a resource as being removed: no more leases are given.
     func beginRemoving(_ id: ResourceID) { state.withLock { $0.entries[id]?.isRemoving = true } }
+
+    /// Ends all use of a resource, and removes it from the store.
+    ///
+    /// - Parameter erase: removes it from the store; may block.
+    /// - Returns: the size of the removed files in bytes.
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource; any error of `erase`.
+    func remove(
+        _ reference: MediaReference, _ erase: @escaping @Sendable (VaultStore, ResourceID) throws -> Int64?
+    ) async throws -> Int64 {
+        let (store, pool, id) = (environment.store, environment.pool, try await name(reference).id)
+        guard try await pool.run({ try store.index.hasResource(id) }) else { throw reference.notHeld }
+        let (loader, lease) = try await use(reference)
+        beginRemoving(id)
+        defer {
+            remove(id)
+            withExtendedLifetime(lease) {}
+        }
+        loader.end(with: ResourceRecord.removed)
+        // A resource whose rows do not open can be removed, too.
+        try? await loader.ready()
+        await loader.settle()
+        await loader.settleJoining()
+        let record = loader.record
+        let bytes = try await pool.run {
+            record.retire()
+            return try erase(store, id)
+        }
+        answers.forget(id)
+        guard let bytes else { throw reference.notHeld }
+        return bytes
+    }
 
     /// Removes a loader from the table; the next user reads the index again.
     func remove(_ id: ResourceID) { state.withLock { $0.entries[id] = nil } }
@@ -165,6 +246,11 @@ final class LoaderTable: Sendable {
         return removeAll()
     }
 
+    /// Gives out no loader from now on, because the vault is being closed.
+    ///
+    /// - Returns: false if it is closed already.
+    func beginClosing() -> Bool { !isClosed.exchange(true, ordering: .relaxed) }
+
     /// Gives out loaders again.
     func resume() { state.withLock { $0.refusal = nil } }
 }
@@ -177,6 +263,20 @@ struct LoaderEnvironment: Sendable {
     let retry: RetryPolicy
     let pool: BlockingPool
     let playbackPriority: PlaybackPriority
+    let mode: ModeInForce
+}
+
+/// The mode of a vault: that of the run, else that of the settings, else ``VaultMode/online``.
+final class ModeInForce: Sendable {
+    private let ofRun: VaultMode?
+    private let setting = Locked<VaultMode?>(nil)
+
+    init(ofRun: VaultMode?) { self.ofRun = ofRun }
+
+    var current: VaultMode { ofRun ?? setting.withLock(\.self) ?? .online }
+
+    /// Switches to the mode that the settings have.
+    func use(_ mode: VaultMode?) { setting.withLock { $0 = mode } }
 }
 
 /// Keeps a loader in its vault's table while it is used.

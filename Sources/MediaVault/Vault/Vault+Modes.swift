@@ -4,7 +4,7 @@ import VaultStorage
 // Offline modes: what may be requested from origins, and what is kept.
 extension Vault {
     /// The mode in force: that of the run, else that of the settings, else ``VaultMode/online``.
-    public var mode: VaultMode { sessionMode ?? storedMode.withLock(\.self) ?? .online }
+    public var mode: VaultMode { loaders.environment.mode.current }
 
     /// Returns the mode in the vault's settings; nil if they have none.
     public func modeSetting() async throws -> VaultMode? {
@@ -22,7 +22,7 @@ extension Vault {
 
     /// Applies a mode that has been written to the settings.
     func use(_ mode: VaultMode?) async {
-        storedMode.withLock { $0 = mode }
+        loaders.environment.mode.use(mode)
         let inForce = self.mode
         for loader in loaders.all {
             loader.change { $0.setMode(vault: inForce) }
@@ -42,7 +42,7 @@ extension Vault {
     ///
     /// - Throws: ``VaultError`` if it cannot be written; with code `owned` if this process is not the owner.
     public func setMode(_ mode: VaultMode?, for reference: MediaReference) async throws {
-        try checkOwner()
+        try requireOwner(to: "changes its modes")
         let (loader, lease) = try await use(reference)
         defer { withExtendedLifetime(lease) {} }
         try await loader.ready()
@@ -63,13 +63,7 @@ extension Vault {
     /// Reads the mode from the settings. Invalid settings are reported when they are requested.
     func loadModeSetting() async {
         let setting = try? await modeSetting()
-        storedMode.withLock { $0 = setting ?? nil }
-    }
-
-    private func checkOwner() throws {
-        guard store.isOwner else {
-            throw VaultError(.owned, "only the owner of a vault changes its modes; open it as the owner")
-        }
+        loaders.environment.mode.use(setting ?? nil)
     }
 }
 

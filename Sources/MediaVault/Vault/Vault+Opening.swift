@@ -2,12 +2,6 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 // Unlocking the keyring and opening the store with it.
 extension Vault {
     /// Unlocks the keyring of a vault, and opens its store. A passphrase takes most of a second.
@@ -86,9 +80,9 @@ extension Vault {
                 "there is a vault at \(place.folder), but no keyring at \(place.keyring); give the path of its keyring"
             )
         }
-        for path in [place.keyring, place.folder + "/index"] { try createFolders(above: path, files) }
+        for path in [place.keyring, place.folder + "/index"] { try files.createFolders(above: path) }
         // Only for a new keyring: an existing keyring could not be opened by a new key file.
-        let isKeyFileCreated = try !hasKeyring && createKeyFile(unlock, files)
+        let isKeyFileCreated = try !hasKeyring && unlock.createKeyFile()
         let secret = try unlock.secret()
         var made: Keyring?
         if !hasKeyring {
@@ -107,60 +101,6 @@ extension Vault {
         return InitializationReport(
             isVaultCreated: !hasVault, isKeyringCreated: !hasKeyring, isKeyFileCreated: isKeyFileCreated,
             isUnlockOnVaultDisk: UnlockPlace.rests(unlock.path, with: place.folder))
-    }
-
-    /// Creates the key file of a new slot if it is missing; returns whether it did.
-    @discardableResult
-    static func createKeyFile(_ unlock: Unlock, _ files: PosixFileSystem) throws -> Bool {
-        guard case .keyFile(let path, _) = unlock, !files.exists(path) else { return false }
-        try createFolders(above: path, files)
-        try KeyFile.make(path)
-        return true
-    }
-
-    /// Creates the missing folders above a path, each made durable in its parent.
-    static func createFolders(above path: String, _ files: any FileSystem) throws {
-        var folder = ""
-        for component in path.split(separator: "/").dropLast() {
-            let above = folder.isEmpty ? "/" : folder
-            folder += "/" + component
-            if files.exists(folder) { continue }
-            do throws(FileFailure) {
-                try files.createDirectory(folder)
-                try files.synchronizeDirectory(above)
-            } catch {
-                throw error.vaultError("the folder \(folder) cannot be created")
-            }
-        }
-    }
-}
-
-/// Whether the secret that unlocks a vault is on the vault's own disk: then it protects copies of the folder, not the
-/// disk.
-enum UnlockPlace {
-    /// Returns whether a secret's file, if there is one, is on the same file system as the vault's folder.
-    static func rests(_ path: String?, with folder: String) -> Bool {
-        guard let path, let mine = device(of: path), let theirs = device(of: folder) else { return false }
-        return mine == theirs
-    }
-
-    private static func device(of path: String) -> dev_t? {
-        var status = stat()
-        return unsafe stat(path, &status) == 0 ? status.st_dev : nil
-    }
-}
-
-/// The location of a vault: its folder and its keyring. The keyring is best kept on another disk.
-public struct VaultPlace: Hashable, Sendable {
-    /// The absolute path of the vault's folder.
-    public var folder: String
-    /// The absolute path of the keyring's file. A copy of the folder without it opens nothing.
-    public var keyring: String
-
-    /// Creates a place; both paths must be absolute.
-    public init(folder: String, keyring: String) {
-        self.folder = folder
-        self.keyring = keyring
     }
 }
 

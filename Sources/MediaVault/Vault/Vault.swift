@@ -16,11 +16,7 @@ import VaultStorage
 public final class Vault: Sendable {
     let store: VaultStore
     private let ownOrigin: CurlOrigin?
-    let sessionMode: VaultMode?
-    /// The mode in the settings.
-    let storedMode = Locked<VaultMode?>(nil)
     let pool: BlockingPool
-    let playbackPriority = PlaybackPriority()
     let sessionLimits: StorageLimits?
     /// Detects bytes that pass through unstored, and has the listeners.
     let bypassMonitor = Locked(BypassMonitor())
@@ -28,38 +24,28 @@ public final class Vault: Sendable {
     /// Decides whether the time of day is trusted.
     let clock = Locked(WallClockMonitor())
     let evictionNotice = Locked(EvictionNotice())
-    let names: ResourceNames
     let isUnlockOnVaultDisk: Bool
     /// The addresses at which this process serves the vault: it never requests anything from itself.
     private let ownListeners = OwnListeners()
-    /// The receipts of key operations.
-    let auditLog: AuditLog
-    /// Allows one key operation at a time.
-    package let keyOperationLock = KeyOperationLock()
-    /// The schedule for key operations that a previous owner left unfinished.
-    let resumeSchedule = Locked(ResumeSchedule())
     let loaders: LoaderTable
+    /// Administers the keys: generations, slots, backups, resealing, shredding and the audit log.
+    public let keys: KeyAdministration
     private let upkeep = Locked<Task<Void, Never>?>(nil)
-    private let isClosed = Locked(false)
     let accessTimes = Locked(AccessTimes())
-    let answers = AnswerLog()
     /// Decides when segments are joined.
     let joiningPace = Locked(JoiningPace())
     /// Work that must end before the store closes.
-    let backgroundTasks = BackgroundTasks()
+    let backgroundTasks: BackgroundTasks
 
     /// The version of the library, which origins see in `User-Agent`.
     public static let version = "0.1.0"
 
     private init(store: VaultStore, keyringFile: String, options: VaultOptions, isUnlockOnVaultDisk: Bool) {
         self.store = store
-        auditLog = AuditLog(of: store, at: KeyringPlace(keyringFile, fileSystem: store.fileSystem))
         self.isUnlockOnVaultDisk = isUnlockOnVaultDisk
-        sessionMode = options.access == .reader ? .offline : options.mode
         pool = .shared
         sessionLimits = options.limits
         let names = ResourceNames(store: store, pool: pool)
-        self.names = names
         let origin: any Origin
         if let given = options.origin {
             (origin, ownOrigin) = (given, nil)
@@ -73,9 +59,19 @@ public final class Vault: Sendable {
         loaders = LoaderTable(
             LoaderEnvironment(
                 store: store, origin: origin, names: names, retry: options.retry, pool: pool,
-                playbackPriority: playbackPriority),
-            answers: answers)
+                playbackPriority: PlaybackPriority(),
+                mode: ModeInForce(ofRun: options.access == .reader ? .offline : options.mode)),
+            answers: AnswerLog())
+        let tasks = BackgroundTasks()
+        backgroundTasks = tasks
+        keys = KeyAdministration(
+            loaders: loaders, log: AuditLog(of: store, at: KeyringPlace(keyringFile, fileSystem: store.fileSystem)),
+            tasks: tasks)
     }
+
+    var names: ResourceNames { loaders.environment.names }
+    var answers: AnswerLog { loaders.answers }
+    var playbackPriority: PlaybackPriority { loaders.environment.playbackPriority }
 
     // MARK: Opening and closing
 
@@ -113,16 +109,12 @@ public final class Vault: Sendable {
     /// Closes the vault: ends all readers and fetches, seals and commits the bytes received, closes the index, and
     /// wipes every key, even while readers exist. A second call does nothing.
     public func close() async {
-        let wasClosed = isClosed.withLock { isClosed in
-            defer { isClosed = true }
-            return isClosed
-        }
-        guard !wasClosed else { return }
+        guard loaders.beginClosing() else { return }
         let upkeep = upkeep.withLock { $0 }
         upkeep?.cancel()
         await upkeep?.value
         await backgroundTasks.end()
-        await keyOperationLock.end()
+        await keys.end()
         let ended = loaders.all
         for loader in ended { loader.close() }
         for loader in ended {
@@ -144,6 +136,27 @@ public final class Vault: Sendable {
         for listener in bypassMonitor.withLock({ $0.told }) { listener.finish() }
         await ownOrigin?.shutdown()
     }
+
+    /// Makes the whole vault permanently unreadable.
+    ///
+    /// Every resource key is deleted from the index, its log and the backup, a receipt is written, the keyring's file
+    /// is overwritten and removed, and the segment files are removed. Then the vault is closed.
+    ///
+    /// The audit log stays: ``KeyAdministration/audit(_:unlock:)`` checks it without a key. An earlier copy of the
+    /// keyring, a backup file of it, or a copy of the folder still opens what it opened before.
+    ///
+    /// - Parameter vaultID: the id of the vault to destroy, in hex: ``VaultStatus/vaultID``.
+    /// - Throws: ``VaultError``: `invalidArgument` if the id is another vault's, `owned` if this process is not the
+    ///   owner, `busy` if another key operation is running, `storage` if something cannot be written: destroy the vault
+    ///   again.
+    public func destroy(vaultID: String) async throws -> DestructionReport {
+        let report = try await keys.destroy(vaultID: vaultID)
+        await close()
+        return report
+    }
+
+    /// - Throws: ``VaultError`` with code `owned` if this process may not change the vault.
+    package func requireOwner(to act: String) throws { try store.requireOwner(to: act) }
 
     // MARK: Reading
 
@@ -184,37 +197,21 @@ public final class Vault: Sendable {
 
     /// Returns the loader of a resource; all users share it.
     func use(_ reference: MediaReference) async throws -> (ResourceLoader, LoaderLease) {
-        try checkOpen()
-        let reference = try tokens.resolvingPlaybackLinks(reference).settled()
-        let (id, key) = try await names.name(reference)
-        return try use(id, key, reference)
+        try await loaders.use(reference)
     }
 
-    /// Returns the loader of a resource that is in the index.
-    func use(_ resource: StoredResource) throws -> (ResourceLoader, LoaderLease) {
-        try use(
-            resource.id, CacheKey(bytes: resource.metadata.cacheKey), MediaReference(MediaURL(resource.metadata.url)))
+    func use(
+        _ id: ResourceID, _ key: CacheKey, _ reference: MediaReference
+    ) throws -> (ResourceLoader, LoaderLease) {
+        try loaders.use(id, key, reference)
     }
 
     /// Returns the loader of a resource if the resource is in use, or was used recently.
     func loader(of id: ResourceID) -> ResourceLoader? { loaders.loader(of: id) }
 
-    func use(
-        _ id: ResourceID, _ key: CacheKey, _ reference: MediaReference
-    ) throws -> (ResourceLoader, LoaderLease) {
-        try checkOpen()
-        return try loaders.use(id, key, reference, mode: mode)
-    }
-
-    /// Requires that the vault is open: without keys no id can be computed.
-    private func checkOpen() throws {
-        guard !isClosed.withLock({ $0 }) else { throw VaultError.vaultClosed }
-    }
-
     /// Returns the id of a resource, and the cache key that the id is a hash of.
     func name(_ reference: MediaReference) async throws -> (id: ResourceID, cacheKey: [UInt8]) {
-        try checkOpen()
-        let (id, key) = try await names.name(try tokens.resolvingPlaybackLinks(reference).settled())
+        let (id, key) = try await loaders.name(reference)
         return (id, key.bytes)
     }
 
@@ -247,7 +244,7 @@ public final class Vault: Sendable {
         loaders.removeIdle(now: now)
         joinSegments(now: now)
         await maintainQuota(now: now)
-        resumeKeyWork(now: now)
+        keys.resumeUnfinished(now: now)
         let (store, visited) = (store, accessTimes.withLock { $0.take() })
         do {
             try await pool.run {

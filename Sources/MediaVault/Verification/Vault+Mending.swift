@@ -42,7 +42,7 @@ extension Vault {
     func mend(
         _ gaps: ByteRanges, of representation: RepresentationID, _ resource: StoredResource
     ) async throws -> Int64 {
-        let (loader, lease) = try use(resource)
+        let (loader, lease) = try loaders.use(resource)
         defer { withExtendedLifetime(lease) {} }
         try await loader.ready()
         guard loader.record.representation == representation else {

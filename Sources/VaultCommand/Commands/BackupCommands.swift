@@ -73,7 +73,7 @@ struct KeysRestoreCommand: AsyncParsableCommand {
     private func restore(
         _ vault: VaultPlace, from file: String, unlock: Unlock, adding way: NewSlot?
     ) async throws -> RestoreReport {
-        try await Vault.restoreKeyring(
+        try await KeyAdministration.restore(
             vault, from: file, unlock: unlock, adding: way, keepingSlots: !dropSlots, force: force)
     }
 

@@ -195,9 +195,9 @@ struct AuditCommand: AsyncParsableCommand {
 
     private func wholeLog() async throws -> AuditReport {
         let place = try access.place.place()
-        let hasKeyring = !withoutKeys && Vault.hasKeyring(place)
+        let hasKeyring = !withoutKeys && KeyAdministration.hasKeyring(place)
         let unlock = hasKeyring ? try await access.unlocking.unlock() : nil
-        return try await Vault.audit(place, unlock: unlock)
+        return try await KeyAdministration.audit(place, unlock: unlock)
     }
 
     private func aboutTitles() async throws -> AuditReport {
@@ -205,6 +205,6 @@ struct AuditCommand: AsyncParsableCommand {
             throw UsageError("the receipts of a title can be found only with the keyring; leave out --without-keys")
         }
         let references = try await naming.references(urls, access.unlocking)
-        return try await access.opener().reading { try await $0.audit(about: references) }
+        return try await access.opener().reading { try await $0.keys.audit(about: references) }
     }
 }

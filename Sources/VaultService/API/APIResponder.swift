@@ -67,7 +67,7 @@ struct APIResponder: Sendable {
             return try json(try await vault.shred(order.references(), quick: order.quick ?? false))
         case .audit:
             guard let url = asked["url"] else { return try json(try await vault.audit()) }
-            return try json(AuditDocument(try await vault.vault.audit(about: [MediaReference(MediaURL(url))])))
+            return try json(AuditDocument(try await vault.vault.keys.audit(about: [MediaReference(MediaURL(url))])))
         case .destructions:
             let order: DestructionRequest = try await asked.body()
             return try json(try await vault.destroy(vaultID: order.vault))

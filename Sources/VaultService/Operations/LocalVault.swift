@@ -116,11 +116,11 @@ extension LocalVault {
         return VerifyDocument(report)
     }
 
-    package func revokeLinks() async throws { try await vault.revokeLinks() }
+    package func revokeLinks() async throws { try await vault.keys.revokeLinks() }
 
-    package func keyring() async throws -> KeyringListing { KeyringListing(try await vault.keyringSummary()) }
+    package func keyring() async throws -> KeyringListing { KeyringListing(try await vault.keys.summary()) }
 
-    package func carryOut(_ order: KeyringOrder) async throws { try await vault.carryOut(order) }
+    package func carryOut(_ order: KeyringOrder) async throws { try await vault.keys.carryOut(order) }
 
     package func lock() async throws { await vault.close() }
 
@@ -143,20 +143,21 @@ extension LocalVault {
 
 // The key lifecycle.
 extension LocalVault {
-    package func keys() async throws -> KeysDocument { KeysDocument(try await vault.keyReport()) }
+    package func keys() async throws -> KeysDocument { KeysDocument(try await vault.keys.report()) }
 
-    package func rotate() async throws -> KeysDocument { KeysDocument(try await vault.rotateKeys()) }
+    package func rotate() async throws -> KeysDocument { KeysDocument(try await vault.keys.rotate()) }
 
     package func rotateRoot(unlockedBy keys: [SlotKey], droppingOtherSlots: Bool) async throws -> KeysDocument {
         let unlocks = try keys.map { try $0.unlock }
-        return KeysDocument(try await vault.rotateRoot(unlockedBy: unlocks, droppingOtherSlots: droppingOtherSlots))
+        return KeysDocument(
+            try await vault.keys.rotateRoot(unlockedBy: unlocks, droppingOtherSlots: droppingOtherSlots))
     }
 
-    package func changeLocator() async throws -> KeysDocument { KeysDocument(try await vault.changeLocator()) }
+    package func changeLocator() async throws -> KeysDocument { KeysDocument(try await vault.keys.changeLocator()) }
 
     package func rewrap(progress: (RewrapStep) async throws -> Void) async throws -> RewrapDocument {
         var report: RewrapReport?
-        for try await step in vault.rewrapKeys() {
+        for try await step in vault.keys.rewrap() {
             report = step.report ?? report
             try await progress(RewrapStep(step))
         }
@@ -166,7 +167,7 @@ extension LocalVault {
     }
 
     package func retire(_ generation: Int) async throws -> KeysDocument {
-        KeysDocument(try await vault.retireGeneration(generation))
+        KeysDocument(try await vault.keys.retire(generation))
     }
 }
 
@@ -176,7 +177,7 @@ extension LocalVault {
         _ references: [MediaReference], bytesPerSecond: Int64?, progress: (ResealStep) async throws -> Void
     ) async throws -> ResealReport {
         var report: ResealReport?
-        for try await step in vault.reseal(references, bytesPerSecond: bytesPerSecond) {
+        for try await step in vault.keys.reseal(references, bytesPerSecond: bytesPerSecond) {
             report = step.report ?? report
             try await progress(ResealStep(step))
         }
@@ -186,10 +187,10 @@ extension LocalVault {
     }
 
     package func shred(_ references: [MediaReference], quick: Bool) async throws -> ShredDocument {
-        ShredDocument(try await vault.shred(references, quick: quick))
+        ShredDocument(try await vault.keys.shred(references, quick: quick))
     }
 
-    package func audit() async throws -> AuditDocument { AuditDocument(try await vault.audit()) }
+    package func audit() async throws -> AuditDocument { AuditDocument(try await vault.keys.audit()) }
 
     package func destroy(vaultID: String) async throws -> DestructionDocument {
         DestructionDocument(try await vault.destroy(vaultID: vaultID))

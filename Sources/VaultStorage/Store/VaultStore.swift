@@ -77,6 +77,11 @@ package final class VaultStore: Sendable {
         reserve = Reserve(in: folder, fileSystem: fileSystem)
     }
 
+    /// - Throws: ``VaultError`` with code `owned` if this process may not change the vault.
+    package func requireOwner(to act: String) throws {
+        guard isOwner else { throw VaultError(.owned, "only the owner of a vault \(act); open it as the owner") }
+    }
+
     // MARK: Opening
 
     /// Returns whether a folder holds a vault.

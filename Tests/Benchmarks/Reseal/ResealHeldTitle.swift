@@ -32,14 +32,14 @@ struct ResealHeldTitle {
         var ratios: [Double] = []
         for round in 1...rounds {
             let bare = clocked { BareSeal().run(bytes: bytes) }
-            let resealed = try await clocked { for try await _ in vault.reseal() {} }
+            let resealed = try await clocked { for try await _ in vault.keys.reseal() {} }
             ratios.append(bare / resealed)
             print("round \(round): libsodium \(rate(bytes, bare)), reseal \(rate(bytes, resealed))")
         }
         figures.tell("reseal / libsodium open + seal", median(ratios), atLeast: 0.7)
 
         let alone = try await warmReads(vault, url, bytes, count: rounds)
-        let slow = Task { for try await _ in vault.reseal(bytesPerSecond: slowRate) {} }
+        let slow = Task { for try await _ in vault.keys.reseal(bytesPerSecond: slowRate) {} }
         let beside = try await warmReads(vault, url, bytes, count: rounds)
         slow.cancel()
         _ = await slow.result

@@ -31,14 +31,14 @@ struct RewrapKeys {
         let files = CountingFileSystem()
         options.fileSystem = files
         let vault = try await Vault.open(place, unlock: unlock, options: options)
-        _ = try await vault.rotateKeys()
+        _ = try await vault.keys.rotate()
         let clock = ContinuousClock()
         let start = clock.now
         var report: RewrapReport?
-        for try await step in vault.rewrapKeys() { report = step.report ?? report }
+        for try await step in vault.keys.rewrap() { report = step.report ?? report }
         let rewrapTime = (clock.now - start) / .seconds(1)
         let traffic = (files: files.traffic.filesOpened, bytes: files.traffic.bytesMoved)
-        let retireTime = try await clock.measure { _ = try await vault.retireGeneration(1) } / .seconds(1)
+        let retireTime = try await clock.measure { _ = try await vault.keys.retire(1) } / .seconds(1)
         precondition(report?.keys == count, "every key must be rewrapped")
         figures.tell("rewrap of \(count) resources", rewrapTime, atMost: 2, unit: " s")
         figures.tell("media files opened meanwhile", Double(traffic.files), atMost: 0)
@@ -68,7 +68,7 @@ struct RewrapKeys {
         let unlock = Unlock.keyFile(path: folder + "/key")
         let reader = try await Vault.open(place, unlock: unlock, options: VaultOptions(access: .reader))
         let start = ContinuousClock.now
-        let left = try await reader.keyReport().reseal?.resources
+        let left = try await reader.keys.report().reseal?.resources
         let time = (ContinuousClock.now - start) / .seconds(1)
         await reader.close()
         precondition(left == count, "every resource must still need a reseal")

@@ -15,31 +15,31 @@ struct GenerationActTests {
 
     private func rewrap(_ vault: Vault) async throws -> [RewrapProgress] {
         var steps: [RewrapProgress] = []
-        for try await step in vault.rewrapKeys() { steps.append(step) }
+        for try await step in vault.keys.rewrap() { steps.append(step) }
         return steps
     }
 
     @Test("The report states which titles need which generation, before and after each key operation")
     func reports() async throws {
         let (fixture, vault) = try await VaultFixture.filled(film)
-        var report = try await vault.keyReport()
+        var report = try await vault.keys.report()
         #expect(report.current == 1 && report.older == [] && report.act == nil && !report.isLocatorChanging)
         #expect(report.generations.map(\.resources) == [1] && report.generations.map(\.bytes) == [length])
-        report = try await vault.rotateKeys()
+        report = try await vault.keys.rotate()
         #expect(report.generations.map(\.state) == [.active, .current])
         #expect(report.generations.map(\.resources) == [1, 0] && report.older.map(\.bytes) == [length])
-        let needed = await #expect(throws: VaultError.self) { try await vault.retireGeneration(1) }
+        let needed = await #expect(throws: VaultError.self) { try await vault.keys.retire(1) }
         #expect(needed?.code == .inUse && needed?.message.contains("generation 1") == true)
         #expect(needed?.message.contains(fixture.url.description) == true)
         let last = try #require(try await rewrap(vault).last)
         #expect(last.report == RewrapReport(generation: 2, keys: 1, unopened: 0, older: [1]))
-        report = try await vault.retireGeneration(1)
+        report = try await vault.keys.retire(1)
         #expect(report.generations.map(\.state) == [.retired, .current])
         #expect(report.generations.map(\.resources) == [0, 1] && report.older == [])
         // Retiring a generation again is no error.
-        #expect(try await vault.retireGeneration(1) == report)
+        #expect(try await vault.keys.retire(1) == report)
         let reader = try await fixture.open(.reader)
-        #expect(try await reader.keyReport() == report)
+        #expect(try await reader.keys.report() == report)
         #expect(try await fixture.read(reader) == 0..<length)
         await reader.close()
         await vault.close()
@@ -53,12 +53,12 @@ struct GenerationActTests {
         let reader = try await vault.read(fixture.url)
         var position = Int64(try #require(try await reader.next()).count)
         if isOfNewRoot {
-            _ = try await vault.rotateRoot(unlockedBy: [fixture.unlock])
+            _ = try await vault.keys.rotateRoot(unlockedBy: [fixture.unlock])
         } else {
-            _ = try await vault.rotateKeys()
+            _ = try await vault.keys.rotate()
         }
         _ = try await rewrap(vault)
-        _ = try await vault.retireGeneration(1)
+        _ = try await vault.keys.retire(1)
         while let bytes = try await reader.next() {
             #expect(fixture.media.matches(bytes, at: position))
             position += Int64(bytes.count)
@@ -75,9 +75,9 @@ struct GenerationActTests {
     func readsOn() async throws {
         let (fixture, vault) = try await VaultFixture.filled(film)
         let reader = try await fixture.open(.reader)
-        _ = try await vault.rotateKeys()
+        _ = try await vault.keys.rotate()
         _ = try await rewrap(vault)
-        _ = try await vault.retireGeneration(1)
+        _ = try await vault.keys.retire(1)
         #expect(try await reader.summary(of: fixture.url)?.generation == 2)
         #expect(try await fixture.read(reader) == 0..<length)
         await reader.close()
@@ -87,22 +87,22 @@ struct GenerationActTests {
     @Test("A second key operation is refused with the name of the first, and only the owner may run one")
     func secondAct() async throws {
         let (fixture, vault) = try await VaultFixture.filled(film)
-        try await vault.keyOperationLock.exclusively(.reseal) {
+        try await vault.keys.lock.exclusively(.reseal) {
             let errors = await [
-                #expect(throws: VaultError.self) { try await vault.rotateKeys() },
-                #expect(throws: VaultError.self) { try await vault.retireGeneration(1) },
+                #expect(throws: VaultError.self) { try await vault.keys.rotate() },
+                #expect(throws: VaultError.self) { try await vault.keys.retire(1) },
                 #expect(throws: VaultError.self) { try await rewrap(vault) },
-                #expect(throws: VaultError.self) { try await vault.changeLocator() },
+                #expect(throws: VaultError.self) { try await vault.keys.changeLocator() },
             ]
             #expect(errors.allSatisfy { $0?.code == .busy && $0?.message.contains("a reseal is running") == true })
-            let act = try await vault.keyReport().act
+            let act = try await vault.keys.report().act
             #expect(act == .reseal)
         }
         let reader = try await fixture.open(.reader)
         let refused = await [
-            #expect(throws: VaultError.self) { try await reader.rotateKeys() },
+            #expect(throws: VaultError.self) { try await reader.keys.rotate() },
             #expect(throws: VaultError.self) { try await rewrap(reader) },
-            #expect(throws: VaultError.self) { try await reader.changeLocator() },
+            #expect(throws: VaultError.self) { try await reader.keys.changeLocator() },
         ]
         #expect(refused.allSatisfy { $0?.code == .owned })
         await reader.close()
@@ -112,8 +112,8 @@ struct GenerationActTests {
     @Test("An unknown generation and the current one cannot be retired")
     func notThere() async throws {
         let (_, vault) = try await VaultFixture.filled(film)
-        let current = await #expect(throws: VaultError.self) { try await vault.retireGeneration(1) }
-        let unknown = await #expect(throws: VaultError.self) { try await vault.retireGeneration(7) }
+        let current = await #expect(throws: VaultError.self) { try await vault.keys.retire(1) }
+        let unknown = await #expect(throws: VaultError.self) { try await vault.keys.retire(7) }
         #expect(current?.code == .inUse && current?.hint == .rotate)
         #expect(unknown?.code == .invalidArgument && unknown?.hint == .listGenerations)
         await vault.close()
@@ -128,11 +128,11 @@ struct GenerationActTests {
         try Data(repeating: 3, count: 32).write(to: URL(filePath: stranger))
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: stranger)
         let refused = await #expect(throws: VaultError.self) {
-            try await vault.rotateRoot(unlockedBy: [fixture.unlock, .keyFile(path: stranger)])
+            try await vault.keys.rotateRoot(unlockedBy: [fixture.unlock, .keyFile(path: stranger)])
         }
         #expect(refused?.code == .wrongKey)
         #expect(try Data(contentsOf: URL(filePath: fixture.place.keyring)) == old)
-        let report = try await vault.rotateRoot(unlockedBy: [fixture.unlock])
+        let report = try await vault.keys.rotateRoot(unlockedBy: [fixture.unlock])
         #expect(report.current == 2 && vault.tokens.reference(ofTarget: path, now: 0) == nil)
         await vault.close()
         try old.write(to: URL(filePath: fixture.place.keyring))
@@ -143,15 +143,15 @@ struct GenerationActTests {
     @Test("The next owner finishes a retirement that was begun")
     func finished() async throws {
         let (fixture, vault) = try await VaultFixture.filled(film)
-        _ = try await vault.rotateKeys()
+        _ = try await vault.keys.rotate()
         try vault.store.index.beginRetiring([1])
         await vault.close()
         let again = try await fixture.open(mode: .offline)
         // The owner resumes it shortly after the vault opens.
-        while try await again.keyReport().generations[0].state != .retired {
+        while try await again.keys.report().generations[0].state != .retired {
             try await Task.sleep(for: .milliseconds(50))
         }
-        #expect(try await again.keyReport().generations.map(\.resources) == [0, 1])
+        #expect(try await again.keys.report().generations.map(\.resources) == [0, 1])
         #expect(try await fixture.read(again) == 0..<length)
         await again.close()
     }
@@ -175,15 +175,15 @@ struct GenerationActTests {
     @Test("Each key operation leaves a receipt, and one that changed nothing leaves none")
     func receipts() async throws {
         let (fixture, vault) = try await VaultFixture.filled(film)
-        _ = try await vault.rotateKeys()
+        _ = try await vault.keys.rotate()
         _ = try await rewrap(vault)
-        _ = try await vault.retireGeneration(1)
-        _ = try await vault.retireGeneration(1)
-        _ = try await vault.rotateRoot(unlockedBy: [fixture.unlock])
-        _ = try await vault.changeLocator()
-        try await vault.revokeLinks()
-        await #expect(throws: VaultError.self) { try await vault.retireGeneration(2) }
-        let audit = try await vault.audit()
+        _ = try await vault.keys.retire(1)
+        _ = try await vault.keys.retire(1)
+        _ = try await vault.keys.rotateRoot(unlockedBy: [fixture.unlock])
+        _ = try await vault.keys.changeLocator()
+        try await vault.keys.revokeLinks()
+        await #expect(throws: VaultError.self) { try await vault.keys.retire(2) }
+        let audit = try await vault.keys.audit()
         #expect(audit.isSound)
         #expect(
             audit.receipts.map(\.act) == [.rotate, .rewrap, .retire, .rotateRoot, .changeLocator, .revokeLinks])
@@ -197,10 +197,10 @@ struct GenerationActTests {
         let id = try await vault.name(MediaReference(fixture.url)).id
         var resource = try #require(try vault.store.index.resource(id))
         #expect(try vault.store.beginReseal(&resource, run: 1) == true)
-        _ = try await vault.rotateKeys()
+        _ = try await vault.keys.rotate()
         let last = try #require(try await rewrap(vault).last)
         #expect(last.report?.keys == 2)
-        #expect(try await vault.audit().receipts.map(\.resources) == [nil, 1])
+        #expect(try await vault.keys.audit().receipts.map(\.resources) == [nil, 1])
         await vault.close()
     }
 
@@ -212,11 +212,11 @@ struct GenerationActTests {
             try db.execute(
                 sql: "UPDATE resourceKey SET wrapped = zeroblob(60) WHERE resource = ?", arguments: [broken.data])
         }
-        _ = try await vault.rotateKeys()
+        _ = try await vault.keys.rotate()
         #expect(try await rewrap(vault).last?.report?.unopened == 1)
         _ = try vault.store.remove(broken)
         #expect(try await rewrap(vault).last?.report?.unopened == 0)
-        let receipts = try await vault.audit().receipts.filter { $0.act == .rewrap }
+        let receipts = try await vault.keys.audit().receipts.filter { $0.act == .rewrap }
         #expect(receipts.map(\.outcome) == [.partly, .done] && receipts.map(\.resources) == [1, 0])
         #expect(try await fixture.read(vault) == 0..<length)
         await vault.close()
@@ -229,10 +229,10 @@ struct GenerationActTests {
         let names = { try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.contains(".replaced") } }
         _ = try KeyringFile.keep(KeyringFile.read(fixture.place.keyring), of: fixture.place.keyring)
         #expect(try names().count == 1)
-        _ = try await vault.rotateKeys()
+        _ = try await vault.keys.rotate()
         _ = try await rewrap(vault)
         #expect(try names().count == 1)
-        _ = try await vault.retireGeneration(1)
+        _ = try await vault.keys.retire(1)
         #expect(try names() == [])
         await vault.close()
     }

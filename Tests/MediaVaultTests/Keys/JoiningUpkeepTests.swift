@@ -109,7 +109,7 @@ struct JoiningUpkeepTests {
     func besideReseal() async throws {
         let (fixture, vault, loader) = try await pieces(14, of: 560_000)
         async let joining: Void = vault.joinAll(of: loader)
-        for try await _ in vault.reseal() {}
+        for try await _ in vault.keys.reseal() {}
         await joining
         fixture.origin.stop()
         try await fixture.play(vault, 1, 560_000)

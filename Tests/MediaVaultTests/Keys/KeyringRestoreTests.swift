@@ -28,13 +28,13 @@ struct KeyringRestoreTests {
     private func backedUp(_ body: (Vault) async throws -> Void = { _ in }) async throws {
         let vault = try await fixture.open()
         _ = try await fixture.read(vault)
-        try await vault.backUpKeyring(to: backup, for: NewSlot(drawer))
+        try await vault.keys.backUp(to: backup, for: NewSlot(drawer))
         try await body(vault)
         await vault.close()
     }
 
     private func restore(force: Bool = false, adding way: NewSlot? = nil) async throws -> RestoreReport {
-        try await Vault.restoreKeyring(fixture.place, from: backup, unlock: drawer, adding: way, force: force)
+        try await KeyAdministration.restore(fixture.place, from: backup, unlock: drawer, adding: way, force: force)
     }
 
     private func refusal(force: Bool = false) async throws -> VaultError {
@@ -54,10 +54,10 @@ struct KeyringRestoreTests {
     func rotatedBehindCount() async throws {
         let vault = try await fixture.open()
         var counts = 0
-        try await vault.keyringOrders.backUp(to: backup, for: NewSlot(drawer)) { order in
-            try await vault.carryOut(order)
+        try await vault.keys.orders.backUp(to: backup, for: NewSlot(drawer)) { order in
+            try await vault.keys.carryOut(order)
             counts += 1
-            if counts == 1 { _ = try await vault.rotateKeys() }
+            if counts == 1 { _ = try await vault.keys.rotate() }
         }
         await vault.close()
         #expect(counts == 2)
@@ -70,13 +70,13 @@ struct KeyringRestoreTests {
     func made() async throws {
         try await backedUp { vault in
             let taken = await #expect(throws: VaultError.self) {
-                try await vault.backUpKeyring(to: backup, for: NewSlot(drawer))
+                try await vault.keys.backUp(to: backup, for: NewSlot(drawer))
             }
             #expect(taken?.code == .invalidArgument)
-            let revision = try await vault.keyringSummary().revision
+            let revision = try await vault.keys.summary().revision
             #expect(revision == 2, "a backup that was not written is not counted")
             let keyed = await #expect(throws: VaultError.self) {
-                try await vault.backUpKeyring(to: folder.path + "/keyed", for: NewSlot(fixture.unlock))
+                try await vault.keys.backUp(to: folder.path + "/keyed", for: NewSlot(fixture.unlock))
             }
             #expect(keyed?.code == .invalidArgument)
         }
@@ -102,7 +102,7 @@ struct KeyringRestoreTests {
             #expect(report.kept.flatMap { FileManager.default.contents(atPath: $0) } == content)
             try await expectHeld(fixture.unlock)
         }
-        let audit = try await Vault.audit(fixture.place, unlock: drawer)
+        let audit = try await KeyAdministration.audit(fixture.place, unlock: drawer)
         #expect(audit.isSound && audit.receipts.map(\.act) == [.backup, .restore, .restore, .restore])
         try await expectHeld(drawer)
         #expect(try FileManager.default.attributesOfItem(atPath: keyring)[.posixPermissions] as? Int == 0o600)
@@ -124,7 +124,7 @@ struct KeyringRestoreTests {
     func refused() async throws {
         try await backedUp()
         let wrong = await #expect(throws: VaultError.self) {
-            try await Vault.restoreKeyring(
+            try await KeyAdministration.restore(
                 fixture.place, from: backup, unlock: .passphrase(Passphrase(copying: Array("attic".utf8))))
         }
         #expect(wrong?.code == .wrongKey)
@@ -134,7 +134,7 @@ struct KeyringRestoreTests {
         let other = try await VaultFixture(ScriptedResource(length: 1))
         let theirs = try await other.open()
         try FileManager.default.removeItem(atPath: backup)
-        try await theirs.backUpKeyring(to: backup, for: NewSlot(drawer))
+        try await theirs.keys.backUp(to: backup, for: NewSlot(drawer))
         await theirs.close()
         #expect(try await refusal(force: true).code == .foreignKeyring)
         try Data("{}".utf8).write(to: URL(filePath: backup))
@@ -147,7 +147,7 @@ struct KeyringRestoreTests {
         try await backedUp { vault in
             let path = vault.tokens.playbackPath(for: fixture.url, expires: 4_000_000_000)
             address.withLock { $0 = path }
-            try await vault.revokeLinks()
+            try await vault.keys.revokeLinks()
         }
         let path = try #require(address.withLock { $0 })
         #expect(try await restore().warnings.isEmpty)
@@ -159,10 +159,10 @@ struct KeyringRestoreTests {
     @Test("A backup from before a retirement warns, needs force, and does not bring the key back")
     func retired() async throws {
         let vault = try await fixture.open()
-        _ = try await vault.rotateKeys()
+        _ = try await vault.keys.rotate()
         _ = try await fixture.read(vault)
-        try await vault.backUpKeyring(to: backup, for: NewSlot(drawer))
-        _ = try await vault.retireGeneration(1)
+        try await vault.keys.backUp(to: backup, for: NewSlot(drawer))
+        _ = try await vault.keys.retire(1)
         await vault.close()
         let error = try await refusal()
         #expect(error.code == .olderKeyring && error.message.contains("generation 1, which was retired"))
@@ -176,7 +176,7 @@ struct KeyringRestoreTests {
     @Test("A backup from before a rotation opens some titles, and needs force to give up the others")
     func lacking() async throws {
         try await backedUp { vault in
-            _ = try await vault.rotateKeys()
+            _ = try await vault.keys.rotate()
             let other = fixture.origin.url("/other.mp4")
             for try await _ in try await vault.read(other) {}
         }
@@ -190,11 +190,11 @@ struct KeyringRestoreTests {
     @Test("A restore from before a root rotation continues the audit log, which stays sound")
     func beforeRoot() async throws {
         try await backedUp { vault in
-            _ = try await vault.rotateRoot(unlockedBy: [fixture.unlock])
-            try await vault.revokeLinks()
+            _ = try await vault.keys.rotateRoot(unlockedBy: [fixture.unlock])
+            try await vault.keys.revokeLinks()
         }
         _ = try await restore()
-        let audit = try await Vault.audit(fixture.place, unlock: drawer)
+        let audit = try await KeyAdministration.audit(fixture.place, unlock: drawer)
         #expect(audit.isSound && audit.receipts.map(\.act) == [.backup, .rotateRoot, .revokeLinks, .restore])
         try await expectHeld(drawer)
     }
@@ -202,9 +202,9 @@ struct KeyringRestoreTests {
     @Test("A backup whose keys were all replaced is refused, even with force")
     func useless() async throws {
         let vault = try await fixture.open()
-        try await vault.backUpKeyring(to: backup, for: NewSlot(drawer))
-        _ = try await vault.rotateKeys()
-        _ = try await vault.retireGeneration(1)
+        try await vault.keys.backUp(to: backup, for: NewSlot(drawer))
+        _ = try await vault.keys.rotate()
+        _ = try await vault.keys.retire(1)
         _ = try await fixture.read(vault)
         await vault.close()
         #expect(try await refusal(force: true).code == .olderKeyring)
@@ -227,8 +227,8 @@ struct KeyringRestoreTests {
     @Test("A restore keeps the present slots beside the backup's, and a removed slot does not come back")
     func slotsStay() async throws {
         try await backedUp { vault in
-            for name in ["second", "third"] { try await vault.addSlot(NewSlot(keyFile(name), label: name)) }
-            try await vault.removeSlot(2)
+            for name in ["second", "third"] { try await vault.keys.addSlot(NewSlot(keyFile(name), label: name)) }
+            try await vault.keys.removeSlot(2)
         }
         let report = try await restore()
         #expect(report.slots.map(\.label) == ["first", "third", "backup"] && report.lostSlots.isEmpty)
@@ -237,7 +237,7 @@ struct KeyringRestoreTests {
         #expect(try await !opens(keyFile("second")))
         // The backup's slot already exists and is not added again.
         #expect(try await restore().slots.map(\.number) == [1, 3, 4])
-        let dropped = try await Vault.restoreKeyring(
+        let dropped = try await KeyAdministration.restore(
             fixture.place, from: backup, unlock: drawer, adding: NewSlot(keyFile("fourth")), keepingSlots: false)
         #expect(dropped.slots.map(\.label) == ["backup", "key-file"])
         #expect(dropped.lostSlots.map(\.number) == [1, 3, 4])
@@ -249,13 +249,14 @@ struct KeyringRestoreTests {
     func fullSlots() async throws {
         let names = (2...16).map { "slot-\($0)" }
         try await backedUp { vault in
-            for name in names { try await vault.addSlot(NewSlot(keyFile(name), label: name)) }
-            let full = await #expect(throws: VaultError.self) { try await vault.addSlot(NewSlot(keyFile("more"))) }
+            for name in names { try await vault.keys.addSlot(NewSlot(keyFile(name), label: name)) }
+            let full = await #expect(throws: VaultError.self) { try await vault.keys.addSlot(NewSlot(keyFile("more"))) }
             #expect(full?.code == .inUse && !FileManager.default.fileExists(atPath: folder.path + "/more"))
         }
         #expect(try await refusal().code == .inUse)
         #expect(try await opens(keyFile(names[0])))
-        let dropped = try await Vault.restoreKeyring(fixture.place, from: backup, unlock: drawer, keepingSlots: false)
+        let dropped = try await KeyAdministration.restore(
+            fixture.place, from: backup, unlock: drawer, keepingSlots: false)
         #expect(dropped.slots.map(\.label) == ["backup"] && dropped.lostSlots.count == 16)
         try await expectHeld(drawer)
     }
@@ -265,15 +266,15 @@ struct KeyringRestoreTests {
         try await backedUp()
         let older = try Data(contentsOf: URL(filePath: keyring))
         var vault = try await fixture.open()
-        try await vault.addSlot(NewSlot(keyFile("second")))
+        try await vault.keys.addSlot(NewSlot(keyFile("second")))
         await vault.close()
         try older.write(to: URL(filePath: keyring))
         let report = try await restore()
         #expect(report.slots.map(\.label) == ["backup"] && report.lostSlots.map(\.label) == ["first"])
         #expect(try await !opens(fixture.unlock))
         vault = try await Vault.open(fixture.place, unlock: drawer)
-        _ = try await vault.rotateRoot(unlockedBy: [drawer])
-        try await vault.addSlot(NewSlot(keyFile("third"), label: "third"))
+        _ = try await vault.keys.rotateRoot(unlockedBy: [drawer])
+        try await vault.keys.addSlot(NewSlot(keyFile("third"), label: "third"))
         await vault.close()
         let other = try await restore()
         #expect(other.slots.map(\.label) == ["backup"] && other.lostSlots.map(\.label) == ["backup", "third"])
@@ -304,7 +305,7 @@ struct KeyringRestoreTests {
         #expect(revision == 1 << 33 || opening?.code == .integrity)
         _ = try await Vault.rebuildIndex(fixture.place, unlock: drawer, evenIfSound: true)
         let vault = try await Vault.open(fixture.place, unlock: drawer)
-        for _ in 0..<5 { _ = try await vault.rotateKeys() }
+        for _ in 0..<5 { _ = try await vault.keys.rotate() }
         await vault.close()
         try await expectHeld(drawer)
     }
@@ -339,10 +340,10 @@ struct KeyringRestoreTests {
         var options = VaultOptions()
         options.fileSystem = disk
         let vault = try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)
-        try await vault.replaceSlot(with: NewSlot(.keyFile(path: folder.path + "/new")))
-        try await vault.backUpKeyring(to: second, for: NewSlot(drawer))
+        try await vault.keys.replaceSlot(with: NewSlot(.keyFile(path: folder.path + "/new")))
+        try await vault.keys.backUp(to: second, for: NewSlot(drawer))
         await vault.close()
-        _ = try Vault.restore(fixture.place, from: backup, drawer, nil, false, disk)
+        _ = try KeyAdministration.restore(fixture.place, from: backup, drawer, nil, false, disk)
         let last = try #require(FileManager.default.contents(atPath: keyring))
         let allowed = seen.withLock { $0 }.union([last])
         let count = taken.withLock { $0 }

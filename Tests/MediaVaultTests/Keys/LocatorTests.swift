@@ -20,7 +20,7 @@ struct LocatorTests {
         let (id, keyring) = (try await vault.name(MediaReference(fixture.url)).id, vault.store.keyring)
         let reader = try await vault.read(fixture.url)
         _ = try await reader.next()
-        let report = try await vault.changeLocator()
+        let report = try await vault.keys.changeLocator()
         #expect(!report.isLocatorChanging && keyring.locators == [2] && vault.store.index.locator == 2)
         // A reader in progress ends with an error, never with wrong bytes.
         let ended = await #expect(throws: VaultError.self) { while try await reader.next() != nil {} }
@@ -44,7 +44,7 @@ struct LocatorTests {
         let mine = MediaReference(fixture.url, fields: HeaderFields(["Authorization": "Bearer one"]))
         #expect(try await fixture.bytes(vault, mine) == length)
         let path = try vault.tokens.playbackPath(for: mine, expires: 4_000_000_000)
-        _ = try await vault.changeLocator()
+        _ = try await vault.keys.changeLocator()
         #expect(vault.tokens.reference(ofTarget: path, now: 0) == nil)
         for reference in [mine, MediaReference(fixture.url)] {
             #expect(try await vault.summary(of: reference)?.isComplete == true)
@@ -60,8 +60,8 @@ struct LocatorTests {
         let vault = try await fixture.open()
         #expect(try await fixture.read(vault) == 0..<length)
         let id = try await vault.name(MediaReference(fixture.url)).id
-        _ = try vault.store.orderReseal(of: [id], bytesPerSecond: 7, noting: vault.auditLog)
-        _ = try await vault.changeLocator()
+        _ = try vault.store.orderReseal(of: [id], bytesPerSecond: 7, noting: vault.keys.log)
+        _ = try await vault.keys.changeLocator()
         let newID = try await vault.name(MediaReference(fixture.url)).id
         let order = try #require(try vault.store.index.settings().resealOrder)
         #expect(newID != id && order.resources == [newID] && order.bytesPerSecond == 7)
@@ -74,10 +74,10 @@ struct LocatorTests {
         let vault = try await fixture.open()
         #expect(try await fixture.read(vault) == 0..<length)
         try vault.store.index.write { try $0.execute(sql: "UPDATE resourceKey SET wrapped = zeroblob(60)") }
-        let error = await #expect(throws: VaultError.self) { try await vault.changeLocator() }
+        let error = await #expect(throws: VaultError.self) { try await vault.keys.changeLocator() }
         #expect(error?.code == .integrity && error?.message.contains("1 titles") == true)
         #expect(vault.store.index.locator == 2 && vault.store.keyring.locators == [2])
-        #expect(try await vault.audit().receipts.map(\.outcome) == [.partly])
+        #expect(try await vault.keys.audit().receipts.map(\.outcome) == [.partly])
         await vault.close()
     }
 
@@ -91,9 +91,9 @@ struct LocatorTests {
         if isIndexDone { #expect(try store.index.rename(under: 2, cacheKey: { $0.cacheKey }, changing: { _ in }) == 0) }
         await vault.close()
         vault = try await fixture.open()
-        #expect(try await vault.keyReport().isLocatorChanging)
+        #expect(try await vault.keys.report().isLocatorChanging)
         #expect(try await fixture.read(vault) == 0..<length)
-        #expect(try await !vault.changeLocator().isLocatorChanging)
+        #expect(try await !vault.keys.changeLocator().isLocatorChanging)
         #expect(vault.store.keyring.locators == [2] && vault.store.index.locator == 2)
         #expect(try await fixture.read(vault) == 0..<length)
         await vault.close()

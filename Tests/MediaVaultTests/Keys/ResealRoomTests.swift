@@ -22,7 +22,7 @@ struct ResealRoomTests {
 
     private func reseal(_ vault: Vault, _ fixture: RoomFixture) async throws -> ResealReport? {
         var last: ResealProgress?
-        for try await step in vault.reseal([MediaReference(fixture.url(1, Self.length))]) { last = step }
+        for try await step in vault.keys.reseal([MediaReference(fixture.url(1, Self.length))]) { last = step }
         return last?.report
     }
 
@@ -54,7 +54,8 @@ struct ResealRoomTests {
         let report = try await reseal(vault, fixture)
         #expect(report?.resources == 1 && report?.problems == 0 && fixture.meter.total == held)
         try await fixture.play(vault, 1, Self.length)
-        #expect(try await vault.audit().receipts.map(\.act) == [.reseal], "one receipt, after the reseal was complete")
+        #expect(
+            try await vault.keys.audit().receipts.map(\.act) == [.reseal], "one receipt, after the reseal was complete")
         await vault.close()
     }
 

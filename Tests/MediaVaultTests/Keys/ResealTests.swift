@@ -19,13 +19,13 @@ struct ResealTests {
         let before = Set(fixture.segmentFiles)
         let sent = fixture.bytesSent
         var last: ResealProgress?
-        for try await step in vault.reseal() { last = step }
+        for try await step in vault.keys.reseal() { last = step }
         let report = try #require(last?.report)
         #expect(report.resources == 1 && report.bytes == 20_000_000 && report.problems == 0 && report.damage == 0)
         #expect(before.isDisjoint(with: fixture.segmentFiles) && fixture.segmentFiles.count == before.count)
         #expect(try await fixture.read(vault) == 0..<20_000_000)
         #expect(fixture.bytesSent == sent)
-        let receipts = try await vault.audit()
+        let receipts = try await vault.keys.audit()
         #expect(receipts.isSound && receipts.receipts.map(\.act) == [.reseal] && receipts.receipts[0].resources == 1)
         await vault.close()
         let again = try await fixture.open(mode: .offline)
@@ -44,14 +44,14 @@ struct ResealTests {
                 #expect(fixture.media.matches(bytes, at: position))
                 position += Int64(bytes.count)
             }
-            for try await _ in vault.reseal([MediaReference(fixture.url)]) {}
+            for try await _ in vault.keys.reseal([MediaReference(fixture.url)]) {}
         }
         while let bytes = try await reader.next() {
             #expect(fixture.media.matches(bytes, at: position))
             position += Int64(bytes.count)
         }
         #expect(position == 20_000_000)
-        #expect(try await vault.audit().receipts.count == 3)
+        #expect(try await vault.keys.audit().receipts.count == 3)
         await vault.close()
     }
 
@@ -61,12 +61,12 @@ struct ResealTests {
         // However late the first reseal is interrupted, this title remains.
         for try await _ in vault.download(fixture.origin.url("/other")) {}
         let first = Task {
-            for try await step in vault.reseal(bytesPerSecond: 400_000) where step.bytes > 0 { break }
+            for try await step in vault.keys.reseal(bytesPerSecond: 400_000) where step.bytes > 0 { break }
         }
         try await first.value
         #expect(try await fixture.read(vault) == 0..<20_000_000)
         var last: ResealProgress?
-        for try await step in vault.reseal() { last = step }
+        for try await step in vault.keys.reseal() { last = step }
         let report = try #require(last?.report)
         #expect((1...2).contains(report.resources) && report.bytes < 40_000_000 && report.bytes > 0)
         #expect(try await fixture.read(vault) == 0..<20_000_000)
@@ -78,19 +78,19 @@ struct ResealTests {
         let (fixture, first) = try await filled()
         // Each turn reseals a title or two before it is interrupted, and some remain at the end.
         for number in 0..<8 { for try await _ in first.download(fixture.origin.url("/other-\(number)")) {} }
-        for try await step in first.reseal(bytesPerSecond: 1_000_000) where step.bytes > 0 { break }
+        for try await step in first.keys.reseal(bytesPerSecond: 1_000_000) where step.bytes > 0 { break }
         await first.close()
         let vault = try await fixture.open()
         for _ in 0..<2 {
-            while try await vault.keyReport().act != .reseal { try await Task.sleep(for: .milliseconds(20)) }
-            _ = try await vault.rotateKeys()
+            while try await vault.keys.report().act != .reseal { try await Task.sleep(for: .milliseconds(20)) }
+            _ = try await vault.keys.rotate()
         }
-        while try await vault.keyReport().act != .reseal { try await Task.sleep(for: .milliseconds(20)) }
+        while try await vault.keys.report().act != .reseal { try await Task.sleep(for: .milliseconds(20)) }
         var last: ResealProgress?
-        for try await step in vault.reseal() { last = step }
+        for try await step in vault.keys.reseal() { last = step }
         #expect((1...9).contains(last?.report?.resources ?? 0) && last?.report?.problems == 0)
         #expect(try await fixture.read(vault) == 0..<20_000_000)
-        let receipts = try await vault.audit().receipts.filter { $0.act == .reseal }
+        let receipts = try await vault.keys.audit().receipts.filter { $0.act == .reseal }
         #expect(receipts.map(\.resources) == [9], "titles resealed before the interruption are counted")
         await vault.close()
     }
@@ -99,12 +99,12 @@ struct ResealTests {
     func removed() async throws {
         let (fixture, vault) = try await filled()
         var last: ResealProgress?
-        for try await step in vault.reseal(bytesPerSecond: 20_000_000) {
+        for try await step in vault.keys.reseal(bytesPerSecond: 20_000_000) {
             if last == nil { _ = try await vault.remove(MediaReference(fixture.url)) }
             last = step
         }
         #expect(last?.report?.resources == 0 && last?.report?.problems == 0)
-        #expect(try await vault.audit().receipts.map(\.resources) == [0])
+        #expect(try await vault.keys.audit().receipts.map(\.resources) == [0])
         await vault.close()
     }
 
@@ -134,7 +134,7 @@ struct ResealTests {
         }
         try database.close()
         var last: ResealProgress?
-        for try await step in vault.reseal() { last = step }
+        for try await step in vault.keys.reseal() { last = step }
         let report = try #require(last?.report)
         #expect(report.segments == 1 && report.damage == 65 && report.problems == 1 && report.resources == 0)
         await vault.close()
@@ -145,14 +145,15 @@ struct ResealTests {
         let (fixture, vault) = try await filled()
         let unknown = MediaReference(fixture.origin.url("/other"))
         for (reseal, code) in [
-            (vault.reseal([unknown]), VaultError.Code.notHeld), (vault.reseal(bytesPerSecond: 0), .invalidArgument),
+            (vault.keys.reseal([unknown]), VaultError.Code.notHeld),
+            (vault.keys.reseal(bytesPerSecond: 0), .invalidArgument),
         ] {
             let error = await #expect(throws: VaultError.self) { for try await _ in reseal {} }
             #expect(error?.code == code)
         }
         await vault.close()
         let reader = try await fixture.open(.reader)
-        let error = await #expect(throws: VaultError.self) { for try await _ in reader.reseal() {} }
+        let error = await #expect(throws: VaultError.self) { for try await _ in reader.keys.reseal() {} }
         #expect(error?.code == .owned)
         await reader.close()
     }

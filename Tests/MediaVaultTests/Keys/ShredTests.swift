@@ -39,12 +39,12 @@ struct ShredTests {
             atPath: fixture.place.folder + "/index.sqlite", toPath: fixture.place.folder + "/index.sqlite.damaged")
         let key = try #require(try wrappedKeys().first)
         #expect(try !files(holding: key).isEmpty, "premise: the search finds the key")
-        let report = try await vault.shred([MediaReference(fixture.url)])
+        let report = try await vault.keys.shred([MediaReference(fixture.url)])
         #expect(report.outcome == .destroyed && report.generation == 2)
         #expect(report.titles.map(\.error) == [nil] && (report.titles[0].bytes ?? 0) > 3_000_000)
         #expect(try files(holding: key).isEmpty)
         #expect(try await vault.summary(of: fixture.url) == nil && fixture.segmentFiles.isEmpty)
-        let audit = try await vault.audit()
+        let audit = try await vault.keys.audit()
         #expect(audit.isSound && audit.receipts.map(\.act) == [.rotate, .retire, .shred])
         #expect(audit.receipts.last?.outcome == .destroyed)
         await vault.close()
@@ -55,7 +55,7 @@ struct ShredTests {
     func others() async throws {
         let other = MediaReference(fixture.origin.url("/other.mp4"))
         #expect(try await fixture.bytes(vault, other) == 3_000_000)
-        _ = try await vault.shred([MediaReference(fixture.url)])
+        _ = try await vault.keys.shred([MediaReference(fixture.url)])
         #expect(try await vault.summary(of: other)?.generation == 2)
         await vault.close()
         let again = try await fixture.open(mode: .offline)
@@ -66,10 +66,10 @@ struct ShredTests {
     @Test("A quick shred keeps the generation, and its receipt has the outcome removed")
     func quick() async throws {
         let key = try #require(try wrappedKeys().first)
-        let report = try await vault.shred([MediaReference(fixture.url)], quick: true)
+        let report = try await vault.keys.shred([MediaReference(fixture.url)], quick: true)
         #expect(report.outcome == .removed && report.generation == 1)
         #expect(try files(holding: key).isEmpty)
-        #expect(try await vault.audit().receipts.map(\.outcome) == [.removed])
+        #expect(try await vault.keys.audit().receipts.map(\.outcome) == [.removed])
         await vault.close()
     }
 
@@ -77,7 +77,7 @@ struct ShredTests {
     func playing() async throws {
         let reader = try await vault.read(fixture.url)
         _ = try await reader.next()
-        _ = try await vault.shred([MediaReference(fixture.url)])
+        _ = try await vault.keys.shred([MediaReference(fixture.url)])
         let error = await #expect(throws: VaultError.self) { while try await reader.next() != nil {} }
         #expect(error?.code == .removed)
         #expect(try await fixture.read(vault) == 0..<3_000_000)
@@ -88,17 +88,17 @@ struct ShredTests {
     @Test("An unknown title is reported, and the others are shredded")
     func unknown() async throws {
         let unknown = MediaReference(fixture.origin.url("/unknown"))
-        let report = try await vault.shred([unknown, MediaReference(fixture.url)])
+        let report = try await vault.keys.shred([unknown, MediaReference(fixture.url)])
         #expect(report.titles.map { $0.error?.code } == [.notHeld, nil])
-        #expect(try await vault.audit().receipts.filter { $0.act == .shred }.count == 1)
+        #expect(try await vault.keys.audit().receipts.filter { $0.act == .shred }.count == 1)
         await vault.close()
     }
 
     @Test("A shred that finds no title reports nothing destroyed and writes no receipt")
     func nothing() async throws {
-        let report = try await vault.shred([MediaReference(fixture.origin.url("/unknown"))])
+        let report = try await vault.keys.shred([MediaReference(fixture.origin.url("/unknown"))])
         #expect(report.outcome == .removed && report.generation == 1)
-        #expect(try await vault.audit().receipts.isEmpty)
+        #expect(try await vault.keys.audit().receipts.isEmpty)
         await vault.close()
     }
 
@@ -106,7 +106,7 @@ struct ShredTests {
     func rebuilt() async throws {
         let other = MediaReference(fixture.origin.url("/other.mp4"))
         #expect(try await fixture.bytes(vault, other) == 3_000_000)
-        _ = try await vault.shred([MediaReference(fixture.url)])
+        _ = try await vault.keys.shred([MediaReference(fixture.url)])
         await vault.close()
         for suffix in ["", "-wal", "-shm"] {
             try? FileManager.default.removeItem(atPath: fixture.place.folder + "/index.sqlite" + suffix)
@@ -126,10 +126,10 @@ struct ShredTests {
         try FileManager.default.moveItem(atPath: keyring, toPath: away)
         let error = await #expect(throws: VaultError.self) { try await vault.destroy(vaultID: id) }
         #expect(error?.code == .storage)
-        #expect(try await Vault.audit(fixture.place, unlock: nil).receipts.isEmpty)
+        #expect(try await KeyAdministration.audit(fixture.place, unlock: nil).receipts.isEmpty)
         try FileManager.default.moveItem(atPath: away, toPath: keyring)
         #expect(try await vault.destroy(vaultID: id).resources == 1)
-        let receipts = try await Vault.audit(fixture.place, unlock: nil).receipts
+        let receipts = try await KeyAdministration.audit(fixture.place, unlock: nil).receipts
         #expect(receipts.map(\.act) == [.destroy])
         #expect(receipts.map(\.resources) == [1], "titles that the failed attempt deleted are counted")
         #expect(!FileManager.default.fileExists(atPath: keyring) && fixture.segmentFiles.isEmpty)
@@ -149,7 +149,7 @@ struct ShredTests {
         #expect(!FileManager.default.fileExists(atPath: fixture.place.keyring))
         let error = await #expect(throws: VaultError.self) { try await fixture.open() }
         #expect(error?.code == .noVault)
-        let audit = try await Vault.audit(fixture.place, unlock: nil)
+        let audit = try await KeyAdministration.audit(fixture.place, unlock: nil)
         #expect(audit.isSound && audit.receipts.map(\.act) == [.destroy] && audit.vaultID == id)
     }
 }

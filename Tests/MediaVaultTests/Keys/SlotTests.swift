@@ -38,13 +38,13 @@ struct SlotTests {
     @Test("Slots are added, changed and removed while the vault is open and in use")
     func life() async throws {
         let vault = try await filled()
-        try await vault.addSlot(NewSlot(keyFile("second"), label: "anna"))
-        try await vault.addSlot(NewSlot(.keyCommand("printf %064d 1")))
-        let summary = try await vault.keyringSummary()
+        try await vault.keys.addSlot(NewSlot(keyFile("second"), label: "anna"))
+        try await vault.keys.addSlot(NewSlot(.keyCommand("printf %064d 1")))
+        let summary = try await vault.keys.summary()
         #expect(summary.slots.map(\.label) == ["first", "anna", "command"])
         #expect(summary.slots.map(\.method) == ["key-file", "key-file", "command"] && summary.revision == 3)
-        try await vault.replaceSlot(with: NewSlot(passphrase("pass")))
-        try await vault.removeSlot(2)
+        try await vault.keys.replaceSlot(with: NewSlot(passphrase("pass")))
+        try await vault.keys.removeSlot(2)
         #expect(try await fixture.read(vault) == 0..<90_000)
         await vault.close()
         #expect(try await trouble(fixture.unlock) == .wrongKey)
@@ -61,7 +61,7 @@ struct SlotTests {
             atPath: folder.path + "/cred", contents: Data(repeating: 9, count: 32),
             attributes: [.posixPermissions: 0o440])
         let credential = Unlock.credential(path: folder.path + "/cred")
-        try await vault.addSlot(NewSlot(credential))
+        try await vault.keys.addSlot(NewSlot(credential))
         await vault.close()
         #expect(try await trouble(credential) == nil)
         #expect(try await trouble(.credential(path: folder.path + "/none")) == .wrongKey)
@@ -71,7 +71,7 @@ struct SlotTests {
     func forgotten() async throws {
         let vault = try await filled()
         let typed = try passphrase("pass")
-        try await vault.addSlot(NewSlot(typed))
+        try await vault.keys.addSlot(NewSlot(typed))
         await vault.close()
         let opened = try await Vault.open(fixture.place, unlock: typed, options: VaultOptions(access: .reader))
         typed.forget()
@@ -92,10 +92,10 @@ struct SlotTests {
     @Test("The last slot cannot be removed, and a reader cannot change slots")
     func refused() async throws {
         let vault = try await fixture.open()
-        let last = await #expect(throws: VaultError.self) { try await vault.removeSlot(1) }
+        let last = await #expect(throws: VaultError.self) { try await vault.keys.removeSlot(1) }
         #expect(last?.code == .invalidArgument)
         let reader = try await fixture.open(.reader)
-        let owned = await #expect(throws: VaultError.self) { try await reader.addSlot(NewSlot(keyFile("other"))) }
+        let owned = await #expect(throws: VaultError.self) { try await reader.keys.addSlot(NewSlot(keyFile("other"))) }
         #expect(owned?.code == .owned)
         await reader.close()
         await vault.close()
@@ -105,22 +105,22 @@ struct SlotTests {
     @Test("The only slot that is known to open is removed by force only, unless another was proved")
     func proof() async throws {
         var vault = try await filled()
-        try await vault.addSlot(NewSlot(keyFile("second")))
+        try await vault.keys.addSlot(NewSlot(keyFile("second")))
         await vault.close()
         vault = try await fixture.open()
         let before = try Data(contentsOf: URL(filePath: fixture.place.keyring))
-        let refused = await #expect(throws: VaultError.self) { try await vault.removeSlot(1) }
+        let refused = await #expect(throws: VaultError.self) { try await vault.keys.removeSlot(1) }
         #expect(refused?.code == .inUse && refused?.message.contains("slot 1") == true)
         #expect(try Data(contentsOf: URL(filePath: fixture.place.keyring)) == before)
         // A root rotation needs a key that opens each slot, which proves the slots.
-        _ = try await vault.rotateRoot(unlockedBy: [fixture.unlock, keyFile("second")])
-        try await vault.removeSlot(1)
+        _ = try await vault.keys.rotateRoot(unlockedBy: [fixture.unlock, keyFile("second")])
+        try await vault.keys.removeSlot(1)
         #expect(try await trouble(fixture.unlock) == .wrongKey)
         #expect(try await trouble(keyFile("second")) == nil)
-        try await vault.addSlot(NewSlot(keyFile("third")))
+        try await vault.keys.addSlot(NewSlot(keyFile("third")))
         await vault.close()
         vault = try await Vault.open(fixture.place, unlock: keyFile("second"))
-        try await vault.removeSlot(2, force: true)
+        try await vault.keys.removeSlot(2, force: true)
         await vault.close()
         #expect(try await trouble(keyFile("second")) == .wrongKey)
         #expect(try await trouble(keyFile("third")) == nil)
@@ -133,7 +133,7 @@ struct SlotTests {
             for number in 1...6 {
                 group.addTask {
                     do {
-                        try await vault.addSlot(NewSlot(.keyCommand("printf %064d \(number)")))
+                        try await vault.keys.addSlot(NewSlot(.keyCommand("printf %064d \(number)")))
                         return nil
                     } catch { return (error as? VaultError)?.code ?? .closed }
                 }
@@ -142,7 +142,7 @@ struct SlotTests {
         }
         let made = outcomes.count { $0 == nil }
         #expect(made >= 1 && outcomes.allSatisfy { $0 == nil || $0 == .busy || $0 == .olderKeyring })
-        let summary = try await vault.keyringSummary()
+        let summary = try await vault.keys.summary()
         #expect(summary.slots.count == 1 + made && summary.revision == Int64(1 + made))
         await vault.close()
     }
@@ -151,9 +151,9 @@ struct SlotTests {
     func changedBehind() async throws {
         let vault = try await fixture.open()
         let old = try Data(contentsOf: URL(filePath: fixture.place.keyring))
-        try await vault.addSlot(NewSlot(keyFile("second")))
+        try await vault.keys.addSlot(NewSlot(keyFile("second")))
         try old.write(to: URL(filePath: fixture.place.keyring))
-        let error = await #expect(throws: VaultError.self) { try await vault.addSlot(NewSlot(keyFile("third"))) }
+        let error = await #expect(throws: VaultError.self) { try await vault.keys.addSlot(NewSlot(keyFile("third"))) }
         #expect(error?.code == .olderKeyring)
         #expect(try Data(contentsOf: URL(filePath: fixture.place.keyring)) == old)
         await vault.close()

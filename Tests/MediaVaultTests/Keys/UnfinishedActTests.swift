@@ -15,14 +15,14 @@ struct UnfinishedActTests {
     func reseal() async throws {
         let (fixture, vault) = try await VaultFixture.filled(film)
         for name in ["/second", "/third"] { for try await _ in vault.download(fixture.origin.url(name)) {} }
-        #expect(try await vault.keyReport().reseal == nil)
-        _ = try await vault.rotateKeys()
-        for try await step in vault.reseal(bytesPerSecond: 4_000_000) where step.bytes > 0 { break }
-        #expect(try await vault.keyReport().reseal?.isDue == true)
+        #expect(try await vault.keys.report().reseal == nil)
+        _ = try await vault.keys.rotate()
+        for try await step in vault.keys.reseal(bytesPerSecond: 4_000_000) where step.bytes > 0 { break }
+        #expect(try await vault.keys.report().reseal?.isDue == true)
         // The vault may resume by itself until it is closed.
         await vault.close()
         let reader = try await fixture.open(.reader)
-        let report = try await reader.keyReport()
+        let report = try await reader.keys.report()
         let rest = try #require(report.reseal)
         #expect(rest.isDue && (1...3).contains(rest.resources) && (1..<(3 * length)).contains(rest.bytes))
         let older = report.generations[0]
@@ -31,8 +31,8 @@ struct UnfinishedActTests {
         #expect(report.generations[1].resources == 3)
         await reader.close()
         let again = try await fixture.open()
-        for try await _ in again.reseal() {}
-        let last = try await again.keyReport()
+        for try await _ in again.keys.reseal() {}
+        let last = try await again.keys.report()
         #expect(last.reseal == nil && last.generations.map(\.resources) == [0, 3])
         await again.close()
     }
@@ -41,16 +41,16 @@ struct UnfinishedActTests {
     func shreds() async throws {
         let (fixture, vault) = try await VaultFixture.filled(film)
         let id = try await vault.name(MediaReference(fixture.url)).id
-        #expect(try await vault.keyReport().shreds == 0)
-        _ = try vault.store.shred(id, isQuick: true, noting: vault.auditLog)
-        #expect(try await vault.keyReport().shreds == 1)
+        #expect(try await vault.keys.report().shreds == 0)
+        _ = try vault.store.shred(id, isQuick: true, noting: vault.keys.log)
+        #expect(try await vault.keys.report().shreds == 1)
         await vault.close()
         let reader = try await fixture.open(.reader)
-        #expect(try await reader.keyReport().shreds == 1)
+        #expect(try await reader.keys.report().shreds == 1)
         await reader.close()
         let again = try await fixture.open()
-        _ = try await again.shred([MediaReference(fixture.url)], quick: true)
-        #expect(try await again.keyReport().shreds == 0)
+        _ = try await again.keys.shred([MediaReference(fixture.url)], quick: true)
+        #expect(try await again.keys.report().shreds == 0)
         await again.close()
     }
 }

@@ -85,7 +85,7 @@ final class PlantedVault: Sendable {
             let reader = try await vault.read(film, range: range)
             while try await reader.next() != nil {}
         }
-        try await vault.backUpKeyring(to: backup, for: NewSlot(Self.passphrase))
+        try await vault.keys.backUp(to: backup, for: NewSlot(Self.passphrase))
         await vault.close()
     }
 

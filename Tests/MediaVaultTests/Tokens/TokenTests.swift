@@ -214,8 +214,8 @@ struct TokenTests {
         let vault = try await fixture.open()
         let (old, token) = (vault.tokens.playbackPath(for: url, expires: now + 9), vault.tokens.adminToken)
         #expect(vault.tokens.reference(ofTarget: old, now: now) != nil)
-        try await vault.revokeLinks()
-        try await vault.revokeLinks()
+        try await vault.keys.revokeLinks()
+        try await vault.keys.revokeLinks()
         #expect(vault.tokens.reference(ofTarget: old, now: now) == nil && !vault.tokens.isAdminToken(token))
         let new = vault.tokens.playbackPath(for: url, expires: now + 9)
         #expect(vault.tokens.reference(ofTarget: new, now: now)?.url == url)
@@ -231,7 +231,7 @@ struct TokenTests {
     func revokedByReader() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 0))
         let vault = try await fixture.open(.reader)
-        let error = await #expect(throws: VaultError.self) { try await vault.revokeLinks() }
+        let error = await #expect(throws: VaultError.self) { try await vault.keys.revokeLinks() }
         #expect(error?.code == .owned)
         await vault.close()
     }

@@ -24,8 +24,8 @@ struct ImpossibleValuesTests {
         Act("play") { planted, vault in try await planted.read(planted.film, in: vault, "play") },
         Act("verify") { _, vault in for try await _ in vault.verify() {} },
         Act("verify --sample") { _, vault in for try await _ in vault.verify(VerifyOptions(sample: 100)) {} },
-        Act("keys list") { _, vault in _ = try await vault.keyReport() },
-        Act("audit") { _, vault in _ = try await vault.audit() },
+        Act("keys list") { _, vault in _ = try await vault.keys.report() },
+        Act("audit") { _, vault in _ = try await vault.keys.audit() },
     ]
 
     private static let changing: [Act] = [
@@ -37,14 +37,15 @@ struct ImpossibleValuesTests {
         Act("verify --repair") { _, vault in for try await _ in vault.verify(VerifyOptions(repairs: true)) {} },
         Act("catalog backup") { _, vault in try vault.store.backUpCatalog() },
         Act("keys backup") { planted, vault in
-            try await vault.backUpKeyring(to: planted.backup + ".again", for: NewSlot(PlantedVault.passphrase))
+            try await vault.keys.backUp(to: planted.backup + ".again", for: NewSlot(PlantedVault.passphrase))
         },
-        Act("keys rotate") { _, vault in _ = try await vault.rotateKeys() },
-        Act("keys rewrap") { _, vault in for try await _ in vault.rewrapKeys() {} },
-        Act("keys retire") { _, vault in _ = try await vault.retireGeneration(1) },
-        Act("keys reseal") { _, vault in for try await _ in vault.reseal() {} },
-        Act("keys change-locator") { _, vault in _ = try await vault.changeLocator() },
-        Act("keys rotate --root") { planted, vault in _ = try await vault.rotateRoot(unlockedBy: [planted.unlock]) },
+        Act("keys rotate") { _, vault in _ = try await vault.keys.rotate() },
+        Act("keys rewrap") { _, vault in for try await _ in vault.keys.rewrap() {} },
+        Act("keys retire") { _, vault in _ = try await vault.keys.retire(1) },
+        Act("keys reseal") { _, vault in for try await _ in vault.keys.reseal() {} },
+        Act("keys change-locator") { _, vault in _ = try await vault.keys.changeLocator() },
+        Act("keys rotate --root") { planted, vault in _ = try await vault.keys.rotateRoot(unlockedBy: [planted.unlock])
+        },
         Act("pin") { planted, vault in try await vault.pin(planted.film) },
         Act("unpin") { planted, vault in try await vault.unpin(planted.film) },
     ]
@@ -108,7 +109,7 @@ struct ImpossibleValuesTests {
             }
             do {
                 try await vault.remove(planted.removed)
-                let report = try await vault.shred([planted.shredded])
+                let report = try await vault.keys.shred([planted.shredded])
                 #expect(report.titles.allSatisfy { $0.error == nil }, what)
                 try await vault.remove(planted.film)
             } catch {
@@ -178,7 +179,7 @@ struct ImpossibleValuesTests {
     func resealAfterLostSettings() async throws {
         let planted = try await PlantedVault()
         let vault = try await planted.open()
-        for try await _ in vault.reseal() {}
+        for try await _ in vault.keys.reseal() {}
         try await planted.write("UPDATE vault SET settings = zeroblob(60)")
         try vault.store.backUpCatalog()
         await vault.close()
@@ -186,7 +187,7 @@ struct ImpossibleValuesTests {
         #expect(report.areSettingsLost, "premise: the settings were lost")
         let before = try planted.segmentNames
         let rebuilt = try await planted.open()
-        for try await _ in rebuilt.reseal() {}
+        for try await _ in rebuilt.keys.reseal() {}
         await planted.expect(planted.other, in: rebuilt, "the other title plays")
         await rebuilt.close()
         #expect(try !before.isEmpty && before.isDisjoint(with: planted.segmentNames))
@@ -238,7 +239,7 @@ struct ImpossibleValuesTests {
             await vault.close()
             guard isTaken else { continue }
             do {
-                _ = try await Vault.restoreKeyring(
+                _ = try await KeyAdministration.restore(
                     planted.place, from: planted.backup, unlock: PlantedVault.passphrase,
                     adding: NewSlot(planted.unlock),
                     force: true)

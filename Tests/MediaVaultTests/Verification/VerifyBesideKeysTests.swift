@@ -12,19 +12,19 @@ struct VerifyBesideKeysTests {
     private let film = ScriptedResource(length: 300_000)
 
     private func rewrap(_ vault: Vault) async throws {
-        for try await _ in vault.rewrapKeys() {}
+        for try await _ in vault.keys.rewrap() {}
     }
 
     @Test("A reader opened before a new locator, a new generation and a rewrap finds everything sound")
     func followed() async throws {
         let (fixture, owner) = try await VaultFixture.filled(film)
         let beside = try await fixture.open(.reader)
-        _ = try await owner.changeLocator()
+        _ = try await owner.keys.changeLocator()
         #expect(owner.store.keyring.locators == [2], "the old key is gone")
         #expect(try await VaultFixture.report(of: beside.verify()).isSound)
-        _ = try await owner.rotateKeys()
+        _ = try await owner.keys.rotate()
         try await rewrap(owner)
-        _ = try await owner.retireGeneration(1)
+        _ = try await owner.keys.retire(1)
         #expect(try await VaultFixture.report(of: beside.verify()).isSound)
         #expect(try await beside.limits() == StorageLimits())
         await beside.close()
@@ -35,7 +35,7 @@ struct VerifyBesideKeysTests {
     func newRoot() async throws {
         let (fixture, owner) = try await VaultFixture.filled(film)
         let beside = try await fixture.open(.reader)
-        _ = try await owner.rotateRoot(unlockedBy: [fixture.unlock])
+        _ = try await owner.keys.rotateRoot(unlockedBy: [fixture.unlock])
         try await rewrap(owner)
         let error = await #expect(throws: VaultError.self) { try await VaultFixture.report(of: beside.verify()) }
         #expect(error?.code == .olderKeyring && error?.message.contains("again") == true)
@@ -51,8 +51,8 @@ struct VerifyBesideKeysTests {
         let fixture = try await VaultFixture(film)
         let owner = try await fixture.open()
         let beside = try await fixture.open(.reader)
-        _ = try await owner.rotateRoot(unlockedBy: [fixture.unlock])
-        _ = try await owner.changeLocator()
+        _ = try await owner.keys.rotateRoot(unlockedBy: [fixture.unlock])
+        _ = try await owner.keys.changeLocator()
         let error = await #expect(throws: VaultError.self) { try await VaultFixture.report(of: beside.verify()) }
         #expect(error?.code == .olderKeyring && error?.message.contains("again") == true)
         await beside.close()
@@ -64,7 +64,7 @@ struct VerifyBesideKeysTests {
         let (fixture, owner) = try await VaultFixture.filled(film)
         try await withThrowingTaskGroup(of: Int.self) { group in
             group.addTask {
-                for _ in 0..<2 { _ = try await owner.changeLocator() }
+                for _ in 0..<2 { _ = try await owner.keys.changeLocator() }
                 return 0
             }
             group.addTask {

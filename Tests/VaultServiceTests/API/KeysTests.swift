@@ -56,7 +56,7 @@ struct KeysTests {
         try await serving(long) { service, _, _ in
             #expect(try await client(service).keys().reseal.value == nil)
             // Stops after the first segment, so the second or the third is left.
-            for try await step in service.vault.reseal(bytesPerSecond: 16_000_000)
+            for try await step in service.vault.keys.reseal(bytesPerSecond: 16_000_000)
             where step.bytes >= SegmentDescription.maxBytes { break }
             let keys = try await client(service).keys()
             let rest = try #require(keys.reseal.value)
@@ -70,7 +70,7 @@ struct KeysTests {
     @Test("A second key operation is refused with 409, which names the running one")
     func secondAct() async throws {
         try await serving { service, _, _ in
-            let error = try await service.vault.keyOperationLock.exclusively(.reseal) {
+            let error = try await service.vault.keys.lock.exclusively(.reseal) {
                 await #expect(throws: VaultError.self) { try await client(service).rotate() }
             }
             #expect(error?.code == .busy && error?.message.contains("a reseal is running") == true)
@@ -89,7 +89,7 @@ struct KeysTests {
             let asked = try service.client()
             let refused = await asked.ask("POST", "/api/v1/rotations", host: service.host, fields: fields, body: order)
             #expect(refused?.head.status == 400)
-            #expect(try await service.vault.keyReport().current == 1)
+            #expect(try await service.vault.keys.report().current == 1)
             let vault = client(service)
             let missing = await #expect(throws: VaultError.self) {
                 try await vault.rotateRoot(unlockedBy: [.credential(.standard)], droppingOtherSlots: false)
@@ -115,7 +115,7 @@ struct KeysTests {
         try await serving { service, _, _ in
             let answer = try await service.control("POST", "/api/v1/rotations", body: order)
             #expect(answer.head.status == 400)
-            #expect(try await service.vault.keyReport().current == 1)
+            #expect(try await service.vault.keys.report().current == 1)
         }
     }
 }

@@ -120,7 +120,7 @@ struct HeldAnswerTests {
             }
             #expect(await status() == 206)
             #expect(await status() == 206)
-            try await service.vault.revokeLinks()
+            try await service.vault.keys.revokeLinks()
             #expect(await status() == 404)
         }
     }

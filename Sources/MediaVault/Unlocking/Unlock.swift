@@ -32,6 +32,16 @@ public enum Unlock: Sendable {
         if case .passphrase(let passphrase) = self { passphrase.forget() }
     }
 
+    /// Creates the key file of a new slot if it is missing; returns whether it did. Blocks.
+    @discardableResult
+    func createKeyFile() throws -> Bool {
+        let files = PosixFileSystem()
+        guard case .keyFile(let path, _) = self, !files.exists(path) else { return false }
+        try files.createFolders(above: path)
+        try KeyFile.make(path)
+        return true
+    }
+
     /// The method of its slot in the keyring.
     var method: UnlockMethod {
         switch self {

@@ -1,0 +1,126 @@
+import VaultModel
+import VaultStorage
+
+/// Allows one key operation at a time on a vault. A resumed operation gives way to a requested one.
+package final class KeyOperationLock: Sendable {
+    private struct State {
+        var act: Receipt.Act?
+        /// The task of the running operation, if the operation gives way to others; otherwise nil.
+        var yielding: Task<Void, any Error>?
+        var isOver = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Locked(State())
+
+    /// The running operation; nil if none is running.
+    package var act: Receipt.Act? { state.withLock { $0.act } }
+
+    /// Runs a key operation, unless another requested one is running.
+    ///
+    /// - Parameter act: the operation that is reported to others as running.
+    /// - Throws: ``VaultError`` with code `busy` if another operation is running, `closed` after ``end()``; any error
+    ///   of `body`.
+    package func exclusively<Result>(_ act: Receipt.Act, _ body: () async throws -> Result) async throws -> Result {
+        while try begin(act) == .after { await waitUntilFree() }
+        defer { finish() }
+        return try await body()
+    }
+
+    /// Runs a key operation that no caller waits for. It is cancelled when another one is requested, and should then
+    /// end soon.
+    ///
+    /// - Throws: as ``exclusively(_:_:)``; `CancellationError` if it gave way.
+    func yielding(_ act: Receipt.Act, _ body: @escaping @Sendable () async throws -> Void) async throws {
+        guard case .now(let task?) = try begin(act, giving: body) else { throw CancellationError() }
+        defer { finish() }
+        try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+
+    /// Prevents new operations and waits for the running one, so that nothing is written after the vault has closed.
+    func end() async {
+        state.withLock { state in
+            state.isOver = true
+            state.yielding?.cancel()
+        }
+        await waitUntilFree()
+    }
+
+    private enum Turn: Equatable {
+        /// The operation may run; the task is set if it gives way to others.
+        case now(Task<Void, any Error>?)
+        /// Another operation is running, but gives way now.
+        case after
+    }
+
+    private func begin(_ act: Receipt.Act, giving body: (@Sendable () async throws -> Void)? = nil) throws -> Turn {
+        try state.withLock { state in
+            if state.isOver { throw VaultError(.closed, "the vault was closed; open it again") }
+            guard let other = state.act else {
+                state.act = act
+                state.yielding = body.map { body in Task { try await body() } }
+                return .now(state.yielding)
+            }
+            guard let yielding = state.yielding, body == nil else {
+                throw VaultError(.busy, "\(other.title) is running on the keys of this vault; wait until it is done")
+            }
+            yielding.cancel()
+            return .after
+        }
+    }
+
+    private func waitUntilFree() async {
+        await withCheckedContinuation { waiter in
+            let isFree = state.withLock { state in
+                if state.act != nil { state.waiting.append(waiter) }
+                return state.act == nil
+            }
+            if isFree { waiter.resume() }
+        }
+    }
+
+    private func finish() {
+        let waiting = state.withLock { state in
+            (state.act, state.yielding) = (nil, nil)
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for waiter in waiting { waiter.resume() }
+    }
+}
+
+/// Decides when unfinished key operations of a previous owner are resumed. A pure value.
+struct ResumeSchedule {
+    private enum State {
+        /// Due at this time; nil for now.
+        case due(ContinuousClock.Instant?)
+        case running
+        /// Nothing is left from a previous owner; operations begun from now on are resumed by their callers.
+        case done
+    }
+
+    private var state = State.due(nil)
+
+    /// The delay before another attempt after a failure.
+    private static let pause: Duration = .seconds(60)
+
+    /// Returns whether to begin now; if so, the state changes to running.
+    mutating func begins(now: ContinuousClock.Instant) -> Bool {
+        guard case .due(let moment) = state, moment.map({ $0 <= now }) ?? true else { return false }
+        state = .running
+        return true
+    }
+
+    /// Ends the schedule: nothing is left.
+    mutating func finish() { state = .done }
+
+    /// Makes the work due again after it gave way to a requested operation.
+    mutating func giveWay() { state = .due(nil) }
+
+    /// Schedules another attempt after a failure.
+    mutating func fail(now: ContinuousClock.Instant) { state = .due(now + Self.pause) }
+}

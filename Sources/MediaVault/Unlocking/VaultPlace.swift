@@ -1,0 +1,55 @@
+import VaultModel
+import VaultStorage
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// The location of a vault: its folder and its keyring. The keyring is best kept on another disk.
+public struct VaultPlace: Hashable, Sendable {
+    /// The absolute path of the vault's folder.
+    public var folder: String
+    /// The absolute path of the keyring's file. A copy of the folder without it opens nothing.
+    public var keyring: String
+
+    /// Creates a place; both paths must be absolute.
+    public init(folder: String, keyring: String) {
+        self.folder = folder
+        self.keyring = keyring
+    }
+}
+
+/// Whether the secret that unlocks a vault is on the vault's own disk: then it protects copies of the folder, not the
+/// disk.
+enum UnlockPlace {
+    /// Returns whether a secret's file, if there is one, is on the same file system as the vault's folder.
+    static func rests(_ path: String?, with folder: String) -> Bool {
+        guard let path, let mine = device(of: path), let theirs = device(of: folder) else { return false }
+        return mine == theirs
+    }
+
+    private static func device(of path: String) -> dev_t? {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 ? status.st_dev : nil
+    }
+}
+
+extension FileSystem {
+    /// Creates the missing folders above a path, each made durable in its parent.
+    func createFolders(above path: String) throws {
+        var folder = ""
+        for component in path.split(separator: "/").dropLast() {
+            let above = folder.isEmpty ? "/" : folder
+            folder += "/" + component
+            if exists(folder) { continue }
+            do throws(FileFailure) {
+                try createDirectory(folder)
+                try synchronizeDirectory(above)
+            } catch {
+                throw error.vaultError("the folder \(folder) cannot be created")
+            }
+        }
+    }
+}
