@@ -78,20 +78,3 @@ package struct RequestFields: Sendable {
 
     private static func isToken(_ name: String) -> Bool { !name.isEmpty && name.utf8.allSatisfy(HTTPToken.contains) }
 }
-
-/// Base64 with padding (RFC 4648 §4), for Basic credentials.
-enum Base64 {
-    static func encode(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = bytes[start..<min(start + 3, bytes.count)]
-            let bits = group.reduce(UInt32(0)) { $0 << 8 | UInt32($1) } << (8 * UInt32(3 - group.count))
-            for place in 0..<4 {
-                text.append(place <= group.count ? alphabet[Int(bits >> (18 - 6 * UInt32(place)) & 63)] : 0x3D)
-            }
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-}

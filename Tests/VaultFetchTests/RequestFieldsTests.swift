@@ -100,14 +100,4 @@ struct RequestFieldsTests {
         let request = OriginRequest(url: try MediaURL("http://origin.test/"), fields: fields)
         #expect(throws: VaultError.self) { try RequestFields(request) }
     }
-
-    @Test(
-        "Base64 is that of RFC 4648 §10",
-        arguments: [
-            ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
-            ("foobar", "Zm9vYmFy"),
-        ])
-    func base64(_ text: String, _ encoded: String) {
-        #expect(Base64.encode(Array(text.utf8)) == encoded)
-    }
 }

@@ -44,7 +44,7 @@ final class ResourceRecord: Sendable {
     }
 
     /// The mode set for this resource alone; nil also if this version does not know it.
-    var mode: VaultMode? { stored.withLock { $0?.metadata.mode }.flatMap { VaultMode(rawValue: $0) } }
+    var mode: VaultMode? { stored.withLock { $0?.metadata.mode } }
 
     /// Whether the resource was pinned when it was loaded.
     var isPinned: Bool { stored.withLock { $0?.resourceClass } == .pinned }
@@ -56,7 +56,7 @@ final class ResourceRecord: Sendable {
             guard mode != nil || stored != nil else { return }
             var resource = try stored ?? add(source)
             stored = resource
-            try store.setMode(mode?.rawValue, of: &resource)
+            try store.setMode(mode, of: &resource)
             stored = resource
         }
     }

@@ -1,4 +1,3 @@
-import VaultCrypto
 import VaultFetch
 import VaultModel
 import VaultStorage

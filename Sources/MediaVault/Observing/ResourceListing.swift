@@ -111,6 +111,6 @@ public struct ResourceSummary: Hashable, Sendable {
         etag = information?.validators.entityTag?.description
         resourceClass = resource.resourceClass.rawValue
         generation = resource.generation
-        mode = resource.metadata.mode.flatMap { VaultMode(rawValue: $0) }
+        mode = resource.metadata.mode
     }
 }

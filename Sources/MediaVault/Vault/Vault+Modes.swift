@@ -9,7 +9,7 @@ extension Vault {
     /// Returns the mode in the vault's settings; nil if they have none.
     public func modeSetting() async throws -> VaultMode? {
         let store = store
-        return try await pool.run { try store.index.settings().mode }.flatMap { VaultMode(rawValue: $0) }
+        return try await pool.run { try store.index.settings().mode }
     }
 
     /// Writes a mode to the vault's settings, or removes it. It takes effect at once, unless the run has a mode of its
@@ -143,7 +143,7 @@ extension Vault {
                     settings.setKeyPolicy(changed)
                     policy = changed
                 }
-                if let mode { settings.mode = mode?.rawValue }
+                if let mode { settings.mode = mode }
             }
             if let policy { names.use(policy) }
             if let limits { try keep(to: limits) }

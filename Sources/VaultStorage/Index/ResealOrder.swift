@@ -1,4 +1,3 @@
-import VaultCrypto
 package import VaultModel
 
 /// A reseal to be done, kept in the vault's settings until it is finished.

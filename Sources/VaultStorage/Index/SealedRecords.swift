@@ -78,13 +78,18 @@ extension ResourceMetadata {
 }
 
 extension ResourceMetadata {
-    /// The resource's own mode by name; nil if the vault's mode applies.
-    package var mode: String? {
+    /// The resource's own mode; nil if the vault's mode applies, or if this version does not know the mode.
+    package var mode: VaultMode? {
         get {
             guard case .string(let name)? = members["mode"] else { return nil }
-            return name
+            return VaultMode(rawValue: name)
         }
-        set { members["mode"] = newValue.map { .string($0) } }
+        set { members["mode"] = newValue.map { .string($0.rawValue) } }
+    }
+
+    /// Whether the resource has a mode of its own, known to this version or not.
+    var hasMode: Bool {
+        if case .string? = members["mode"] { true } else { false }
     }
 }
 

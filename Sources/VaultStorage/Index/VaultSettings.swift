@@ -1,4 +1,3 @@
-import VaultCrypto
 package import VaultModel
 
 /// The settings and counters of a vault, sealed in `vault.settings`.
@@ -7,8 +6,6 @@ package struct VaultSettings: Sendable {
     package var bytesFetched: Int64
     /// The limits on the space that the vault may use.
     package var limits: StorageLimits
-    /// The vault's mode by name; nil if none was set.
-    package var mode: String?
     /// All members, including those that this version does not know.
     var members: JSONObject
 
@@ -25,7 +22,7 @@ package struct VaultSettings: Sendable {
                 maxSize: try object.optionalInteger("maxSize"), maxAge: try object.optionalInteger("maxAge"),
                 minFree: try object.optionalInteger("minFree"),
                 evictsDownloads: object["evictDownloads"] == nil ? nil : try object.bool("evictDownloads"))
-            mode = try object.optionalString("mode")
+            _ = try object.optionalString("mode")
         } catch {
             return nil
         }
@@ -41,8 +38,15 @@ package struct VaultSettings: Sendable {
         // 0 leaves nothing free; without the member, the usual part of the disk is left free.
         object["minFree"] = limits.minFree.map { .integer(max(0, $0)) }
         object["evictDownloads"] = limits.evictsDownloads.map { .bool($0) }
-        object["mode"] = mode.map { .string($0) }
         return object
+    }
+}
+
+extension VaultSettings {
+    /// The vault's mode; nil if none was set, or one that this version does not know.
+    package var mode: VaultMode? {
+        get { (try? members.optionalString("mode"))?.flatMap { VaultMode(rawValue: $0) } }
+        set { members["mode"] = newValue.map { .string($0.rawValue) } }
     }
 }
 

@@ -92,7 +92,7 @@ extension VaultIndex {
     /// The caller checks the class of the resource.
     func hasNoOwnMode(_ id: ResourceID) throws -> Bool {
         // A resource that does not open counts as having no mode of its own.
-        try read { db in (try? resource(id, db))?.metadata.mode == nil }
+        try read { db in (try? resource(id, db))?.metadata.hasMode != true }
     }
 
     /// Returns a resource as a candidate for eviction; nil if it is gone or its row has an impossible value.
@@ -142,7 +142,7 @@ extension VaultIndex {
                 evicted.append(victim)
                 guard victim.isWhole, now.resourceClass == .cache,
                     // A resource that does not open counts as having no mode of its own.
-                    (try? resource(victim.resource, db))?.metadata.mode == nil
+                    (try? resource(victim.resource, db))?.metadata.hasMode != true
                 else { continue }
                 try Self.delete(victim.resource, db)
                 resources += 1

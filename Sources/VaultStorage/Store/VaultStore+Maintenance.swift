@@ -184,7 +184,7 @@ extension VaultStore {
     }
 
     /// Sets a resource's own mode; nil removes it.
-    package func setMode(_ mode: String?, of resource: inout StoredResource) throws {
+    package func setMode(_ mode: VaultMode?, of resource: inout StoredResource) throws {
         var metadata = resource.metadata
         metadata.mode = mode
         noteChange()

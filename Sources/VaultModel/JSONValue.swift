@@ -71,6 +71,8 @@ package struct JSONObject: Sendable {
     /// A member that is missing or invalid.
     package struct MemberFailure: Error {
         package let name: String
+
+        package init(name: String) { self.name = name }
     }
 
     package init(_ members: [String: JSONValue] = [:]) { self.members = members }

@@ -16,10 +16,10 @@ extension VaultMode {
     package var allowsRequests: Bool { self != .offline }
 
     /// Whether fetched bytes are stored.
-    var stores: Bool { self == .online || self == .preferVault }
+    package var stores: Bool { self == .online || self == .preferVault }
 
     /// Whether held bytes are revalidated with the origin.
-    var revalidates: Bool { self == .online || self == .noStore }
+    package var revalidates: Bool { self == .online || self == .noStore }
 
     /// Returns the mode in force for a resource: its own, unless the vault's mode is stricter.
     package static func inForce(vault: VaultMode, own: VaultMode?) -> VaultMode {

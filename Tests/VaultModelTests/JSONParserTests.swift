@@ -1,7 +1,7 @@
 import SeededRandom
 import Testing
 
-@testable import VaultCrypto
+@testable import VaultModel
 
 @Suite("JSON parser")
 struct JSONParserTests {

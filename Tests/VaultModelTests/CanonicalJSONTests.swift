@@ -1,6 +1,6 @@
 import Testing
 
-@testable import VaultCrypto
+@testable import VaultModel
 
 @Suite("Canonical JSON")
 struct CanonicalJSONTests {

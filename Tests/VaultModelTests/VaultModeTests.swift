@@ -1,5 +1,5 @@
-import MediaVault
 import Testing
+import VaultModel
 
 @Suite("The mode in force")
 struct VaultModeTests {

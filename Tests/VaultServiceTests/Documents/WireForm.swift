@@ -1,0 +1,189 @@
+import MediaVault
+import Testing
+
+@testable import VaultService
+
+/// An example of a type that crosses the wire, in the JSON that the service and the command write.
+struct WireForm: Sendable, CustomTestStringConvertible {
+    /// The name of the schema in the API's description; nil if it has none.
+    let schema: String?
+    /// An example with every member.
+    let full: String
+    /// An example with required members only.
+    let minimal: String
+    /// Decodes text, and encodes what was decoded.
+    let roundTrip: @Sendable (String) throws -> String
+
+    private init<Value: Codable & Sendable>(
+        _ type: Value.Type, _ schema: String?, _ full: String, minimal: String? = nil
+    ) {
+        self.schema = schema
+        self.full = full
+        self.minimal = minimal ?? full
+        roundTrip = { try JSONText.of(JSONText.read(type, from: Array($0.utf8))) }
+    }
+
+    var testDescription: String { schema ?? full }
+
+    /// Every type of an answer and of a request.
+    static let all = answers + requests + parts
+
+    private static let id = String(repeating: "0a", count: 32)
+    private static let vault = String(repeating: "0b", count: 16)
+
+    private static let problem =
+        #"{"code":"refused","detail":"no","firstMissing":1,"held":[[0,1]],"hint":"rebuildIndex","length":9,"#
+        + #""originStatus":429,"retryAfter":7,"status":503,"title":"Service Unavailable"}"#
+
+    private static let resource =
+        #"{"bytes":5,"class":"cache","etag":"\"a\"","generation":1,"held":[[0,5],[7,9]],"mode":"prefer-vault","#
+        + #""size":9,"type":"video/mp4","url":"https://a.example/b?c"}"#
+
+    private static let answers: [WireForm] = [
+        WireForm(
+            StatusDocument.self, "Status",
+            #"{"bytes":1,"bytesFetched":2,"evicted":3,"generation":4,"keysLocked":true,"passedThrough":5,"#
+                + #""resources":6,"segments":7,"storeFailure":"full","swapInReach":false,"#
+                + #""unlock":{"method":"key-file","restsWithVault":true},"used":8,"vault":"\#(vault)"}"#,
+            minimal: #"{"bytes":1,"bytesFetched":2,"evicted":3,"generation":4,"keysLocked":true,"passedThrough":5,"#
+                + #""resources":6,"segments":7,"storeFailure":null,"swapInReach":false,"#
+                + #""unlock":{"method":"key-file","restsWithVault":true},"used":8,"vault":"\#(vault)"}"#),
+        WireForm(
+            ListedDocument.self, "Listed",
+            #"{"bytes":5,"class":"pinned","complete":true,"size":5,"type":"video/mp4","url":"https://a.example/"}"#,
+            minimal: #"{"bytes":5,"class":"pinned","complete":true,"size":null,"type":null,"url":"https://a.example/"}"#
+        ),
+        WireForm(
+            PageDocument.self, "Page", #"{"damaged":1,"next":"\#(id)","resources":[]}"#,
+            minimal: #"{"damaged":1,"next":null,"resources":[]}"#),
+        WireForm(
+            ResourceDocument.self, "Resource", resource,
+            minimal: #"{"bytes":0,"class":"cache","etag":null,"generation":1,"held":[],"mode":null,"size":null,"#
+                + #""type":null,"url":"https://a.example/b?c"}"#),
+        WireForm(
+            ExplanationDocument.self, "Explanation",
+            #"{"answers":[{"bytes":9,"ended":1,"omitted":2,"runs":[{"end":7,"first":0,"source":"vault"}]}],"#
+                + #""held":[[0,7]],"size":9,"url":"https://a.example/"}"#,
+            minimal: #"{"answers":[{"bytes":9,"omitted":2,"runs":[]}],"held":[],"size":null,"#
+                + #""url":"https://a.example/"}"#),
+        WireForm(
+            DownloadDocument.self, "Download",
+            #"{"held":1,"id":2,"problem":\#(problem),"size":3,"state":"failed","url":"https://a.example/"}"#,
+            minimal: #"{"held":1,"id":2,"problem":null,"size":null,"state":"running","url":"https://a.example/"}"#),
+        WireForm(DownloadsDocument.self, "Downloads", #"{"downloads":[]}"#),
+        WireForm(DownloadStarted.self, "DownloadBegun", #"{"id":1}"#),
+        WireForm(RemovalDocument.self, "Removal", #"{"bytes":1,"erased":true}"#),
+        WireForm(PruneDocument.self, "Prune", #"{"bytes":1,"resources":2,"segments":3,"used":4}"#),
+        WireForm(
+            KeysDocument.self, "Keys",
+            #"{"act":"keys rotate --root","current":2,"folded":[{"first":3,"last":4}],"generations":[{"backups":1,"#
+                + #""bytes":2,"created":3,"leaving":4,"number":5,"resources":6,"state":"retiring"}],"#
+                + #""locatorChanging":true,"reseal":{"bytes":1,"due":true,"resources":2},"shreds":7}"#,
+            minimal: #"{"act":null,"current":2,"folded":[],"generations":[],"locatorChanging":false,"reseal":null,"#
+                + #""shreds":0}"#),
+        WireForm(LinkDocument.self, "Link", #"{"expires":1,"path":"/media/a?t=b"}"#),
+        WireForm(
+            SettingsDocument.self, "Settings",
+            #"{"allowHost":["a"],"evictDownloads":true,"ignoreEtag":["b"],"ignoreQuery":{"*":["t"]},"immutable":["c"],"#
+                + #""mapHost":{"d":"e"},"maxAge":1,"maxSize":2,"minFree":3,"mode":"offline"}"#,
+            minimal: #"{"allowHost":[],"evictDownloads":false,"ignoreEtag":[],"ignoreQuery":{},"immutable":[],"#
+                + #""mapHost":{},"maxAge":0,"maxSize":0,"minFree":null,"mode":null}"#),
+        WireForm(
+            ShredDocument.self, "Shred",
+            #"{"generation":1,"outcome":"destroyed","resources":[{"bytes":1,"problem":\#(problem),"#
+                + #""subject":"\#(id)","url":"https://a.example/"}]}"#,
+            minimal: #"{"generation":1,"outcome":"removed","resources":[{"bytes":null,"problem":null,"subject":null,"#
+                + #""url":"https://a.example/"}]}"#),
+        WireForm(
+            AuditDocument.self, "Audit",
+            #"{"anchored":true,"faults":[{"kind":"chain","line":1}],"key":"c","receipts":[{"act":"shred","#
+                + #""generation":1,"outcome":"destroyed","resources":2,"sequence":3,"subject":"\#(id)","time":4}],"#
+                + #""sound":false,"vault":"d"}"#,
+            minimal: #"{"anchored":false,"faults":[],"key":null,"receipts":[{"act":"rotate","generation":1,"#
+                + #""outcome":"done","sequence":3,"time":4}],"sound":true,"vault":null}"#),
+        WireForm(DestructionDocument.self, "Destruction", #"{"backups":1,"resources":2,"vault":"a"}"#),
+        WireForm(
+            KeyringListing.self, "Keyring",
+            #"{"revision":1,"slots":[{"label":"a","memLimit":2,"method":"passphrase","number":3,"opsLimit":4}],"#
+                + #""vault":"\#(vault)"}"#,
+            minimal: #"{"revision":1,"slots":[{"label":"a","memLimit":null,"method":"key-file","number":3,"#
+                + #""opsLimit":null}],"vault":"\#(vault)"}"#),
+        WireForm(EmptyDocument.self, "Nothing", "{}"),
+        WireForm(ProblemDocument.self, "Problem", problem, minimal: #"{"status":404,"title":"Not Found"}"#),
+    ]
+
+    private static let reference = #""contentID":"a","fields":[["Cookie","b"]]"#
+    private static let url = #""url":"https://a.example/""#
+
+    private static let requests: [WireForm] = [
+        WireForm(ReferenceDocument.self, "Reference", "{\(reference),\(url)}", minimal: "{\(url)}"),
+        WireForm(LinkRequest.self, "LinkOrder", #"{\#(reference),"lifetime":60,\#(url)}"#, minimal: "{\(url)}"),
+        WireForm(
+            DownloadRequest.self, "DownloadOrder",
+            #"{"connections":2,"contentID":"a","detached":true,"fields":[["Cookie","b"]],"limitRate":5,\#(url)}"#,
+            minimal: "{\(url)}"),
+        WireForm(
+            ModeRequest.self, "ModeOrder", #"{\#(reference),"mode":"default",\#(url)}"#,
+            minimal: #"{"mode":"offline",\#(url)}"#),
+        WireForm(
+            VerificationRequest.self, "VerificationOrder", #"{"limitRate":1,"repair":true,"sample":2}"#, minimal: "{}"),
+        WireForm(
+            ResealRequest.self, "ResealingOrder", #"{"limitRate":1,"resources":[{\#(url)}]}"#, minimal: "{}"),
+        WireForm(
+            ShredRequest.self, "ShredOrder", #"{"quick":true,"resources":[{\#(url)}]}"#,
+            minimal: #"{"resources":[{\#(url)}]}"#),
+        WireForm(DestructionRequest.self, "DestructionOrder", #"{"vault":"\#(vault)"}"#),
+        WireForm(
+            KeyringOrder.self, "KeyringOrder",
+            #"{"act":"add","number":1,"proof":"a","revision":2,"slot":{"label":"b","memLimit":3,"#
+                + #""method":"passphrase","number":4,"opsLimit":5,"rootKey":"c","salt":"d"}}"#,
+            minimal: #"{"act":"backup","proof":"a","revision":2}"#),
+        WireForm(
+            RotationRequest.self, "RotationOrder",
+            #"{"dropSlots":true,"locator":false,"root":true,"slots":[{"loose":true,"method":"key-file","name":"a","#
+                + #""path":"/b"}]}"#,
+            minimal: "{}"),
+        WireForm(RetirementRequest.self, "RetirementOrder", #"{"generation":1}"#),
+        WireForm(
+            LimitsDocument.self, "Limits",
+            #"{"dryRun":true,"evictDownloads":true,"maxAge":1,"maxSize":"2B","minFree":"default"}"#, minimal: "{}"),
+        WireForm(
+            SettingsChange.self, "SettingsChange",
+            #"{"allowHost":{"a":true},"evictDownloads":true,"ignoreEtag":{"b":false},"ignoreQuery":{"c":["d"],"e":null},"#
+                + #""immutable":{"f":true},"mapHost":{"g":"h","i":null},"maxAge":1,"maxSize":"2B","minFree":"0B","#
+                + #""mode":"default"}"#,
+            minimal: "{}"),
+    ]
+
+    /// Lines of long operations, events, and outputs of the command.
+    private static let parts: [WireForm] = [
+        WireForm(
+            ProgressDocument.self, nil, #"{"held":1,"manifest":"hls","total":2,"type":"text/html"}"#,
+            minimal: #"{"held":1}"#),
+        WireForm(
+            VerificationProgress.self, nil,
+            #"{"bytesOpened":1,"bytesTotal":2,"damage":3,"segments":4,"segmentsTotal":5}"#),
+        WireForm(
+            VerifyDocument.self, nil,
+            #"{"bytesOpened":1,"bytesRefetched":2,"damage":{"block":3,"header":0,"key":0,"missing":0,"resource":0,"#
+                + #""row":0,"settings":0,"size":1},"damagedResources":1,"orphans":{"adopted":1,"good":2,"quarantined":3,"#
+                + #""strange":4},"remaining":1,"resources":[{"damage":{"block":3},"id":"a","problem":"b","#
+                + #""ranges":[[0,5],[7,9]],"repaired":true,"url":"https://a.example/"}],"segments":6,"sound":false,"#
+                + #""unreadable":7}"#,
+            minimal: #"{"bytesOpened":1,"bytesRefetched":2,"damage":{"block":0,"header":0,"key":0,"missing":0,"#
+                + #""resource":0,"row":0,"settings":0,"size":0},"damagedResources":1,"orphans":{"adopted":0,"good":0,"#
+                + #""quarantined":0,"strange":0},"remaining":0,"resources":[{"damage":{},"id":"a","problem":null,"#
+                + #""ranges":[],"repaired":false,"url":null}],"segments":6,"sound":true,"unreadable":0}"#),
+        WireForm(RewrapStep.self, nil, #"{"keys":1,"total":2}"#),
+        WireForm(RewrapDocument.self, nil, #"{"generation":1,"keys":2,"older":[3],"unopened":4}"#),
+        WireForm(ResealStep.self, nil, #"{"bytes":1,"bytesTotal":2,"resources":3,"resourcesTotal":4}"#),
+        WireForm(
+            ResealReport.self, nil,
+            #"{"bytes":1,"damage":2,"problems":3,"resources":4,"segments":5,"subjects":["a"]}"#),
+        WireForm(
+            StoreDocument.self, nil, #"{"evicted":1,"isStoring":true,"message":"a","passedThrough":2,"reason":"b"}"#,
+            minimal: "{}"),
+        WireForm(ChangeDocument.self, nil, #"{"id":"a","resource":\#(resource)}"#),
+        WireForm(RemovedDocument.self, nil, #"{"id":"a"}"#),
+    ]
+}
