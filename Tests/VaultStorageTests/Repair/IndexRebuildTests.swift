@@ -71,7 +71,7 @@ struct IndexRebuildTests {
                         try Self.check(folder, vault.keyring, id, comment)
                         whole.withLock { $0 += 1 }
                     } catch let error as VaultError {
-                        #expect(error.code == .integrity && error.message.contains("index rebuild"), comment)
+                        #expect(error.code == .integrity && error.hint == .rebuildIndex, comment)
                         _ = try Self.rebuild(folder, vault.keyring, force: false)
                         try Self.check(folder, vault.keyring, id, comment)
                     }
