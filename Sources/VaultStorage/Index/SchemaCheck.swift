@@ -36,6 +36,17 @@ enum SchemaCheck {
         try db.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
     }
 
+    /// Requires that a database is a vault's index or its backup, and has its schema.
+    static func requireKind(_ db: Database, _ statements: [String], optional: [String] = []) throws {
+        guard try Int.fetchOne(db, sql: "PRAGMA application_id") == IndexSchema.applicationID else {
+            throw VaultError(.noVault, "this is not the index of a vault; give the vault's folder")
+        }
+        guard try Int.fetchOne(db, sql: "PRAGMA user_version") == IndexSchema.version else {
+            throw VaultError(.noVault, "this vault was written by a newer version; use that version")
+        }
+        try require(statements, optional: optional, db)
+    }
+
     /// Requires that a database has the tables and indices of these statements, and nothing else.
     ///
     /// It reads only the schema.

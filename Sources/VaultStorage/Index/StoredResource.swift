@@ -36,6 +36,12 @@ extension StoredResource {
         return resource
     }
 
+    /// Returns the key that seals the resource's metadata and the information on its representations.
+    func metadataKey() throws -> SecretKey {
+        guard let key = keys[keyNumber] else { throw IndexError.damaged }
+        return try KeyDerivation.key(from: key.secret, .metadata)
+    }
+
     /// Returns whether a segment can belong to the resource: not if it was sealed under a key that was removed.
     package func mayHold(_ segment: SegmentDescription) -> Bool {
         segment.keyNumber >= keyNumber || keys[segment.keyNumber] != nil

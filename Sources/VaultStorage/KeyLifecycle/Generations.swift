@@ -116,26 +116,6 @@ extension VaultStore {
 
 // The index's side: additions are made in the keyring first, removals in the index first.
 extension VaultIndex {
-    /// Takes over the generations and the revision that the keyring got after this index was last written.
-    ///
-    /// If this index has seen a generation and has no row for it, it removed the generation; only the keyring has yet
-    /// to drop the key.
-    func catchUpWithKeyring() throws {
-        try write { db in
-            let row = try Row.fetchOne(db, sql: "SELECT keyringRevision FROM vault")
-            guard let seen: Int64 = try row?.column("keyringRevision"), seen < keyring.revision else { return }
-            // An older generation without a row was removed, however often the keyring has changed since. A row of a
-            // generation that the keyring does not know proves nothing: anyone with write access may have added it.
-            let active = keyring.activeGenerations
-            let rows = Set(try Int.fetchAll(db, sql: "SELECT number FROM generation"))
-            let newest = keyring.generationRecords.map(\.number).last { rows.contains($0) } ?? 0
-            for number in active where number > newest || number == keyring.currentGeneration {
-                try db.execute(sql: "INSERT OR IGNORE INTO generation VALUES (?, 'active')", arguments: [number])
-            }
-            try db.execute(sql: "UPDATE vault SET keyringRevision = ?", arguments: [keyring.revision])
-        }
-    }
-
     /// Ensures that the index can record a change of the keyring, before anything depends on it.
     ///
     /// It writes the same pages, and lets the next write reuse their place in the log.
@@ -155,17 +135,12 @@ extension VaultIndex {
                     AND NOT EXISTS (SELECT 1 FROM resourceKey WHERE generation = 0);
                     """)
         }
-        try checkOpen()
-        try IndexError.translating {
-            _ = try database.writeWithoutTransaction { db in try db.checkpoint(.passive) }
-        }
+        try database.reuseLog()
     }
 
     /// Adds a generation that the keyring already has durably.
     func addGeneration(_ number: Int) throws {
-        try write { db in
-            try db.execute(sql: "INSERT OR IGNORE INTO generation VALUES (?, 'active')", arguments: [number])
-        }
+        try write { db in try GenerationRow.insert(number, db) }
     }
 
     /// Marks generations as being retired, so that the next owner of the vault continues with it.
@@ -192,8 +167,7 @@ extension VaultIndex {
             }
             try db.execute(sql: "DELETE FROM generation WHERE number = ?", arguments: [number])
             // Receipts raise the revision too: a generation that the index has removed must not look new to it.
-            try db.execute(
-                sql: "UPDATE vault SET keyringRevision = max(keyringRevision, ?)", arguments: [keyring.revision])
+            try VaultRow.record(revision: keyring.revision, db)
         }
     }
 
@@ -209,18 +183,11 @@ extension VaultIndex {
 
     /// Returns the generations that a resource key may name, in ascending order, and those that are being retired.
     package func generations() throws -> (all: [Int], retiring: [Int]) {
-        try read { db in
-            let rows = try Row.fetchAll(db, sql: "SELECT number, state FROM generation ORDER BY number")
-            // An impossible number is no generation's, and an unknown state is not a retirement.
-            let known: [(Int, String)] = rows.compactMap { row in
-                (try? row.column("number", in: PlainColumn.numbers)).map { ($0, (try? row.column("state")) ?? "") }
-            }
-            return (known.map(\.0), known.filter { $0.1 == "retiring" }.map(\.0))
-        }
+        // An impossible number is no generation's.
+        let rows = try read { db in try GenerationRow.fetchAll(db) }
+        return (rows.map(\.number), rows.filter(\.isRetiring).map(\.number))
     }
-}
 
-extension VaultIndex {
     /// Counts the use of each generation, a page of resources at a time; unused generations are left out.
     package func generationUse() throws -> [Int: GenerationUsage] {
         var counts: [Int: GenerationUsage] = [:]

@@ -1,4 +1,3 @@
-import GRDB
 package import VaultModel
 
 // Many small segments become few files: adjacent closed segments are resealed as one.
@@ -68,24 +67,5 @@ package enum SegmentJoin {
             }
         }
         return best.count > 1 ? best : nil
-    }
-}
-
-extension VaultIndex {
-    /// Returns the closed segments of a representation that one key seals and that have no bad block.
-    ///
-    /// They are in ascending order.
-    func soundSegments(of representation: RepresentationID, key: Int) throws -> [SegmentDescription] {
-        try read { db in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT * FROM segment WHERE representation = ? AND key = ? AND state = 'closed' AND length > 0
-                        AND \(PlainColumn.isSegment) AND NOT EXISTS
-                            (SELECT 1 FROM badBlock WHERE badBlock.segment = segment.id)
-                    ORDER BY start
-                    """, arguments: [representation.data, key]
-            ).compactMap { Self.segment($0) }
-        }
     }
 }

@@ -26,10 +26,8 @@ extension VaultIndex {
             var settings = try self.settings(db)
             change(&settings)
             settings.resealOrder = settings.resealOrder?.renamed(names)
-            try db.execute(
-                sql: "UPDATE vault SET locator = ?, settings = ?",
-                arguments: [locator, try seal(settings, locator: locator).data])
-            try Self.requireErasure(db)
+            try write(settings, locator: locator, db)
+            try PendingErasure.require(db)
             return unopened
         }
         use(locator: locator)
@@ -48,63 +46,31 @@ extension VaultIndex {
             throw VaultError(
                 .foreignKeyring, "the keyring lacks the key that names this vault's resources; use the newer keyring")
         }
-        let metadata = try SealedDocument.seal(
-            opened.metadata.object, key: opened.metadataKey.secret, associatedData: Self.metadataData(newID))
+        let metadataKey = opened.metadataKey
+        let metadata = try ResourceRow.seal(opened.metadata, of: newID, under: metadataKey.secret)
         // The foreign keys of the schema update the rows that name the resource.
         try db.execute(
             sql: "UPDATE resource SET id = ?, metadata = ? WHERE id = ?",
             arguments: [newID.data, metadata.data, id.data])
-        for (number, generation, key) in opened.keys {
-            guard let wrapped = try keyring.wrap(key.secret, resource: newID, number: number, generation: generation)
-            else { throw IndexError.damaged }
-            try db.execute(
-                sql: "UPDATE resourceKey SET wrapped = ? WHERE resource = ? AND number = ?",
-                arguments: [wrapped.data, newID.data, number])
+        for (old, key) in opened.keys.values {
+            let new = try ResourceKeyRow(
+                wrapping: key.secret, of: newID, number: old.number, generation: old.generation, keyring)
+            guard let new else { throw IndexError.damaged }
+            try new.replace(old, db)
         }
-        let key = opened.metadataKey
-        _ = try resealInfos(of: id, under: key.secret, as: newID, under: key.secret, db)
+        _ = try resealInfos(of: id, under: metadataKey.secret, as: newID, under: metadataKey.secret, db)
         return newID
     }
 
-    /// The opened data that is bound to a resource's id: its keys, each with number and generation, and its metadata.
-    typealias Opened = (
-        keys: [(Int, Int, SharedKey)], metadataKey: SharedKey, metadata: ResourceMetadata
-    )
-
-    /// Opens the data bound to a resource's id; nil if any of it does not open or has an impossible value.
-    func opened(_ id: ResourceID, _ db: Database) throws -> Opened? {
+    /// Opens a resource; nil if any of it does not open or has an impossible value.
+    private func opened(_ id: ResourceID, _ db: Database) throws -> OpenedResource? {
         do {
-            return try IndexError.translating { try openedRows(id, db) }
+            return try IndexError.translating {
+                try ResourceRow.fetch(id, db).map { try OpenedResource($0, keyring, db) }
+            }
         } catch let error as VaultError where error.code == .integrity {
             return nil
         }
-    }
-
-    private func openedRows(_ id: ResourceID, _ db: Database) throws -> Opened? {
-        // Called for each resource of a vault: compiled statements are reused.
-        let resource = try db.cachedStatement(sql: "SELECT key, metadata FROM resource WHERE id = ?")
-        guard let row = try Row.fetchOne(resource, arguments: [id.data]) else { return nil }
-        let current = try row.column("key", in: PlainColumn.numbers)
-        var keys: [(Int, Int, SharedKey)] = []
-        var metadataKey: SharedKey?
-        let resourceKeys = try db.cachedStatement(sql: "SELECT * FROM resourceKey WHERE resource = ?")
-        for keyRow in try Row.fetchAll(resourceKeys, arguments: [id.data]) {
-            let number = try keyRow.column("number", in: PlainColumn.numbers)
-            let generation = try keyRow.column("generation", in: PlainColumn.numbers)
-            let wrapped = Array(try keyRow.column("wrapped") as Data)
-            guard let key = try keyring.unwrap(wrapped, resource: id, number: number, generation: generation) else {
-                return nil
-            }
-            keys.append((number, generation, key))
-            if number == current { metadataKey = SharedKey(try KeyDerivation.key(from: key.secret, .metadata)) }
-        }
-        guard let metadataKey,
-            let object = SealedDocument.open(
-                Array(try row.column("metadata") as Data), key: metadataKey.secret,
-                associatedData: Self.metadataData(id)),
-            let metadata = ResourceMetadata(object)
-        else { return nil }
-        return (keys, metadataKey, metadata)
     }
 }
 

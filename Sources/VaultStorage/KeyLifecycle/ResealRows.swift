@@ -44,27 +44,21 @@ extension VaultIndex {
         try write { db in
             guard let resource = try self.resource(id, db) else { return nil }
             guard resource.metadata.resealRun != run else { return resource }
-            guard let old = resource.keys[resource.keyNumber] else { throw IndexError.damaged }
             // Above the numbers of all earlier runs, so that the number in use shows whether this run has begun.
             let number = max(resource.keys.keys.max() ?? 0, Int(run)) + 1
             guard PlainColumn.numbers.contains(number) else { throw IndexError.damaged }
             let key = try SecureRandom.key("resource key")
-            let generation = keyring.currentGeneration
-            guard let wrapped = try keyring.wrap(key, resource: id, number: number, generation: generation) else {
-                throw IndexError.damaged
-            }
+            let wrapped = try ResourceKeyRow(
+                wrapping: key, of: id, number: number, generation: keyring.currentGeneration, keyring)
+            guard let wrapped else { throw IndexError.damaged }
+            try wrapped.insert(db)
             let metadataKey = try KeyDerivation.key(from: key, .metadata)
+            guard
+                try resealInfos(of: id, under: try resource.metadataKey(), as: id, under: metadataKey, db) == 0
+            else { throw IndexError.damaged }
             var metadata = resource.metadata
             metadata.resealRun = run
-            let sealed = try SealedDocument.seal(
-                metadata.object, key: metadataKey, associatedData: Self.metadataData(id))
-            try db.execute(
-                sql: "INSERT INTO resourceKey VALUES (?, ?, ?, ?)",
-                arguments: [id.data, number, generation, wrapped.data])
-            let oldKey = try KeyDerivation.key(from: old.secret, .metadata)
-            guard try resealInfos(of: id, under: oldKey, as: id, under: metadataKey, db) == 0 else {
-                throw IndexError.damaged
-            }
+            let sealed = try ResourceRow.seal(metadata, of: id, under: metadataKey)
             try db.execute(
                 sql: "UPDATE resource SET key = ?, metadata = ? WHERE id = ?",
                 arguments: [number, sealed.data, id.data])
@@ -83,46 +77,10 @@ extension VaultIndex {
                     ORDER BY segment.state = 'open', segment.representation, segment.start LIMIT ?
                     """, arguments: [resource.id.data, resource.keyNumber, limit])
             return try rows.compactMap { row in
-                guard let segment = Self.segment(row) else { return nil }
-                let bad = try Int.fetchAll(
-                    db, sql: "SELECT block FROM badBlock WHERE segment = ?", arguments: [segment.id.data])
+                guard let row = try? SegmentRow(row), let segment = row.description else { return nil }
                 return ResealTask(
-                    segment: segment, isOpen: try row.column("state") == "open", badBlocks: Set(bad))
+                    segment: segment, isOpen: row.isOpen, badBlocks: try BadBlocks.fetch(of: row.id, db))
             }
-        }
-    }
-
-    /// Replaces segments with others in one transaction; the old ones become pending deletions.
-    ///
-    /// - Parameter new: segments whose rows were begun and whose files are durable; they hold the old ones' bytes.
-    /// - Returns: false if an old segment has changed: then nothing is written.
-    func exchange(_ old: [SegmentDescription], for new: [SegmentDescription]) throws -> Bool {
-        try write { db in
-            let times = try old.compactMap { segment in
-                try Int64.fetchOne(
-                    db,
-                    // An impossible last-access time says nothing about the bytes.
-                    sql: """
-                        SELECT coalesce(CAST(accessed AS INTEGER), 0) FROM segment
-                        WHERE id = ? AND length = ? AND state = 'closed'
-                        """,
-                    arguments: [segment.id.data, segment.length])
-            }
-            guard times.count == old.count, let accessed = times.map(PlainColumn.hour).max() else { return false }
-            for segment in old {
-                try db.execute(sql: "INSERT OR IGNORE INTO doomed VALUES (?)", arguments: [segment.id.data])
-                try db.execute(sql: "DELETE FROM segment WHERE id = ?", arguments: [segment.id.data])
-            }
-            for segment in new {
-                try self.requireNoOverlap(segment, db)
-                try db.execute(
-                    sql: "UPDATE segment SET length = ?, state = 'closed', accessed = ? WHERE id = ?",
-                    arguments: [segment.length, accessed, segment.id.data])
-                guard db.changesCount == 1 else {
-                    throw VaultError(.changed, "a segment was invalidated while it was being resealed; run it again")
-                }
-            }
-            return true
         }
     }
 
@@ -142,13 +100,37 @@ extension VaultIndex {
             try db.execute(
                 sql: "DELETE FROM resourceKey WHERE resource = ? AND number <> ?",
                 arguments: [resource.id.data, resource.keyNumber])
-            try Self.requireErasure(db)
+            try PendingErasure.require(db)
             return true
         }
     }
-}
 
-extension VaultIndex {
+    /// Reseals the information on a resource's representations under another key, another resource id, or both.
+    ///
+    /// - Parameters:
+    ///   - id: the former id of the resource.
+    ///   - newID: the id that its rows already have.
+    /// - Returns: the number of those that do not open and stay as they are.
+    func resealInfos(
+        of id: ResourceID, under key: borrowing SecretKey, as newID: ResourceID, under newKey: borrowing SecretKey,
+        _ db: Database
+    ) throws -> Int {
+        var unopened = 0
+        for row in try Row.fetchAll(
+            db, sql: "SELECT * FROM representation WHERE resource = ?", arguments: [newID.data])
+        {
+            guard let row = try? RepresentationRow(row), let info = row.openInfo(of: id, under: key) else {
+                unopened += 1
+                continue
+            }
+            let sealed = try RepresentationRow.seal(info, of: row.id, newID, under: newKey)
+            try RepresentationRow.update(row.id, info: sealed, db)
+        }
+        return unopened
+    }
+
+    // MARK: Backlog
+
     /// Counts what is left of a reseal, a page of resources at a time, without opening any resource.
     ///
     /// The number of the key in use shows which reseal a resource went through. Resources that do not open count as

@@ -1,5 +1,3 @@
-import Foundation
-import GRDB
 import VaultCrypto
 package import VaultModel
 
@@ -24,7 +22,7 @@ package struct Rewrap: Sendable {
     private let store: VaultStore
     private let current: Int
     private var waiting: [Int]
-    private var last: WrappedKey?
+    private var last: ResourceKeyRow?
 
     /// The number of rows in a transaction: this many delay playback by some hundredths of a second.
     private static let pageSize = 2000
@@ -32,7 +30,10 @@ package struct Rewrap: Sendable {
     init(_ store: VaultStore) throws {
         self.store = store
         current = store.keyring.currentGeneration
-        (total, resourcesTotal, unopened) = try store.index.keyCount(notWrappedBy: current)
+        let current = current
+        (total, resourcesTotal, unopened) = try store.index.read { db in
+            try ResourceKeyRow.count(notWrappedBy: current, db)
+        }
         waiting = try store.index.generations().all.filter { $0 != store.keyring.currentGeneration }
     }
 
@@ -41,16 +42,18 @@ package struct Rewrap: Sendable {
     /// - Returns: whether there may be more.
     package mutating func step() throws -> Bool {
         guard let generation = waiting.first else { return false }
-        let page = try store.index.keys(wrappedBy: generation, after: last, limit: Self.pageSize)
+        let page = try store.index.read { [last] db in
+            try ResourceKeyRow.fetch(wrappedBy: generation, after: last, limit: Self.pageSize, db)
+        }
         last = page.last
         if page.count < Self.pageSize {
             waiting.removeFirst()
             last = nil
         }
-        var wrapped: [WrappedKey] = []
+        var wrapped: [(old: ResourceKeyRow, new: ResourceKeyRow)] = []
         for old in page {
             if let new = try rewrapped(old) {
-                wrapped.append(new)
+                wrapped.append((old, new))
             } else {
                 unopened += 1
                 stuck.insert(old.resource)
@@ -58,91 +61,26 @@ package struct Rewrap: Sendable {
         }
         if !wrapped.isEmpty {
             store.noteChange()
-            try store.withDiskSpace { try store.index.replace(wrapped, generation: current) }
+            try store.withDiskSpace { try replace(wrapped) }
         }
         done += wrapped.count
         return !waiting.isEmpty
     }
 
     /// Returns a key wrapped under the current generation; nil if it does not open.
-    private func rewrapped(_ old: WrappedKey) throws -> WrappedKey? {
-        let keyring = store.keyring
-        let opened = try keyring.unwrap(
-            old.wrapped, resource: old.resource, number: old.number, generation: old.generation)
-        guard let opened,
-            let wrapped = try keyring.wrap(
-                opened.secret, resource: old.resource, number: old.number, generation: current)
-        else { return nil }
-        var key = old
-        key.wrapped = wrapped
-        return key
-    }
-}
-
-extension VaultIndex {
-    /// Returns resource keys that a generation wraps, in the order of resources and numbers, after the given one.
-    func keys(wrappedBy generation: Int, after last: WrappedKey?, limit: Int) throws -> [WrappedKey] {
-        try read { db in
-            let rows = try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT resource, number, wrapped FROM resourceKey
-                    WHERE generation = ? AND (resource, number) > (?, ?) AND \(PlainColumn.isResourceKey) \
-                    ORDER BY resource, number LIMIT ?
-                    """,
-                arguments: [generation, last?.resource.data ?? Data(), last?.number ?? 0, limit])
-            return try rows.map { row in
-                guard let resource = ResourceID(try row.column("resource")) else { throw IndexError.damaged }
-                return WrappedKey(
-                    resource: resource, number: try row.column("number"), generation: generation,
-                    wrapped: Array(try row.column("wrapped") as Data))
-            }
-        }
+    private func rewrapped(_ old: ResourceKeyRow) throws -> ResourceKeyRow? {
+        guard let key = try old.key(store.keyring) else { return nil }
+        return try ResourceKeyRow(
+            wrapping: key.secret, of: old.resource, number: old.number, generation: current, store.keyring)
     }
 
-    /// Replaces keys with their rewrapped form; keys that were deleted since stay deleted.
+    /// Replaces keys with their rewrapped form.
     ///
     /// A power loss may undo this: both forms open, and no generation is removed before the log was emptied.
-    func replace(_ keys: [WrappedKey], generation: Int) throws {
-        try writeWithoutSync { db in
-            let statement = try db.makeStatement(
-                sql: """
-                    UPDATE resourceKey SET generation = ?, wrapped = ? \
-                    WHERE resource = ? AND number = ? AND generation = ?
-                    """)
-            for key in keys {
-                try statement.execute(arguments: [
-                    generation, key.wrapped.data, key.resource.data, key.number, key.generation,
-                ])
-            }
-            try Self.requireErasure(db)
+    private func replace(_ keys: [(old: ResourceKeyRow, new: ResourceKeyRow)]) throws {
+        try store.index.writeWithoutSync { db in
+            for (old, new) in keys { try new.replace(old, db) }
+            try PendingErasure.require(db)
         }
     }
-
-    /// Counts the resource keys that a generation does not wrap, their resources, and the impossible rows among them.
-    ///
-    /// ``keys(wrappedBy:after:limit:)`` returns none of the impossible rows.
-    func keyCount(notWrappedBy generation: Int) throws -> (keys: Int, resources: Int, impossible: Int) {
-        try read { db in
-            let row = try Row.fetchOne(
-                db,
-                sql: """
-                    SELECT count(*) AS keys, count(DISTINCT CASE WHEN isPossible THEN resource END) AS resources,
-                        count(CASE WHEN NOT isPossible THEN 1 END) AS impossible
-                    FROM (SELECT resource, \(PlainColumn.isResourceKey)
-                            AND generation IN (SELECT number FROM generation) AS isPossible
-                        FROM resourceKey WHERE generation <> ?)
-                    """, arguments: [generation])
-            guard let row else { throw IndexError.damaged }
-            return (try row.column("keys"), try row.column("resources"), try row.column("impossible"))
-        }
-    }
-}
-
-/// A resource key as its row stores it: sealed under the wrapping key of a generation.
-struct WrappedKey: Hashable, Sendable {
-    let resource: ResourceID
-    let number: Int
-    let generation: Int
-    var wrapped: [UInt8]
 }

@@ -1,4 +1,3 @@
-import GRDB
 import VaultCrypto
 package import VaultModel
 
@@ -128,34 +127,6 @@ extension VaultSettings {
         pendingShreds.append(
             PendingShred(
                 subject: shred.subject, isQuick: shred.isQuick && same.allSatisfy(\.isQuick), after: shred.after))
-    }
-}
-
-extension VaultIndex {
-    /// Deletes every resource with its keys and everything it holds.
-    ///
-    /// - Returns: the number of resources, including those deleted by an earlier attempt after which the vault was not
-    ///   destroyed.
-    func removeAll() throws -> Int64 {
-        try write { db in
-            var count = try Int64.fetchOne(db, sql: "SELECT count(*) FROM resource") ?? 0
-            // Settings that do not open must not prevent the destruction.
-            if var settings = try? settings(db) {
-                settings.destroyedResources += count
-                count = settings.destroyedResources
-                try write(settings, db)
-            }
-            try db.execute(
-                sql: """
-                    INSERT OR IGNORE INTO doomed SELECT id FROM segment;
-                    DELETE FROM segment;
-                    DELETE FROM representation;
-                    DELETE FROM resourceKey;
-                    DELETE FROM resource;
-                    """)
-            try Self.requireErasure(db)
-            return count
-        }
     }
 }
 

@@ -54,10 +54,8 @@ extension VaultIndex {
                     (time.map { [$0] as [any DatabaseValueConvertible] } ?? [])
                         + (place.map { [$0.isDownload, $0.accessed, $0.resource.data] } ?? []) + [limit])
             ).compactMap { row in
-                guard let id = ResourceID(try row.column("id")) else { return nil }
-                return EvictionPosition(
-                    id, isDownload: try row.column("class") == ResourceClass.download.rawValue,
-                    accessed: try row.column("accessed"))
+                guard let row = try ResourceRow(row), let accessed = row.accessed else { return nil }
+                return EvictionPosition(row.id, isDownload: row.resourceClass == .download, accessed: accessed)
             }
         }
     }
@@ -78,21 +76,16 @@ extension VaultIndex {
         }
     }
 
-    /// Moves last-access times that came from a wrong clock to the right time.
-    func moveAccessTimes(from first: Int64, through last: Int64, to time: Int64) throws {
-        try write { db in
-            try db.execute(
-                sql: "UPDATE resource SET accessed = ? WHERE accessed BETWEEN ? AND ?",
-                arguments: [PlainColumn.hour(of: time), PlainColumn.hour(of: first), PlainColumn.hour(of: last)])
-        }
-    }
-
     /// Returns whether eviction may delete an emptied resource with its keys: it has no mode of its own.
     ///
     /// The caller checks the class of the resource.
     func hasNoOwnMode(_ id: ResourceID) throws -> Bool {
+        try read { db in hasNoOwnMode(id, db) }
+    }
+
+    private func hasNoOwnMode(_ id: ResourceID, _ db: Database) -> Bool {
         // A resource that does not open counts as having no mode of its own.
-        try read { db in (try? resource(id, db))?.metadata.hasMode != true }
+        (try? resource(id, db))?.metadata.hasMode != true
     }
 
     /// Returns a resource as a candidate for eviction; nil if it is gone or its row has an impossible value.
@@ -101,24 +94,12 @@ extension VaultIndex {
     }
 
     private static func candidate(_ id: ResourceID, _ db: Database) throws -> EvictionPlan.Candidate? {
-        let found = try Row.fetchOne(
-            db, sql: "SELECT class, accessed FROM resource WHERE id = ?", arguments: [id.data])
-        guard let row = found, let name: String = try? row.column("class"),
-            let resourceClass = ResourceClass(rawValue: name),
-            let accessed = try? row.column("accessed", in: PlainColumn.hours)
+        guard let row = try ResourceRow.fetch(id, db), let resourceClass = row.resourceClass,
+            let accessed = row.accessed
         else { return nil }
         return EvictionPlan.Candidate(
-            resource: id, resourceClass: resourceClass, accessed: accessed, segments: try segments(of: id, db))
-    }
-
-    private static func segments(of resource: ResourceID, _ db: Database) throws -> [SegmentDescription] {
-        try Row.fetchAll(
-            db,
-            sql: """
-                SELECT segment.* FROM segment JOIN representation ON representation.id = segment.representation
-                WHERE representation.resource = ?
-                """, arguments: [resource.data]
-        ).compactMap { segment($0) }
+            resource: id, resourceClass: resourceClass, accessed: accessed,
+            segments: try SegmentRow.segments(of: id, db))
     }
 
     /// Carries out a plan in one transaction.
@@ -138,74 +119,13 @@ extension VaultIndex {
                 guard let now = try Self.candidate(victim.resource, db), now.resourceClass != .pinned,
                     now.accessed <= victim.accessed, letGo(victim.resource)
                 else { continue }
-                for segment in victim.segments { try Self.doom(segment.id, db) }
+                for segment in victim.segments { try PendingDeletion.insert(segment.id, db) }
                 evicted.append(victim)
-                guard victim.isWhole, now.resourceClass == .cache,
-                    // A resource that does not open counts as having no mode of its own.
-                    (try? resource(victim.resource, db))?.metadata.hasMode != true
-                else { continue }
-                try Self.delete(victim.resource, db)
+                guard victim.isWhole, now.resourceClass == .cache, hasNoOwnMode(victim.resource, db) else { continue }
+                try ResourceRow.delete(victim.resource, db)
                 resources += 1
             }
             return (evicted, resources)
-        }
-    }
-
-    /// Returns whether there is such a resource, even if it does not open.
-    package func hasResource(_ id: ResourceID) throws -> Bool {
-        try read { db in
-            try Bool.fetchOne(db, sql: "SELECT 1 FROM resource WHERE id = ?", arguments: [id.data]) ?? false
-        }
-    }
-
-    /// Deletes a resource with its keys and everything it holds.
-    ///
-    /// - Parameter change: changes the settings within the same transaction.
-    /// - Returns: the segments that became pending deletions; nil if there is no such resource.
-    func remove(
-        _ id: ResourceID, noting change: ((inout VaultSettings) -> Void)? = nil
-    ) throws -> [SegmentDescription]? {
-        try write { db in
-            guard try Bool.fetchOne(db, sql: "SELECT 1 FROM resource WHERE id = ?", arguments: [id.data]) != nil else {
-                return nil
-            }
-            let segments = try Self.segments(of: id, db)
-            try Self.delete(id, db)
-            try Self.requireErasure(db)
-            if let change {
-                var settings = try self.settings(db)
-                change(&settings)
-                try self.write(settings, db)
-            }
-            return segments
-        }
-    }
-
-    private static func delete(_ resource: ResourceID, _ db: Database) throws {
-        let representations = try Data.fetchAll(
-            db, sql: "SELECT id FROM representation WHERE resource = ?", arguments: [resource.data])
-        for representation in representations { try markSegmentsForDeletion(of: representation, db) }
-        try db.execute(sql: "DELETE FROM representation WHERE resource = ?", arguments: [resource.data])
-        try db.execute(sql: "DELETE FROM resource WHERE id = ?", arguments: [resource.data])
-    }
-
-    private static func doom(_ segment: SegmentID, _ db: Database) throws {
-        try db.execute(sql: "INSERT OR IGNORE INTO doomed VALUES (?)", arguments: [segment.data])
-        try db.execute(sql: "DELETE FROM segment WHERE id = ?", arguments: [segment.data])
-    }
-
-    /// Changes a resource's class.
-    ///
-    /// - Parameter only: changes nothing if the resource has another class than this one.
-    /// - Returns: whether there is such a resource.
-    package func setClass(
-        _ resourceClass: ResourceClass, of id: ResourceID, only: ResourceClass? = nil
-    ) throws -> Bool {
-        try write { db in
-            try db.execute(
-                sql: "UPDATE resource SET class = ? WHERE id = ? AND class = coalesce(?, class)",
-                arguments: [resourceClass.rawValue, id.data, only?.rawValue])
-            return try Bool.fetchOne(db, sql: "SELECT 1 FROM resource WHERE id = ?", arguments: [id.data]) ?? false
         }
     }
 }

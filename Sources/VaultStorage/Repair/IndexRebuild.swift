@@ -68,8 +68,8 @@ package final class IndexRebuild: Sendable {
         // With `evenIfSound`, it also continues with an index that does not belong to this keyring.
         let (isSound, unknown) =
             evenIfSound
-            ? (try? Self.judge(path, backup, keyring, fileSystem)) ?? (false, 0)
-            : try Self.judge(path, backup, keyring, fileSystem)
+            ? (try? Self.examine(path, backup, keyring, fileSystem)) ?? (false, 0)
+            : try Self.examine(path, backup, keyring, fileSystem)
         if isSound, !evenIfSound {
             let loss =
                 unknown == 0
@@ -84,7 +84,7 @@ package final class IndexRebuild: Sendable {
         } catch {
             throw error.vaultError("a new index cannot be created")
         }
-        let (index, areSettingsLost) = try VaultIndex.restore(at: path + ".new", from: backup, keyring: keyring)
+        let (index, areSettingsLost) = try BackupRestore(backup, keyring).restore(to: path + ".new")
         self.folder = folder
         self.fileSystem = fileSystem
         counts.withLock { ($0.unknownToBackup, $0.areSettingsLost) = (unknown, areSettingsLost) }
@@ -95,7 +95,7 @@ package final class IndexRebuild: Sendable {
     /// Returns whether the existing index is sound, and how many of its segments the backup does not know.
     ///
     /// - Throws: ``VaultError`` if the index opens but does not belong to this keyring.
-    private static func judge(
+    private static func examine(
         _ path: String, _ backup: String, _ keyring: Keyring, _ fileSystem: any FileSystem
     ) throws -> (isSound: Bool, unknown: Int) {
         guard fileSystem.exists(path) else { return (false, 0) }
@@ -217,156 +217,6 @@ package final class IndexRebuild: Sendable {
 }
 
 extension VaultIndex {
-    /// Creates an index from a catalog backup: its rows, and no segments.
-    ///
-    /// The file at `path` must exist and be empty. Writes are not synced until the index is closed: it is not in use
-    /// yet, and is synced as a whole before it is.
-    ///
-    /// - Returns: the index, and whether the backup's settings did not open: then it has those of a new vault.
-    static func restore(
-        at path: String, from backup: String, keyring: Keyring
-    ) throws -> (index: VaultIndex, areSettingsLost: Bool) {
-        try requireBackup(backup, keyring)
-        var areSettingsLost = false
-        try IndexError.translating {
-            var configuration = configuration(readOnly: false)
-            configuration.journalMode = .wal
-            let database = try DatabaseQueue(path: path, configuration: configuration)
-            try database.writeWithoutTransaction { db in
-                try db.execute(sql: "ATTACH DATABASE ? AS backup", arguments: [backup])
-                try db.inTransaction {
-                    // Checked again, because the file may have been replaced since.
-                    try SchemaCheck.require(
-                        IndexSchema.catalog, of: "backup", db)
-                    try db.execute(sql: "PRAGMA application_id = \(IndexSchema.applicationID)")
-                    for statement in IndexSchema.all { try db.execute(sql: statement) }
-                    areSettingsLost = try copyVault(keyring, db)
-                    try copyRows(keyring, now: WallClock.now(), db)
-                    try db.execute(sql: "PRAGMA user_version = \(IndexSchema.version)")
-                    return .commit
-                }
-                try db.execute(sql: "DETACH DATABASE backup")
-            }
-            try database.close()
-        }
-        let index = try open(at: path, keyring: keyring, readOnly: false)
-        try IndexError.translating {
-            try index.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = OFF") }
-        }
-        return (index, areSettingsLost)
-    }
-
-    /// Copies the vault's own row.
-    ///
-    /// Impossible values are corrected, because nothing would open with them: the keyring knows its revision and its
-    /// locators.
-    ///
-    /// - Returns: whether the settings do not open: then they are those of a new vault.
-    private static func copyVault(_ keyring: Keyring, _ db: Database) throws -> Bool {
-        let id = keyring.vaultID
-        let own = try Row.fetchOne(db, sql: "SELECT * FROM backup.vault WHERE id = ?", arguments: [id.data])
-        guard let row = own else { throw IndexError.damaged }
-        let revision = try? row.column("keyringRevision", in: PlainColumn.revisions)
-        let isPossible = revision.map { $0 <= keyring.revision + VaultIndex.maxRevisionLead } ?? false
-        let stated = (try? row.column("locator", in: PlainColumn.numbers)).flatMap { number in
-            keyring.locators.first { $0 == number }
-        }
-        let sealed: Data? = try? row.column("settings")
-        let candidates = [stated].compactMap(\.self) + keyring.locators.reversed()
-        let opening = try candidates.first { try opens(sealed, locator: $0, keyring) }
-        let locator = opening ?? stated ?? keyring.newestLocator
-        var settings = sealed
-        if opening == nil {
-            guard let key = try keyring.indexKey(locator: locator) else { throw IndexError.damaged }
-            var fresh = VaultSettings()
-            // Key numbers are above the numbers of all reseals, so the next reseal gets one that no resource has seen.
-            let last = try Int64.fetchOne(
-                db, sql: "SELECT max(number) FROM backup.resourceKey WHERE \(PlainColumn.isResourceKey)")
-            fresh.lastResealRun = last ?? 0
-            settings = try SealedDocument.seal(
-                fresh.object, key: key.secret, associatedData: settingsData(id)
-            ).data
-        }
-        try db.execute(
-            sql: "INSERT INTO main.vault VALUES (?, ?, ?, ?)",
-            arguments: [id.data, isPossible ? revision : keyring.revision, locator, settings])
-        return opening == nil
-    }
-
-    private static func opens(_ settings: Data?, locator: Int, _ keyring: Keyring) throws -> Bool {
-        guard let settings, let key = try keyring.indexKey(locator: locator) else { return false }
-        return SealedDocument.open(
-            Array(settings), key: key.secret, associatedData: settingsData(keyring.vaultID)
-        ).flatMap { VaultSettings($0) } != nil
-    }
-
-    /// Copies the rows that can be right.
-    ///
-    /// An impossible class, hour or state is corrected, because no key depends on it. A row with impossible numbers is
-    /// left out, with everything that depends on it.
-    private static func copyRows(_ keyring: Keyring, now: Int64, _ db: Database) throws {
-        try db.execute(
-            sql: """
-                INSERT INTO main.generation
-                    SELECT number, CASE WHEN state = 'retiring' THEN state ELSE 'active' END FROM backup.generation
-                    WHERE \(PlainColumn.isWithin(PlainColumn.numbers, "number"));
-                """)
-        // Generations that the keyring got after the backup was written.
-        for number in keyring.activeGenerations {
-            try db.execute(sql: "INSERT OR IGNORE INTO generation VALUES (?, 'active')", arguments: [number])
-        }
-        try db.execute(
-            sql: """
-                INSERT INTO main.resource
-                    SELECT id, key, metadata,
-                        CASE WHEN class IN ('pinned', 'download', 'cache') THEN class ELSE 'download' END,
-                        CASE WHEN \(PlainColumn.hasHour) THEN accessed ELSE \(PlainColumn.hour(of: now)) END
-                    FROM backup.resource
-                    WHERE typeof(id) = 'blob' AND length(id) = 32 AND typeof(metadata) = 'blob' AND EXISTS (
-                        SELECT 1 FROM backup.resourceKey AS used
-                        WHERE used.resource = backup.resource.id AND used.number = backup.resource.key
-                            AND \(PlainColumn.isWithin(PlainColumn.numbers, "used.number"))
-                            AND used.generation IN (SELECT number FROM main.generation));
-                INSERT INTO main.resourceKey SELECT * FROM backup.resourceKey
-                    WHERE \(PlainColumn.isResourceKey) AND length(wrapped) = 60
-                        AND resource IN (SELECT id FROM main.resource)
-                        AND generation IN (SELECT number FROM main.generation);
-                INSERT INTO main.representation
-                    SELECT id, resource,
-                        CASE WHEN state IN ('filling', 'superseded') THEN state ELSE 'serving' END, info
-                    FROM backup.representation
-                    WHERE typeof(id) = 'blob' AND length(id) = 16 AND typeof(info) = 'blob'
-                        AND resource IN (SELECT id FROM main.resource);
-                """)
-    }
-
-    /// The number of missing values at which the backup is refused: behind more, damage to the file could hide.
-    private static let maxFaults = 100_000
-
-    private static func requireBackup(_ path: String, _ keyring: Keyring) throws {
-        for suffix in ["", "-wal", "-shm", "-journal"] { try RegularFile.require(path + suffix) }
-        do {
-            try IndexError.translating {
-                let database = try DatabaseQueue(path: path, configuration: configuration(readOnly: true))
-                defer { try? database.close() }
-                try database.read { db in
-                    try requireKind(db, IndexSchema.catalog)
-                    _ = try vaultRow(db, keyring)
-                    // Rows with impossible values are left out one by one, or corrected.
-                    try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
-                    let faults = try String.fetchAll(db, sql: "PRAGMA quick_check(\(maxFaults))")
-                    guard faults.count < maxFaults,
-                        faults.allSatisfy({ $0 == "ok" || $0.hasPrefix("NULL value in ") })
-                    else { throw IndexError.damaged }
-                }
-            }
-        } catch let error as VaultError where [.integrity, .noVault].contains(error.code) {
-            throw VaultError(
-                .integrity,
-                "catalog.backup is damaged, so the index cannot be rebuilt; restore the vault's folder from a copy")
-        }
-    }
-
     /// Returns whether every row that can be checked is right, so that a rebuild would gain nothing.
     func isSound() throws -> Bool {
         _ = try settings()
@@ -386,21 +236,18 @@ extension VaultIndex {
 
     /// Returns the number of segments whose representation a catalog backup does not know.
     func segmentCount(unknownTo backup: String) throws -> Int {
-        try checkOpen()
-        return try IndexError.translating {
-            try database.writeWithoutTransaction { db in
-                try db.execute(sql: "ATTACH DATABASE ? AS backup", arguments: [backup])
-                defer { try? db.execute(sql: "DETACH DATABASE backup") }
-                // A view in place of a table could keep the query running forever.
-                try SchemaCheck.require(IndexSchema.catalog, of: "backup", db)
-                return try Int.fetchOne(
-                    db,
-                    sql: """
-                        SELECT count(*) FROM segment \
-                        WHERE representation NOT IN (SELECT id FROM backup.representation)
-                        """
-                ) ?? 0
-            }
+        try database.withoutTransaction { db in
+            try db.execute(sql: "ATTACH DATABASE ? AS backup", arguments: [backup])
+            defer { try? db.execute(sql: "DETACH DATABASE backup") }
+            // A view in place of a table could keep the query running forever.
+            try SchemaCheck.require(IndexSchema.catalog, of: "backup", db)
+            return try Int.fetchOne(
+                db,
+                sql: """
+                    SELECT count(*) FROM segment \
+                    WHERE representation NOT IN (SELECT id FROM backup.representation)
+                    """
+            ) ?? 0
         }
     }
 
@@ -410,22 +257,17 @@ extension VaultIndex {
             try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT id, resource FROM representation AS filling WHERE state = 'filling'
+                    SELECT * FROM representation AS filling WHERE state = 'filling'
                     AND EXISTS (SELECT 1 FROM segment WHERE representation = filling.id)
                     AND NOT EXISTS (
                         SELECT 1 FROM segment JOIN representation AS other ON other.id = segment.representation
                         WHERE other.resource = filling.resource AND other.state = 'serving')
                     """
-            ).compactMap { row -> (RepresentationID, ResourceID)? in
-                guard let id = RepresentationID(try row.column("id")),
-                    let resource = ResourceID(try row.column("resource"))
-                else { return nil }
-                return (id, resource)
-            }
+            ).compactMap { try RepresentationRow($0) }
         }
-        for (id, resource) in filled {
-            guard let resource = try? self.resource(resource) else { continue }
-            _ = try serve(id, of: resource)
+        for row in filled {
+            guard let id = row.resource, let resource = try? self.resource(id) else { continue }
+            _ = try serve(row.id, of: resource)
         }
     }
 }

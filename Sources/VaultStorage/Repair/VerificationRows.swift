@@ -26,9 +26,7 @@ extension VaultIndex {
     /// Returns the resource of a representation; nil if the index has no such representation.
     package func resource(of representation: RepresentationID) throws -> ResourceID? {
         try read { db in
-            try Data.fetchOne(
-                db, sql: "SELECT resource FROM representation WHERE id = ?", arguments: [representation.data]
-            ).flatMap { ResourceID($0) }
+            try RepresentationRow.fetch(representation, db)?.resource
         }
     }
 
@@ -43,24 +41,14 @@ extension VaultIndex {
             let rows = try Row.fetchAll(
                 db, sql: "SELECT * FROM segment WHERE representation = ? \(first) ORDER BY start, id LIMIT ?",
                 arguments: arguments)
-            let badBlocks = try db.cachedStatement(sql: "SELECT block FROM badBlock WHERE segment = ?")
             return try rows.compactMap { row in
-                guard let id = SegmentID(try row.column("id")) else { return nil }
-                let bad = try Int.fetchAll(badBlocks, arguments: [id.data])
-                return Self.stored(row, id, badBlocks: Set(bad))
+                try SegmentRow(row).map { segment in
+                    StoredSegment(
+                        segment, badBlocks: try BadBlocks.fetch(of: segment.id, db),
+                        place: StoredSegment.Place(start: row["start"], id: row["id"]))
+                }
             }
         }
-    }
-
-    private static func stored(_ row: Row, _ id: SegmentID, badBlocks: Set<Int>) -> StoredSegment {
-        let isOpen = (try? row.column("state") as String) == "open"
-        var description = segment(row)
-        // Only an open segment may be empty.
-        if !isOpen, description?.length == 0 { description = nil }
-        let range = description?.range ?? Self.range(row).flatMap { $0.isEmpty ? nil : $0 }
-        return StoredSegment(
-            id: id, description: description, isOpen: isOpen, badBlocks: badBlocks, range: range,
-            place: StoredSegment.Place(start: row["start"], id: row["id"]))
     }
 
     /// Returns whether a segment still has its row: one that an owner removed since is not damaged.
@@ -102,38 +90,11 @@ extension VaultIndex {
     package func isGap(_ segment: SegmentDescription) throws -> Bool {
         try read { db in
             do {
-                try self.requireNoOverlap(segment, db)
+                try SegmentRow.requireNoOverlap(segment, db)
                 return true
             } catch let error as VaultError where error.code == .integrity {
                 return false
             }
-        }
-    }
-
-    /// Adds the row of a segment whose file is complete and durable, in place of its former row.
-    ///
-    /// - Returns: false if another segment holds its good bytes, or it is pending deletion: then nothing is changed.
-    package func adopt(_ segment: SegmentDescription, badBlocks: Set<Int> = [], now: Int64) throws -> Bool {
-        do {
-            try write { db in
-                let isPendingDeletion = try Bool.fetchOne(
-                    db, sql: "SELECT 1 FROM doomed WHERE segment = ?", arguments: [segment.id.data])
-                guard isPendingDeletion != true else { throw IndexError.damaged }
-                try self.requireNoOverlap(segment, badBlocks: badBlocks, db)
-                try db.execute(sql: "DELETE FROM segment WHERE id = ?", arguments: [segment.id.data])
-                try db.execute(
-                    sql: "INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, 'closed', ?)",
-                    arguments: [
-                        segment.id.data, segment.representation.data, segment.keyNumber, segment.blockSize,
-                        segment.start, segment.length, PlainColumn.hour(of: now),
-                    ])
-                for block in badBlocks {
-                    try db.execute(sql: "INSERT INTO badBlock VALUES (?, ?)", arguments: [segment.id.data, block])
-                }
-            }
-            return true
-        } catch let error as VaultError where error.code == .integrity {
-            return false
         }
     }
 }
@@ -157,6 +118,17 @@ package struct StoredSegment: Sendable {
     }
 
     package let place: Place
+
+    init(_ row: SegmentRow, badBlocks: Set<Int>, place: Place) {
+        // Only an open segment may be empty.
+        let isImpossible = !row.isOpen && row.description?.length == 0
+        id = row.id
+        description = isImpossible ? nil : row.description
+        isOpen = row.isOpen
+        self.badBlocks = badBlocks
+        range = description?.range ?? row.range.flatMap { $0.isEmpty ? nil : $0 }
+        self.place = place
+    }
 }
 
 /// A file that is described by its own header and whose commitment has opened.

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 package import VaultCrypto
 package import VaultModel
@@ -13,16 +12,8 @@ package struct KeyringRequirements: Sendable {
     package let generations: Set<Int>
     /// The number of resource keys that each generation wraps.
     package let resources: [Int: Int]
-    private let settings: [UInt8]
-    private let samples: [Sample]
-
-    /// A resource key as the index stores it.
-    private struct Sample: Sendable {
-        let resource: ResourceID
-        let number: Int
-        let generation: Int
-        let wrapped: [UInt8]
-    }
+    private let row: VaultRow
+    private let samples: [ResourceKeyRow]
 
     /// The number of keys that are tried for each generation.
     private static let samplesPerGeneration = 8
@@ -50,7 +41,7 @@ package struct KeyringRequirements: Sendable {
     private init(file: String, _ statements: [String], optional: [String] = []) throws {
         try RegularFile.require(file)
         self = try IndexError.translating {
-            let database = try DatabaseQueue(path: file, configuration: VaultIndex.configuration(readOnly: true))
+            let database = try DatabaseQueue(path: file, configuration: IndexDatabase.configuration(readOnly: true))
             defer { try? database.close() }
             return try database.read { db in
                 try SchemaCheck.require(statements, optional: optional, db)
@@ -61,18 +52,14 @@ package struct KeyringRequirements: Sendable {
 
     private init(_ db: Database) throws {
         // With more than one row, it is unknown which is this vault's.
-        let rows = try Row.fetchAll(db, sql: "SELECT * FROM vault LIMIT 2")
-        guard rows.count == 1, let row = rows.first,
-            let id = VaultID(bytes: Array(try row.column("id") as Data))
+        let rows = try Row.fetchAll(db, sql: "SELECT * FROM vault LIMIT 2").map(VaultRow.init)
+        guard rows.count == 1, let id = rows[0].id, let revision = rows[0].keyringRevision,
+            let locator = rows[0].locator, rows[0].settings != nil
         else { throw IndexError.damaged }
-        vaultID = id
-        keyringRevision = try row.column("keyringRevision", in: PlainColumn.revisions)
-        locator = try row.column("locator", in: PlainColumn.numbers)
-        settings = Array(try row.column("settings") as Data)
-        generations = Set(
-            try Int.fetchAll(db, sql: "SELECT number FROM generation").filter(PlainColumn.numbers.contains))
+        (row, vaultID, keyringRevision, self.locator) = (rows[0], id, revision, locator)
+        generations = Set(try GenerationRow.fetchAll(db).map(\.number))
         var resources: [Int: Int] = [:]
-        var samples: [Sample] = []
+        var samples: [ResourceKeyRow] = []
         for row in try Row.fetchAll(
             db,
             sql: """
@@ -82,36 +69,23 @@ package struct KeyringRequirements: Sendable {
         {
             let generation: Int = try row.column("generation")
             resources[generation] = try row.column("count")
-            samples += try Row.fetchAll(
-                db, sql: "SELECT * FROM resourceKey WHERE generation = ? AND \(PlainColumn.isResourceKey) LIMIT ?",
-                arguments: [generation, Self.samplesPerGeneration]
-            ).compactMap(Self.sample)
+            samples += try ResourceKeyRow.fetch(wrappedBy: generation, limit: Self.samplesPerGeneration, db)
         }
         self.resources = resources
         self.samples = samples
-    }
-
-    private static func sample(_ row: Row) throws -> Sample? {
-        guard let resource = ResourceID(bytes: Array(try row.column("resource") as Data)) else { return nil }
-        return Sample(
-            resource: resource, number: try row.column("number"), generation: try row.column("generation"),
-            wrapped: Array(try row.column("wrapped") as Data))
     }
 
     /// Returns the generations of which a keyring opens at least one sampled resource key.
     package func generations(openedBy keyring: Keyring) throws -> Set<Int> {
         var opened: Set<Int> = []
         for sample in samples where !opened.contains(sample.generation) {
-            let key = try keyring.unwrap(
-                sample.wrapped, resource: sample.resource, number: sample.number, generation: sample.generation)
-            if key != nil { opened.insert(sample.generation) }
+            if try sample.key(keyring) != nil { opened.insert(sample.generation) }
         }
         return opened
     }
 
     /// Returns whether a keyring opens the vault's settings: the only test if the vault is empty.
     package func areSettingsOpened(by keyring: Keyring) throws -> Bool {
-        guard let key = try keyring.indexKey(locator: locator) else { return false }
-        return SealedDocument.open(settings, key: key.secret, associatedData: VaultIndex.settingsData(vaultID)) != nil
+        try row.settingsObject(of: vaultID, locator: locator, keyring) != nil
     }
 }

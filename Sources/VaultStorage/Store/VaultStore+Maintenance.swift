@@ -113,7 +113,7 @@ extension VaultStore {
     /// Held bytes can be played in any case, and the next owner finds the rest.
     func recover(afterKill wasKilled: Bool) throws {
         let steps: [() throws -> Void] = [
-            index.catchUp, { try self.index.addLaterTables(afterKill: wasKilled) }, index.dropFilling,
+            index.database.catchUp, { try self.addLaterTables(afterKill: wasKilled) }, index.dropFilling,
             finishPendingDeletions,
             recoverOpenSegments,
         ]

@@ -229,7 +229,7 @@ extension VaultStore {
         do {
             return try body()
         } catch let error as VaultError where error.code == .diskFull {
-            try? index.reuseLog()
+            try? index.database.reuseLog()
             return try reserve.withReserve(for: body)
         }
     }

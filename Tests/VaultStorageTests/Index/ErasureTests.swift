@@ -33,7 +33,7 @@ struct ErasureTests {
 
     private func wrapped() throws -> [[UInt8]] {
         try store.index.generations().all.flatMap {
-            try store.index.keys(wrappedBy: $0, after: nil, limit: 5000).map(\.wrapped)
+            try store.wrappedKeys(of: $0).map(\.wrapped)
         }
     }
 
@@ -58,7 +58,7 @@ struct ErasureTests {
     /// The number of traces in the index alone, after the backup was renewed and the log truncated.
     private func left(of values: [[UInt8]]) throws -> Int {
         try store.backUpCatalog()
-        try store.index.truncateLog()
+        try store.index.database.truncateLog()
         return try traces(of: values)
     }
 
@@ -112,7 +112,7 @@ struct ErasureTests {
         try store.close()
         let disk = vault.simulatedFileSystem()
         let store = try vault.open(fileSystem: disk)
-        let old = try store.index.keys(wrappedBy: 1, after: nil, limit: 5000).map(\.wrapped)
+        let old = try store.wrappedKeys(of: 1).map(\.wrapped)
         _ = try store.addGeneration(noting: vault.log(of: store))
         var rewrap = try store.rewrap()
         while try rewrap.step() {}
@@ -167,7 +167,7 @@ struct ErasureTests {
             try db.execute(sql: "BEGIN")
             #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM resource") == 500)
             _ = try #require(try store.index.remove(ids[5]))
-            let error = #expect(throws: VaultError.self) { try store.index.truncateLog(patience: .zero) }
+            let error = #expect(throws: VaultError.self) { try store.index.database.truncateLog(patience: .zero) }
             #expect(error?.code == .owned)
             #expect(throws: VaultError.self) { try store.carryOutErasure(patience: .zero) }
             #expect(try store.hasPendingErasure())
@@ -186,7 +186,7 @@ struct ErasureTests {
         var next: Int64? = 1
         var steps = 0
         while let page = next {
-            next = try store.index.wipeUnusedBytes(from: page, count: 4, patience: .zero)
+            next = try store.index.database.wipeUnusedBytes(from: page, count: 4, patience: .zero)
             steps += 1
             // These writes move rows between pages, including pages that are not yet wiped.
             try store.setClass(.pinned, of: rest[steps % rest.count])

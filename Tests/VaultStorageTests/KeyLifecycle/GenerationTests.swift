@@ -65,7 +65,7 @@ struct GenerationTests {
         // Enough rows, in random order of their ids, to split and join pages of the index.
         for name in 0..<1500 { _ = try store.addMedia("film-\(name)", length: 1) }
         try store.backUpCatalog()
-        let old = try store.index.keys(wrappedBy: 1, after: nil, limit: 5000).map(\.wrapped)
+        let old = try store.wrappedKeys(of: 1).map(\.wrapped)
         #expect(old.count == 1500)
         #expect(try Traces.count(of: old, below: vault.folder) > 1000, "the search must find existing keys")
         #expect(try store.replaceGenerations(noting: vault.log(of: store)) == [])
@@ -118,7 +118,7 @@ struct GenerationTests {
         #expect(second.total == 2500 - first.done && second.total > 0)
         while try second.step() {}
         #expect(second.done == second.total && second.unopened == 0)
-        #expect(try store.index.keyCount(notWrappedBy: 2).keys == 0)
+        #expect(try store.index.read { db in try ResourceKeyRow.count(notWrappedBy: 2, db) }.keys == 0)
     }
 
     @Test("Retiring a generation inside a retired range changes nothing, and an unknown one is refused")

@@ -190,7 +190,7 @@ struct EvictionTests {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let cache = try Self.fill(store, "cache", segments: 3)
-        try store.index.database.writeWithoutTransaction { db in
+        try store.index.database.withoutTransaction { db in
             // The index cannot grow, as on a full disk.
             try db.execute(sql: "PRAGMA max_page_count = 1")
         }

@@ -143,7 +143,7 @@ struct FullDiskStoreTests {
         let store = try vault.open(fileSystem: disk)
         let film = try Self.film(store, "film", segments: 3, act == 0 ? .pinned : .cache)
         let cold = try Self.film(store, "other", segments: 3, .pinned)
-        try store.index.truncateLog()
+        try store.index.database.truncateLog()
         store.createReserve()
         disk.fill(leaving: 0)
         switch act {
@@ -222,7 +222,7 @@ struct FullDiskStoreTests {
         try writer.append(Self.bytes[70_000..<150_000])
         _ = try store.close(writer)
         #expect(try held("close") == Array(repeating: 150_000, count: 6))
-        try store.index.truncateLog()
+        try store.index.database.truncateLog()
         #expect(try held("emptied") == Array(repeating: 150_000, count: 6))
         try store.close()
     }

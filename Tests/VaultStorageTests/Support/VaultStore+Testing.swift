@@ -1,8 +1,14 @@
 import Testing
 import VaultModel
-import VaultStorage
+
+@testable import VaultStorage
 
 extension VaultStore {
+    /// Returns the resource keys that a generation wraps, as they are stored.
+    func wrappedKeys(of generation: Int) throws -> [ResourceKeyRow] {
+        try index.read { db in try ResourceKeyRow.fetch(wrappedBy: generation, limit: 5000, db) }
+    }
+
     /// Begins a new representation with the same information as the old one, and serves it.
     func replaceRepresentation(of resource: inout StoredResource) throws {
         try startRepresentation(try #require(resource.serving).info.information, of: &resource)

@@ -1,0 +1,239 @@
+import Foundation
+import GRDB
+import VaultCrypto
+import VaultModel
+
+/// A row of `resource`. A value is nil if it is impossible or was not selected.
+///
+/// Each value stands alone: a resource without a possible key can still be evicted or removed.
+struct ResourceRow: Sendable {
+    let id: ResourceID
+    /// The number of the key in use.
+    let keyNumber: Int?
+    let metadata: [UInt8]?
+    let resourceClass: ResourceClass?
+    /// The hour in which it was last read.
+    let accessed: Int64?
+
+    /// Creates the row; nil if its id is none.
+    ///
+    /// - Throws: `RowDecodingError` if the id has another type.
+    init?(_ row: Row) throws {
+        guard let id = ResourceID(try row.column("id")) else { return nil }
+        self.id = id
+        keyNumber = try? row.column("key", in: PlainColumn.numbers)
+        metadata = (try? row.column("metadata") as Data).map { Array($0) }
+        resourceClass = (try? row.column("class")).flatMap { ResourceClass(rawValue: $0) }
+        accessed = try? row.column("accessed", in: PlainColumn.hours)
+    }
+
+    /// Returns the row of a resource; nil if there is none.
+    static func fetch(_ id: ResourceID, _ db: Database) throws -> ResourceRow? {
+        // Some callers visit each resource of a vault: the compiled statement is reused.
+        let statement = try db.cachedStatement(sql: "SELECT * FROM resource WHERE id = ?")
+        return try Row.fetchOne(statement, arguments: [id.data]).flatMap { try ResourceRow($0) }
+    }
+
+    static func exists(_ id: ResourceID, _ db: Database) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT 1 FROM resource WHERE id = ?", arguments: [id.data]) ?? false
+    }
+
+    static func insert(
+        _ id: ResourceID, keyNumber: Int, metadata: [UInt8], resourceClass: ResourceClass, accessed: Int64,
+        _ db: Database
+    ) throws {
+        try db.execute(
+            sql: "INSERT INTO resource VALUES (?, ?, ?, ?, ?)",
+            arguments: [id.data, keyNumber, metadata.data, resourceClass.rawValue, accessed])
+    }
+
+    static func update(_ id: ResourceID, metadata: [UInt8], _ db: Database) throws {
+        try db.execute(sql: "UPDATE resource SET metadata = ? WHERE id = ?", arguments: [metadata.data, id.data])
+    }
+
+    /// Deletes a resource with its keys and everything it holds; its segments become pending deletions.
+    static func delete(_ id: ResourceID, _ db: Database) throws {
+        try RepresentationRow.delete(of: id, db)
+        try db.execute(sql: "DELETE FROM resource WHERE id = ?", arguments: [id.data])
+    }
+
+    // MARK: Metadata
+
+    static func seal(
+        _ metadata: ResourceMetadata, of id: ResourceID, under key: borrowing SecretKey
+    ) throws -> [UInt8] {
+        try SealedDocument.seal(metadata.object, key: key, associatedData: metadataData(id))
+    }
+
+    /// Opens the metadata; nil if they do not open.
+    func openMetadata(under key: borrowing SecretKey) -> ResourceMetadata? {
+        guard let metadata else { return nil }
+        return SealedDocument.open(metadata, key: key, associatedData: Self.metadataData(id)).flatMap {
+            ResourceMetadata($0)
+        }
+    }
+
+    private static func metadataData(_ id: ResourceID) -> [UInt8] {
+        SealedDocument.associatedData("resource", "metadata", id.bytes)
+    }
+}
+
+/// A row of `resourceKey`: a resource key, sealed under the wrapping key of a generation.
+struct ResourceKeyRow: Hashable, Sendable {
+    let resource: ResourceID
+    let number: Int
+    let generation: Int
+    let wrapped: [UInt8]
+
+    /// Creates the row.
+    ///
+    /// - Throws: `RowDecodingError` or ``VaultError`` with code `integrity` if a value is impossible.
+    init(_ row: Row) throws {
+        guard let resource = ResourceID(try row.column("resource")) else { throw IndexError.damaged }
+        self.resource = resource
+        number = try row.column("number", in: PlainColumn.numbers)
+        generation = try row.column("generation", in: PlainColumn.numbers)
+        wrapped = Array(try row.column("wrapped") as Data)
+    }
+
+    /// Wraps a key; nil if the keyring lacks the generation.
+    init?(
+        wrapping key: borrowing SecretKey, of resource: ResourceID, number: Int, generation: Int, _ keyring: Keyring
+    ) throws {
+        guard let wrapped = try keyring.wrap(key, resource: resource, number: number, generation: generation)
+        else { return nil }
+        (self.resource, self.number, self.generation, self.wrapped) = (resource, number, generation, wrapped)
+    }
+
+    /// Unwraps the key; nil if it does not open.
+    func key(_ keyring: Keyring) throws -> SharedKey? {
+        try keyring.unwrap(wrapped, resource: resource, number: number, generation: generation)
+    }
+
+    /// Returns all keys of a resource.
+    static func fetchAll(of resource: ResourceID, _ db: Database) throws -> [ResourceKeyRow] {
+        let statement = try db.cachedStatement(sql: "SELECT * FROM resourceKey WHERE resource = ?")
+        return try Row.fetchAll(statement, arguments: [resource.data]).map { try ResourceKeyRow($0) }
+    }
+
+    /// Returns keys that a generation wraps, in the order of resources and numbers, after the given one.
+    ///
+    /// Impossible rows are left out.
+    static func fetch(
+        wrappedBy generation: Int, after last: ResourceKeyRow? = nil, limit: Int, _ db: Database
+    ) throws -> [ResourceKeyRow] {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT * FROM resourceKey
+                WHERE generation = ? AND (resource, number) > (?, ?) AND \(PlainColumn.isResourceKey) \
+                ORDER BY resource, number LIMIT ?
+                """,
+            arguments: [generation, last?.resource.data ?? Data(), last?.number ?? 0, limit]
+        ).map { try ResourceKeyRow($0) }
+    }
+
+    /// Counts the keys that a generation does not wrap, their resources, and the impossible rows among them.
+    ///
+    /// ``fetch(wrappedBy:after:limit:_:)`` returns none of the impossible rows.
+    static func count(
+        notWrappedBy generation: Int, _ db: Database
+    ) throws -> (keys: Int, resources: Int, impossible: Int) {
+        let row = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT count(*) AS keys, count(DISTINCT CASE WHEN isPossible THEN resource END) AS resources,
+                    count(CASE WHEN NOT isPossible THEN 1 END) AS impossible
+                FROM (SELECT resource, \(PlainColumn.isResourceKey)
+                        AND generation IN (SELECT number FROM generation) AS isPossible
+                    FROM resourceKey WHERE generation <> ?)
+                """, arguments: [generation])
+        guard let row else { throw IndexError.damaged }
+        return (try row.column("keys"), try row.column("resources"), try row.column("impossible"))
+    }
+
+    func insert(_ db: Database) throws {
+        try db.execute(
+            sql: "INSERT INTO resourceKey VALUES (?, ?, ?, ?)",
+            arguments: [resource.data, number, generation, wrapped.data])
+    }
+
+    /// Replaces another form of the same key; a key that was deleted since stays deleted.
+    func replace(_ old: ResourceKeyRow, _ db: Database) throws {
+        let statement = try db.cachedStatement(
+            sql: """
+                UPDATE resourceKey SET generation = ?, wrapped = ? \
+                WHERE resource = ? AND number = ? AND generation = ?
+                """)
+        try statement.execute(arguments: [generation, wrapped.data, resource.data, number, old.generation])
+    }
+}
+
+/// A row of `representation`. A value is nil if it is impossible.
+struct RepresentationRow: Sendable {
+    let id: RepresentationID
+    let resource: ResourceID?
+    let info: [UInt8]?
+
+    /// Creates the row; nil if its id is none.
+    ///
+    /// - Throws: `RowDecodingError` if the id has another type.
+    init?(_ row: Row) throws {
+        guard let id = RepresentationID(try row.column("id")) else { return nil }
+        self.id = id
+        resource = (try? row.column("resource")).flatMap { ResourceID($0) }
+        info = (try? row.column("info") as Data).map { Array($0) }
+    }
+
+    /// Returns the row of a representation; nil if there is none.
+    static func fetch(_ id: RepresentationID, _ db: Database) throws -> RepresentationRow? {
+        try Row.fetchOne(db, sql: "SELECT * FROM representation WHERE id = ?", arguments: [id.data])
+            .flatMap { try RepresentationRow($0) }
+    }
+
+    /// Adds a representation that is being filled.
+    static func insert(_ id: RepresentationID, of resource: ResourceID, info: [UInt8], _ db: Database) throws {
+        try db.execute(
+            sql: "INSERT INTO representation VALUES (?, ?, 'filling', ?)",
+            arguments: [id.data, resource.data, info.data])
+    }
+
+    static func update(_ id: RepresentationID, info: [UInt8], _ db: Database) throws {
+        try db.execute(sql: "UPDATE representation SET info = ? WHERE id = ?", arguments: [info.data, id.data])
+    }
+
+    /// Deletes the representations of a resource; their segments become pending deletions.
+    ///
+    /// - Parameter kept: a representation to keep.
+    static func delete(of resource: ResourceID, except kept: RepresentationID? = nil, _ db: Database) throws {
+        try delete("resource = ? AND id IS NOT ?", [resource.data, kept?.data], db)
+    }
+
+    /// Deletes the representations that have nothing to serve; their segments become pending deletions.
+    static func deleteFilling(_ db: Database) throws { try delete("state = 'filling'", [], db) }
+
+    private static func delete(_ condition: String, _ arguments: StatementArguments, _ db: Database) throws {
+        try PendingDeletion.insert(
+            "representation IN (SELECT id FROM representation WHERE \(condition))", arguments, db)
+        try db.execute(sql: "DELETE FROM representation WHERE \(condition)", arguments: arguments)
+    }
+
+    // MARK: Information
+
+    static func seal(
+        _ info: JSONObject, of id: RepresentationID, _ resource: ResourceID, under key: borrowing SecretKey
+    ) throws -> [UInt8] {
+        try SealedDocument.seal(info, key: key, associatedData: infoData(resource, id))
+    }
+
+    /// Opens the information; nil if it does not open.
+    ///
+    /// - Parameter resource: the id of the resource under which it was sealed.
+    func openInfo(of resource: ResourceID, under key: borrowing SecretKey) -> JSONObject? {
+        info.flatMap { SealedDocument.open($0, key: key, associatedData: Self.infoData(resource, id)) }
+    }
+
+    private static func infoData(_ resource: ResourceID, _ id: RepresentationID) -> [UInt8] {
+        SealedDocument.associatedData("representation", "info", resource.bytes, id.bytes)
+    }
+}

@@ -1,0 +1,206 @@
+import Foundation
+import GRDB
+import VaultModel
+
+/// A row of `segment`, as stored: its values may be impossible.
+struct SegmentRow: Sendable {
+    let id: SegmentID
+    /// The segment that the row describes; nil if its numbers are impossible, so that it is a gap and never wrong bytes.
+    let description: SegmentDescription?
+    /// Whether it is still being written.
+    let isOpen: Bool
+    /// The bytes that the row names; nil if there can be no such bytes.
+    let range: ByteRange?
+
+    /// Creates the row; nil if its id is none.
+    ///
+    /// - Throws: `RowDecodingError` if the id has another type.
+    init?(_ row: Row) throws {
+        guard let id = SegmentID(try row.column("id")) else { return nil }
+        let state: String? = try? row.column("state")
+        self.id = id
+        isOpen = state == "open"
+        range = Self.range(row)
+        description = ["open", "closed"].contains(state) ? Self.description(row, id, range) : nil
+    }
+
+    private static func range(_ row: Row) -> ByteRange? {
+        let most = ContentInformation.maxBytes
+        guard let start = try? row.column("start", in: 0...most),
+            let length = try? row.column("length", in: 0...SegmentDescription.maxBytes), start <= most - length
+        else { return nil }
+        return start..<start + length
+    }
+
+    private static func description(_ row: Row, _ id: SegmentID, _ range: ByteRange?) -> SegmentDescription? {
+        guard let range, let representation = try? RepresentationID(row.column("representation")),
+            let keyNumber = try? row.column("key", in: PlainColumn.numbers),
+            let blockSize: Int = try? row.column("blockSize")
+        else { return nil }
+        let segment = SegmentDescription(
+            id: id, representation: representation, keyNumber: keyNumber, blockSize: blockSize,
+            start: range.lowerBound, length: range.length)
+        return segment.isPossible ? segment : nil
+    }
+
+    // MARK: Reading
+
+    /// Returns the possible segments that a condition selects.
+    ///
+    /// - Parameter condition: what follows `WHERE`, with the order and the limit.
+    static func segments(
+        where condition: String, _ arguments: StatementArguments, _ db: Database
+    ) throws -> [SegmentDescription] {
+        try Row.fetchAll(db, sql: "SELECT * FROM segment WHERE \(condition)", arguments: arguments)
+            .compactMap { (try? SegmentRow($0))?.description }
+    }
+
+    /// Returns the possible segments of all representations of a resource.
+    static func segments(of resource: ResourceID, _ db: Database) throws -> [SegmentDescription] {
+        try segments(
+            where: "representation IN (SELECT id FROM representation WHERE resource = ?)", [resource.data], db)
+    }
+
+    /// Requires that no good byte of a segment is also held by another.
+    static func requireNoOverlap(
+        _ segment: SegmentDescription, badBlocks: Set<Int> = [], _ db: Database
+    ) throws {
+        let mine = segment.effectiveRanges(badBlocks: badBlocks)
+        let neighbours = try segments(
+            where: "representation = ? AND id <> ? AND start > ? AND start < ? AND start + length > ?",
+            [
+                segment.representation.data, segment.id.data, segment.start - SegmentDescription.maxBytes,
+                segment.range.upperBound, segment.start,
+            ], db)
+        for neighbour in neighbours {
+            let good = neighbour.effectiveRanges(badBlocks: try BadBlocks.fetch(of: neighbour.id, db))
+            guard good.isDisjoint(mine) else {
+                throw VaultError(.integrity, "two segments would hold the same bytes; the newer one is dropped")
+            }
+        }
+    }
+
+    // MARK: Writing
+
+    /// Adds the row of a new segment, open and empty.
+    ///
+    /// - Returns: false if its resource is gone or has another key in use; then there is no row.
+    static func insertOpen(_ segment: SegmentDescription, now: Int64, _ db: Database) throws -> Bool {
+        try db.execute(
+            sql: """
+                INSERT INTO segment SELECT ?, representation.id, resource.key, ?, ?, 0, 'open', ?
+                FROM representation JOIN resource ON resource.id = representation.resource
+                WHERE representation.id = ? AND resource.key = ?
+                """,
+            arguments: [
+                segment.id.data, segment.blockSize, segment.start, PlainColumn.hour(of: now),
+                segment.representation.data, segment.keyNumber,
+            ])
+        return db.changesCount == 1
+    }
+
+    /// Adds the row of a complete segment, in place of its former row.
+    static func replaceClosed(
+        _ segment: SegmentDescription, badBlocks: Set<Int>, now: Int64, _ db: Database
+    ) throws {
+        try delete(segment.id, db)
+        try db.execute(
+            sql: "INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, 'closed', ?)",
+            arguments: [
+                segment.id.data, segment.representation.data, segment.keyNumber, segment.blockSize,
+                segment.start, segment.length, PlainColumn.hour(of: now),
+            ])
+        for block in badBlocks { try BadBlocks.insert(block, of: segment.id, db) }
+    }
+
+    /// Records the length of a segment whose bytes are durable.
+    ///
+    /// - Returns: false if it has no row any more.
+    static func update(
+        _ segment: SegmentDescription, closed: Bool, accessed: Int64? = nil, _ db: Database
+    ) throws -> Bool {
+        try db.execute(
+            sql: "UPDATE segment SET length = ?, state = ?, accessed = coalesce(?, accessed) WHERE id = ?",
+            arguments: [segment.length, closed ? "closed" : "open", accessed, segment.id.data])
+        return db.changesCount == 1
+    }
+
+    /// Deletes a row; false if there was none.
+    @discardableResult
+    static func delete(_ id: SegmentID, _ db: Database) throws -> Bool {
+        try db.execute(sql: "DELETE FROM segment WHERE id = ?", arguments: [id.data])
+        return db.changesCount > 0
+    }
+}
+
+/// The rows of `badBlock`: blocks whose tag failed, which are gaps.
+enum BadBlocks {
+    static func fetch(of segment: SegmentID, _ db: Database) throws -> Set<Int> {
+        let statement = try db.cachedStatement(sql: "SELECT block FROM badBlock WHERE segment = ?")
+        return Set(try Int.fetchAll(statement, arguments: [segment.data]))
+    }
+
+    /// Returns the bad blocks of all segments of a representation.
+    static func fetch(of representation: RepresentationID, _ db: Database) throws -> [SegmentID: Set<Int>] {
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT badBlock.segment, badBlock.block FROM badBlock JOIN segment ON segment.id = badBlock.segment
+                WHERE segment.representation = ?
+                """, arguments: [representation.data])
+        var blocks: [SegmentID: Set<Int>] = [:]
+        for row in rows {
+            if let id = SegmentID(try row.column("segment")) {
+                blocks[id, default: []].insert(try row.column("block"))
+            }
+        }
+        return blocks
+    }
+
+    /// Adds a bad block, unless it is known or its segment is gone.
+    static func insert(_ block: Int, of segment: SegmentID, _ db: Database) throws {
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO badBlock SELECT id, ? FROM segment WHERE id = ?",
+            arguments: [block, segment.data])
+    }
+}
+
+/// The rows of `doomed`: segments without a row of their own, whose files are yet to be removed.
+enum PendingDeletion {
+    static func contains(_ id: SegmentID, _ db: Database) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT 1 FROM doomed WHERE segment = ?", arguments: [id.data]) ?? false
+    }
+
+    /// Returns a page of ids in ascending order, after the given one.
+    static func fetch(after last: SegmentID?, limit: Int, _ db: Database) throws -> [SegmentID] {
+        // A value that is not an id names no file, and must not hide those that do.
+        try Data.fetchAll(
+            db,
+            sql: """
+                SELECT segment FROM doomed WHERE segment > ? AND typeof(segment) = 'blob' AND length(segment) = 16
+                ORDER BY segment LIMIT ?
+                """,
+            arguments: [last?.data ?? Data(), limit]
+        ).compactMap { SegmentID($0) }
+    }
+
+    /// Makes a segment a pending deletion, even if it has no row.
+    ///
+    /// - Returns: whether it had one.
+    @discardableResult
+    static func insert(_ id: SegmentID, _ db: Database) throws -> Bool {
+        try db.execute(sql: "INSERT OR IGNORE INTO doomed VALUES (?)", arguments: [id.data])
+        return try SegmentRow.delete(id, db)
+    }
+
+    /// Makes the segments that a condition selects pending deletions.
+    static func insert(_ condition: String, _ arguments: StatementArguments = [], _ db: Database) throws {
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO doomed SELECT id FROM segment WHERE \(condition)", arguments: arguments)
+        try db.execute(sql: "DELETE FROM segment WHERE \(condition)", arguments: arguments)
+    }
+
+    static func delete(_ id: SegmentID, _ db: Database) throws {
+        try db.execute(sql: "DELETE FROM doomed WHERE segment = ?", arguments: [id.data])
+    }
+}

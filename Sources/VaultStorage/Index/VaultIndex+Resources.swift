@@ -1,0 +1,282 @@
+import Foundation
+import GRDB
+import VaultCrypto
+package import VaultModel
+
+extension VaultIndex {
+    // MARK: Reading
+
+    /// Returns a resource with its serving representation; nil if the vault has no such resource.
+    package func resource(_ id: ResourceID) throws -> StoredResource? {
+        try read { db in try self.resource(id, db) }
+    }
+
+    func resource(_ id: ResourceID, _ db: Database) throws -> StoredResource? {
+        try ResourceRow.fetch(id, db).map { try resource($0, db) }
+    }
+
+    private func resource(_ row: ResourceRow, _ db: Database) throws -> StoredResource {
+        // An impossible value damages its own row, not the page of results that includes it.
+        try IndexError.translating {
+            let opened = try OpenedResource(row, keyring, db)
+            guard let resourceClass = row.resourceClass, let accessed = row.accessed else { throw IndexError.damaged }
+            return StoredResource(
+                id: row.id, metadata: opened.metadata, resourceClass: resourceClass, keyNumber: opened.keyNumber,
+                keys: opened.keys.mapValues(\.key), generation: opened.keys[opened.keyNumber]?.row.generation ?? 0,
+                accessed: accessed,
+                serving: try opened.metadata.serving.flatMap { try representation($0, of: opened, db) })
+        }
+    }
+
+    private func representation(
+        _ id: RepresentationID, of resource: OpenedResource, _ db: Database
+    ) throws -> StoredRepresentation? {
+        guard let row = try RepresentationRow.fetch(id, db), row.resource == resource.id else { return nil }
+        let metadataKey = resource.metadataKey
+        guard
+            let info = row.openInfo(of: resource.id, under: metadataKey.secret).flatMap({ RepresentationInfo($0) })
+        else { throw IndexError.damaged }
+        return StoredRepresentation(
+            id: id, info: info,
+            segments: try SegmentRow.segments(
+                where: "representation = ? AND length > 0 ORDER BY start", [id.data], db),
+            badBlocks: try BadBlocks.fetch(of: id, db))
+    }
+
+    /// Returns a page of resources in the order of their ids, after the given one.
+    ///
+    /// A resource whose rows are damaged is returned as an id only.
+    package func resources(after: ResourceID?, limit: Int) throws -> [(id: ResourceID, resource: StoredResource?)] {
+        try read { db in
+            let rows = try Row.fetchAll(
+                db, sql: "SELECT * FROM resource WHERE id > ? ORDER BY id LIMIT ?",
+                arguments: [after?.data ?? Data(), limit])
+            return try rows.map { row in
+                guard let row = try ResourceRow(row) else { throw IndexError.damaged }
+                do {
+                    return (row.id, try self.resource(row, db))
+                } catch let error as VaultError where error.code == .integrity {
+                    return (row.id, nil)
+                }
+            }
+        }
+    }
+
+    /// Visits all resources by ranges of their ids.
+    ///
+    /// Each range has a transaction of its own, so that no write waits long.
+    ///
+    /// - Parameter body: receives the id before the range, and the last id in it.
+    func forEachPage(_ body: (_ db: Database, _ before: Data, _ last: Data) throws -> Void) throws {
+        let pageSize = 500
+        var before: Data? = Data()
+        while let id = before {
+            before = try read { db in
+                let last = try Data.fetchOne(
+                    db, sql: "SELECT max(id) FROM (SELECT id FROM resource WHERE id > ? ORDER BY id LIMIT ?)",
+                    arguments: [id, pageSize])
+                if let last { try body(db, id, last) }
+                return last
+            }
+        }
+    }
+
+    /// Returns whether there is such a resource, even if it does not open.
+    package func hasResource(_ id: ResourceID) throws -> Bool { try read { db in try ResourceRow.exists(id, db) } }
+
+    /// Returns the number of resources, of bytes that the index states as held, of segments and of pending deletions.
+    ///
+    /// Bad blocks are included in the bytes.
+    package func totals() throws -> (resources: Int, bytes: Int64, segments: Int, doomed: Int) {
+        try read { db in
+            (
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM resource") ?? 0,
+                try Int64.fetchOne(
+                    db, sql: "SELECT total(length) FROM segment WHERE \(PlainColumn.isSegment)") ?? 0,
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM segment") ?? 0,
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM doomed") ?? 0
+            )
+        }
+    }
+
+    // MARK: Writing
+
+    /// Adds a resource with a new random key, wrapped under the current generation.
+    package func addResource(
+        _ id: ResourceID, metadata: ResourceMetadata, resourceClass: ResourceClass, now: Int64
+    ) throws -> StoredResource {
+        let key = SharedKey(try SecureRandom.key("resource key"))
+        let number = 1
+        let sealed = try ResourceRow.seal(
+            metadata, of: id, under: try KeyDerivation.key(from: key.secret, .metadata))
+        let accessed = PlainColumn.hour(of: now)
+        let generation = try writeWithoutSync { db in
+            // Inside the transaction: the generation that is current now cannot be retired before this is written.
+            let wrapped = try ResourceKeyRow(
+                wrapping: key.secret, of: id, number: number, generation: keyring.currentGeneration, keyring)
+            guard let wrapped else { throw IndexError.damaged }
+            try ResourceRow.insert(
+                id, keyNumber: number, metadata: sealed, resourceClass: resourceClass, accessed: accessed, db)
+            try wrapped.insert(db)
+            return wrapped.generation
+        }
+        return StoredResource(
+            id: id, metadata: metadata, resourceClass: resourceClass, keyNumber: number, keys: [number: key],
+            generation: generation, accessed: accessed, serving: nil)
+    }
+
+    /// Seals and writes the metadata of a resource.
+    func write(_ metadata: ResourceMetadata, of resource: StoredResource) throws {
+        let sealed = try ResourceRow.seal(metadata, of: resource.id, under: try resource.metadataKey())
+        try write { db in try ResourceRow.update(resource.id, metadata: sealed, db) }
+    }
+
+    /// Changes a resource's class.
+    ///
+    /// - Parameter only: changes nothing if the resource has another class than this one.
+    /// - Returns: whether there is such a resource.
+    package func setClass(
+        _ resourceClass: ResourceClass, of id: ResourceID, only: ResourceClass? = nil
+    ) throws -> Bool {
+        try write { db in
+            try db.execute(
+                sql: "UPDATE resource SET class = ? WHERE id = ? AND class = coalesce(?, class)",
+                arguments: [resourceClass.rawValue, id.data, only?.rawValue])
+            return try ResourceRow.exists(id, db)
+        }
+    }
+
+    /// Records that resources were read in this hour.
+    package func touch(_ ids: [ResourceID], now: Int64) throws {
+        let hour = PlainColumn.hour(of: now)
+        try write { db in
+            for id in ids {
+                try db.execute(
+                    sql: "UPDATE resource SET accessed = ? WHERE id = ? AND accessed < ?",
+                    arguments: [hour, id.data, hour])
+            }
+        }
+    }
+
+    /// Moves last-access times that came from a wrong clock to the right time.
+    func moveAccessTimes(from first: Int64, through last: Int64, to time: Int64) throws {
+        try write { db in
+            try db.execute(
+                sql: "UPDATE resource SET accessed = ? WHERE accessed BETWEEN ? AND ?",
+                arguments: [PlainColumn.hour(of: time), PlainColumn.hour(of: first), PlainColumn.hour(of: last)])
+        }
+    }
+
+    /// Deletes a resource with its keys and everything it holds.
+    ///
+    /// - Parameter change: changes the settings within the same transaction.
+    /// - Returns: the segments that became pending deletions; nil if there is no such resource.
+    func remove(
+        _ id: ResourceID, noting change: ((inout VaultSettings) -> Void)? = nil
+    ) throws -> [SegmentDescription]? {
+        try write { db in
+            guard try ResourceRow.exists(id, db) else { return nil }
+            let segments = try SegmentRow.segments(of: id, db)
+            try ResourceRow.delete(id, db)
+            try PendingErasure.require(db)
+            if let change { try changeSettings(db, change) }
+            return segments
+        }
+    }
+
+    /// Deletes every resource with its keys and everything it holds.
+    ///
+    /// - Returns: the number of resources, including those deleted by an earlier attempt after which the vault was not
+    ///   destroyed.
+    func removeAll() throws -> Int64 {
+        try write { db in
+            var count = try Int64.fetchOne(db, sql: "SELECT count(*) FROM resource") ?? 0
+            // Settings that do not open must not prevent the destruction.
+            if var settings = try? settings(db) {
+                settings.destroyedResources += count
+                count = settings.destroyedResources
+                try write(settings, locator: locator, db)
+            }
+            try PendingDeletion.insert("true", [], db)
+            try db.execute(sql: "DELETE FROM representation; DELETE FROM resourceKey; DELETE FROM resource")
+            try PendingErasure.require(db)
+            return count
+        }
+    }
+
+    // MARK: Representations
+
+    /// Adds a representation that is being filled; the former one stays in use until ``serve(_:of:)``.
+    package func add(_ representation: StoredRepresentation, to resource: StoredResource) throws {
+        let info = try RepresentationRow.seal(
+            representation.info.object, of: representation.id, resource.id, under: try resource.metadataKey())
+        try writeWithoutSync { db in try RepresentationRow.insert(representation.id, of: resource.id, info: info, db) }
+    }
+
+    /// Writes new information about a representation, such as its length.
+    package func update(_ info: RepresentationInfo, of id: RepresentationID, resource: StoredResource) throws {
+        let sealed = try RepresentationRow.seal(info.object, of: id, resource.id, under: try resource.metadataKey())
+        try write { db in try RepresentationRow.update(id, info: sealed, db) }
+    }
+
+    /// Makes a representation the one that is read.
+    ///
+    /// The resource's other representations are deleted, and their segments become pending deletions.
+    ///
+    /// - Returns: the new metadata.
+    package func serve(_ representation: RepresentationID, of resource: StoredResource) throws -> ResourceMetadata {
+        var metadata = resource.metadata
+        metadata.serving = representation
+        let sealed = try ResourceRow.seal(metadata, of: resource.id, under: try resource.metadataKey())
+        let change = { (db: Database) in
+            try RepresentationRow.delete(of: resource.id, except: representation, db)
+            try db.execute(
+                sql: "UPDATE representation SET state = 'serving' WHERE id = ?", arguments: [representation.data])
+            try ResourceRow.update(resource.id, metadata: sealed, db)
+        }
+        // The first representation has nothing to serve yet, and replaces no other.
+        if resource.metadata.serving == nil { try writeWithoutSync(change) } else { try write(change) }
+        return metadata
+    }
+
+    /// Deletes the representations that the last owner left without anything to serve.
+    ///
+    /// Their segments become pending deletions.
+    package func dropFilling() throws { try write { db in try RepresentationRow.deleteFilling(db) } }
+}
+
+/// The opened data that is bound to a resource's id: its keys and its metadata.
+struct OpenedResource {
+    let id: ResourceID
+    /// The number of the key in use.
+    let keyNumber: Int
+    /// Each key by its number, with its row.
+    let keys: [Int: (row: ResourceKeyRow, key: SharedKey)]
+    let metadataKey: SharedKey
+    var metadata: ResourceMetadata
+
+    /// Opens a resource.
+    ///
+    /// - Throws: `RowDecodingError` or ``VaultError`` with code `integrity` if a value is impossible or does not open.
+    init(_ row: ResourceRow, _ keyring: Keyring, _ db: Database) throws {
+        guard let keyNumber = row.keyNumber else { throw IndexError.damaged }
+        var keys: [Int: (row: ResourceKeyRow, key: SharedKey)] = [:]
+        for wrapped in try ResourceKeyRow.fetchAll(of: row.id, db) {
+            guard let key = try wrapped.key(keyring) else {
+                throw VaultError(
+                    .integrity,
+                    """
+                    a resource key does not open under generation \(wrapped.generation) of this keyring; restore the \
+                    keyring or remove the resource
+                    """
+                )
+            }
+            keys[wrapped.number] = (wrapped, key)
+        }
+        guard let inUse = keys[keyNumber]?.key else { throw IndexError.damaged }
+        let metadataKey = SharedKey(try KeyDerivation.key(from: inUse.secret, .metadata))
+        guard let metadata = row.openMetadata(under: metadataKey.secret) else { throw IndexError.damaged }
+        (id, self.keyNumber, self.keys) = (row.id, keyNumber, keys)
+        (self.metadataKey, self.metadata) = (metadataKey, metadata)
+    }
+}

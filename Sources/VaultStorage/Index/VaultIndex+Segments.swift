@@ -1,0 +1,130 @@
+import Foundation
+import GRDB
+package import VaultModel
+
+extension VaultIndex {
+    // MARK: Reading
+
+    /// Returns the segments that the last owner left open, each with its resource.
+    package func openSegments() throws -> [(segment: SegmentDescription, resource: ResourceID)] {
+        try read { db in
+            try SegmentRow.segments(where: "state = 'open'", [], db).compactMap { segment in
+                try RepresentationRow.fetch(segment.representation, db)?.resource.map { (segment, $0) }
+            }
+        }
+    }
+
+    /// Returns the closed segments of a representation that one key seals and that have no bad block.
+    ///
+    /// They are in ascending order.
+    func soundSegments(of representation: RepresentationID, key: Int) throws -> [SegmentDescription] {
+        try read { db in
+            try SegmentRow.segments(
+                where: """
+                    representation = ? AND key = ? AND state = 'closed' AND length > 0
+                        AND NOT EXISTS (SELECT 1 FROM badBlock WHERE badBlock.segment = segment.id)
+                    ORDER BY start
+                    """, [representation.data, key], db)
+        }
+    }
+
+    /// Returns a page of segments that are pending deletion, in the order of their ids.
+    package func segmentsPendingDeletion(after last: SegmentID? = nil, limit: Int) throws -> [SegmentID] {
+        try read { db in try PendingDeletion.fetch(after: last, limit: limit, db) }
+    }
+
+    // MARK: Writing
+
+    /// Adds the row of a new segment, open and empty, before its file exists.
+    ///
+    /// - Throws: ``VaultError`` with code `changed` if its resource was removed or now has another key in use.
+    package func begin(_ segment: SegmentDescription, now: Int64) throws {
+        try writeWithoutSync { db in
+            guard try SegmentRow.insertOpen(segment, now: now, db) else {
+                throw VaultError(.changed, "the resource was removed, or has a new key; open it again")
+            }
+        }
+    }
+
+    /// Records how far a segment is durable, and the count of fetched bytes, in one transaction.
+    ///
+    /// - Throws: ``VaultError`` with code `integrity` if its good bytes would overlap another segment's, `changed` if
+    ///   the segment was invalidated in the meantime.
+    package func commit(_ segment: SegmentDescription, closed: Bool, fetched: Int64) throws {
+        try write { db in
+            try SegmentRow.requireNoOverlap(segment, db)
+            guard try SegmentRow.update(segment, closed: closed, db) else {
+                throw VaultError(
+                    .changed, "a segment was invalidated while it was being written; open the resource again")
+            }
+            try self.countFetched(fetched, db)
+        }
+    }
+
+    /// Adds the row of a segment whose file is complete and durable, in place of its former row.
+    ///
+    /// - Returns: false if another segment holds its good bytes, or it is pending deletion: then nothing is changed.
+    package func adopt(_ segment: SegmentDescription, badBlocks: Set<Int> = [], now: Int64) throws -> Bool {
+        do {
+            try write { db in
+                guard try !PendingDeletion.contains(segment.id, db) else { throw IndexError.damaged }
+                try SegmentRow.requireNoOverlap(segment, badBlocks: badBlocks, db)
+                try SegmentRow.replaceClosed(segment, badBlocks: badBlocks, now: now, db)
+            }
+            return true
+        } catch let error as VaultError where error.code == .integrity {
+            return false
+        }
+    }
+
+    /// Replaces segments with others in one transaction; the old ones become pending deletions.
+    ///
+    /// - Parameter new: segments whose rows were begun and whose files are durable; they hold the old ones' bytes.
+    /// - Returns: false if an old segment has changed: then nothing is written.
+    func exchange(_ old: [SegmentDescription], for new: [SegmentDescription]) throws -> Bool {
+        try write { db in
+            let times = try old.compactMap { segment in
+                try Int64.fetchOne(
+                    db,
+                    // An impossible last-access time says nothing about the bytes.
+                    sql: """
+                        SELECT coalesce(CAST(accessed AS INTEGER), 0) FROM segment
+                        WHERE id = ? AND length = ? AND state = 'closed'
+                        """,
+                    arguments: [segment.id.data, segment.length])
+            }
+            guard times.count == old.count, let accessed = times.map(PlainColumn.hour).max() else { return false }
+            for segment in old { try PendingDeletion.insert(segment.id, db) }
+            for segment in new {
+                try SegmentRow.requireNoOverlap(segment, db)
+                guard try SegmentRow.update(segment, closed: true, accessed: accessed, db) else {
+                    throw VaultError(.changed, "a segment was invalidated while it was being resealed; run it again")
+                }
+            }
+            return true
+        }
+    }
+
+    /// Records a block whose tag failed; its range is a gap from now on.
+    package func markBad(_ segment: SegmentID, block: Int) throws {
+        try write { db in try BadBlocks.insert(block, of: segment, db) }
+    }
+
+    /// Deletes a segment's row.
+    ///
+    /// - Parameter doomed: whether its file becomes a pending deletion; false if it is missing or was moved aside.
+    /// - Returns: whether there was such a row.
+    @discardableResult
+    package func drop(_ id: SegmentID, doomed: Bool) throws -> Bool {
+        try write { db in try doomed ? PendingDeletion.insert(id, db) : SegmentRow.delete(id, db) }
+    }
+
+    /// Removes segments from the list of pending deletions once their files are durably gone.
+    ///
+    /// If a power loss undoes this, the removal of their files is repeated.
+    package func forgetPendingDeletions(_ ids: [SegmentID]) throws {
+        try writeWithoutSync { db in
+            for id in ids { try PendingDeletion.delete(id, db) }
+        }
+    }
+}

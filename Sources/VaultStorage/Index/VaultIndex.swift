@@ -1,0 +1,154 @@
+import Foundation
+import GRDB
+import Synchronization
+package import VaultCrypto
+import VaultModel
+
+/// The index: which ranges of which representation are sealed in which segment.
+///
+/// It is an SQLite database in WAL mode, used through GRDB. Every call may block.
+package final class VaultIndex: Sendable {
+    let database: IndexDatabase
+    let keyring: Keyring
+    /// The locator from which this vault's resource ids are derived.
+    package var locator: Int { locatorInUse.load(ordering: .acquiring) }
+    private let locatorInUse: Atomic<Int>
+
+    /// The most by which an index's revision may exceed a keyring's: no vault can have had more changes.
+    package static let maxRevisionLead: Int64 = 1 << 32
+
+    private init(_ database: IndexDatabase, keyring: Keyring) {
+        self.database = database
+        self.keyring = keyring
+        locatorInUse = Atomic(database.locator)
+    }
+
+    // MARK: Opening
+
+    /// Creates an empty index for a keyring.
+    ///
+    /// The file must exist and be empty: the caller created it with mode 0600, and SQLite gives its side files the
+    /// same mode.
+    package static func create(at path: String, keyring: Keyring) throws {
+        guard let settings = try VaultRow.seal(VaultSettings(), locator: keyring.newestLocator, keyring) else { return }
+        try IndexDatabase.creating(at: path) { db in
+            try db.inTransaction {
+                try IndexDatabase.createSchema(db) {
+                    for number in keyring.activeGenerations { try GenerationRow.insert(number, db) }
+                    try VaultRow.insert(
+                        keyring.vaultID, revision: keyring.revision, locator: keyring.newestLocator,
+                        settings: settings, db)
+                }
+                return .commit
+            }
+        }
+    }
+
+    /// Opens an index, and checks that the keyring is this vault's and not an older one.
+    ///
+    /// A reader needs no free space on the disk: see ``nameForFullDisk(_:)``.
+    package static func open(at path: String, keyring: Keyring, readOnly: Bool) throws -> VaultIndex {
+        for suffix in ["", "-wal", "-shm", "-journal"] { try RegularFile.require(path + suffix) }
+        do {
+            return try connect(to: path, keyring: keyring, readOnly: readOnly)
+        } catch let error as VaultError where error.code == .diskFull && readOnly {
+            return try connect(to: nameForFullDisk(path), keyring: keyring, readOnly: true)
+        }
+    }
+
+    static func connect(to path: String, keyring: Keyring, readOnly: Bool) throws -> VaultIndex {
+        VaultIndex(try IndexDatabase(at: path, keyring: keyring, readOnly: readOnly), keyring: keyring)
+    }
+
+    /// Returns the name of an index for a reader whose disk has no space for `-shm`.
+    ///
+    /// Without this name SQLite begins by truncating `-shm`. With it, the reader uses the `-shm` of an owner, if there
+    /// is one, and otherwise keeps its own in memory until an owner comes. SQLite does both, and nothing is written.
+    static func nameForFullDisk(_ path: String) -> String {
+        URL(fileURLWithPath: path).absoluteString + "?readonly_shm=1"
+    }
+
+    /// Checkpoints the log into the file and closes the connection.
+    package func close() throws { try database.close() }
+
+    // MARK: Work
+
+    func read<Result>(_ body: (Database) throws -> Result) throws -> Result { try database.read(body) }
+
+    func write<Result>(_ body: (Database) throws -> Result) throws -> Result { try database.write(body) }
+
+    /// Writes rows that nothing depends on yet: see ``IndexDatabase/writeWithoutSync(_:)``.
+    func writeWithoutSync<Result>(_ body: (Database) throws -> Result) throws -> Result {
+        try database.writeWithoutSync(body)
+    }
+
+    // MARK: The vault's row
+
+    /// Records the keyring's revision, so that an older keyring no longer opens the vault.
+    package func recordKeyringRevision() throws {
+        try write { db in try VaultRow.record(revision: keyring.revision, db) }
+    }
+
+    /// Requires that the index still has the schema that this program creates.
+    ///
+    /// - Throws: ``VaultError`` with code `integrity`.
+    package func requireOwnSchema() throws {
+        try read { db in try SchemaCheck.require(IndexSchema.first, optional: IndexSchema.later, db) }
+    }
+
+    /// Uses another locator from now on; the index already names it durably.
+    func use(locator: Int) { locatorInUse.store(locator, ordering: .releasing) }
+
+    /// Returns whether the owner has changed keys since this process read the keyring.
+    ///
+    /// If so, data that does not open may still be sound.
+    package func isNewerThanKeyring() throws -> Bool {
+        try read { db in (try VaultRow.fetch(db)?.keyringRevision ?? 0) > keyring.revision }
+    }
+
+    package func settings() throws -> VaultSettings {
+        try read { db in try self.settings(db) }
+    }
+
+    func settings(_ db: Database) throws -> VaultSettings {
+        // With the locator that the row names: the owner may have changed it since this index was opened.
+        guard let settings = try VaultRow.fetch(db)?.openSettings(keyring) else {
+            throw VaultError(
+                .integrity, "the vault's settings failed authentication; rebuild the index", hint: .rebuildIndex)
+        }
+        return settings
+    }
+
+    /// Changes settings; those that `change` leaves alone stay as they are.
+    package func changeSettings(_ change: (inout VaultSettings) throws -> Void) throws {
+        try write { db in try self.changeSettings(db, change) }
+    }
+
+    func changeSettings(_ db: Database, _ change: (inout VaultSettings) throws -> Void) throws {
+        var settings = try settings(db)
+        try change(&settings)
+        try write(settings, locator: locator, db)
+    }
+
+    /// Seals and writes settings, under the key of the locator that the row is to name.
+    func write(_ settings: VaultSettings, locator: Int, _ db: Database) throws {
+        guard let sealed = try VaultRow.seal(settings, locator: locator, keyring) else {
+            throw VaultError(
+                .foreignKeyring, "the keyring lacks the key of this vault's settings; use the newer keyring")
+        }
+        try VaultRow.update(settings: sealed, locator: locator, db)
+    }
+
+    /// Raises the count of fetched bytes, in the transaction that stores these bytes.
+    func countFetched(_ total: Int64, _ db: Database) throws {
+        var settings = try settings(db)
+        guard total > settings.bytesFetched else { return }
+        settings.bytesFetched = total
+        try write(settings, locator: locator, db)
+    }
+
+    /// Records the number of bytes fetched since the vault was created.
+    package func countFetched(_ total: Int64) throws {
+        try write { db in try self.countFetched(total, db) }
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import GRDB
+import VaultCrypto
+import VaultModel
+
+/// The row of `vault`: which keyring the vault needs, and its sealed settings. A value is nil if it is impossible.
+struct VaultRow: Sendable {
+    let id: VaultID?
+    /// The highest revision of the keyring that the index has recorded.
+    let keyringRevision: Int64?
+    let locator: Int?
+    let settings: [UInt8]?
+
+    init(_ row: Row) {
+        id = (try? row.column("id")).flatMap { VaultID($0) }
+        keyringRevision = try? row.column("keyringRevision", in: PlainColumn.revisions)
+        locator = try? row.column("locator", in: PlainColumn.numbers)
+        settings = (try? row.column("settings") as Data).map { Array($0) }
+    }
+
+    // MARK: Reading
+
+    /// Returns the row; nil if there is none. Each vault that was opened has exactly one.
+    static func fetch(_ db: Database) throws -> VaultRow? {
+        try Row.fetchOne(db, sql: "SELECT * FROM vault").map(VaultRow.init)
+    }
+
+    /// Returns the row of a keyring's vault.
+    ///
+    /// - Parameter schema: the name of an attached database.
+    static func require(_ keyring: Keyring, of schema: String = "main", _ db: Database) throws -> VaultRow {
+        let row = try Row.fetchOne(
+            db, sql: "SELECT * FROM \(schema).vault WHERE id = ?", arguments: [keyring.vaultID.data])
+        if let row { return VaultRow(row) }
+        guard try Int.fetchOne(db, sql: "SELECT count(*) FROM \(schema).vault") ?? 0 > 0 else {
+            throw VaultError(.integrity, "the vault's row is missing from the index; rebuild it", hint: .rebuildIndex)
+        }
+        throw VaultError(
+            .foreignKeyring, "the keyring belongs to another vault; use the one this vault was created with")
+    }
+
+    /// Returns whether the vault of a keyring can have had the recorded revision.
+    func isRevisionPossible(for keyring: Keyring) -> Bool {
+        keyringRevision.map { $0 <= keyring.revision + VaultIndex.maxRevisionLead } ?? false
+    }
+
+    /// Opens the settings; nil if they do not open, or are not what this version knows.
+    ///
+    /// - Parameter locator: another locator than the row's.
+    func openSettings(locator: Int? = nil, _ keyring: Keyring) throws -> VaultSettings? {
+        try settingsObject(of: keyring.vaultID, locator: locator ?? self.locator, keyring).flatMap { VaultSettings($0) }
+    }
+
+    /// Opens the settings of a vault without examining them; nil if a keyring does not open them.
+    func settingsObject(of id: VaultID, locator: Int?, _ keyring: Keyring) throws -> JSONObject? {
+        guard let settings, let locator, let key = try keyring.indexKey(locator: locator) else { return nil }
+        return SealedDocument.open(settings, key: key.secret, associatedData: Self.settingsData(id))
+    }
+
+    // MARK: Writing
+
+    /// Seals settings; nil if the keyring lacks the key of the locator.
+    static func seal(_ settings: VaultSettings, locator: Int, _ keyring: Keyring) throws -> [UInt8]? {
+        guard let key = try keyring.indexKey(locator: locator) else { return nil }
+        return try SealedDocument.seal(
+            settings.object, key: key.secret, associatedData: settingsData(keyring.vaultID))
+    }
+
+    static func insert(_ id: VaultID, revision: Int64, locator: Int, settings: [UInt8], _ db: Database) throws {
+        try db.execute(
+            sql: "INSERT INTO main.vault VALUES (?, ?, ?, ?)",
+            arguments: [id.data, revision, locator, settings.data])
+    }
+
+    static func update(settings: [UInt8], locator: Int, _ db: Database) throws {
+        try db.execute(sql: "UPDATE vault SET locator = ?, settings = ?", arguments: [locator, settings.data])
+    }
+
+    /// Raises the recorded revision of the keyring; it is never lowered.
+    static func record(revision: Int64, _ db: Database) throws {
+        try db.execute(
+            sql: "UPDATE vault SET keyringRevision = ? WHERE keyringRevision < ?", arguments: [revision, revision])
+    }
+
+    private static func settingsData(_ id: VaultID) -> [UInt8] {
+        SealedDocument.associatedData("vault", "settings", id.bytes)
+    }
+}
+
+/// A row of `generation`: a generation that resource keys may name.
+struct GenerationRow: Sendable {
+    let number: Int
+    let isRetiring: Bool
+
+    /// Creates the row; nil if no generation has its number.
+    init?(_ row: Row) {
+        guard let number = try? row.column("number", in: PlainColumn.numbers) else { return nil }
+        self.number = number
+        // An unknown state is not a retirement.
+        isRetiring = (try? row.column("state") as String) == "retiring"
+    }
+
+    /// Returns all rows in ascending order.
+    static func fetchAll(_ db: Database) throws -> [GenerationRow] {
+        try Row.fetchAll(db, sql: "SELECT * FROM generation ORDER BY number").compactMap(GenerationRow.init)
+    }
+
+    /// Adds a generation, unless it has a row.
+    static func insert(_ number: Int, _ db: Database) throws {
+        try db.execute(sql: "INSERT OR IGNORE INTO generation VALUES (?, 'active')", arguments: [number])
+    }
+}
+
+/// The row of `owed` for an erasure: the transaction that deletes something also records that it is still to be erased.
+///
+/// Carrying an erasure out does not cover what was deleted after it was read.
+struct PendingErasure: Hashable, Sendable {
+    private let number: Int64
+
+    /// Reads the pending erasure; nil if there is none.
+    init?(_ db: Database) throws {
+        guard try Self.hasTable(db),
+            let number = try Int64.fetchOne(
+                db, sql: "SELECT coalesce(CAST(number AS INTEGER), 0) FROM owed WHERE what = 'erasure'")
+        else { return nil }
+        self.number = number
+    }
+
+    /// Returns whether the index has the table, which the first vaults lack.
+    static func hasTable(_ db: Database) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'owed'") ?? false
+    }
+
+    /// Records that what this transaction deletes is to be erased.
+    static func require(_ db: Database) throws {
+        // An owner that had no space for the table when it opened the vault may have space now.
+        try db.execute(sql: IndexSchema.ifAbsent(IndexSchema.owed))
+        // Whatever value the row has, the new one is a small number that differs from it.
+        try db.execute(
+            sql: """
+                INSERT INTO owed VALUES ('erasure', 1)
+                ON CONFLICT (what) DO UPDATE SET number = abs(coalesce(CAST(number AS INTEGER), 0) % 1000000007) + 1
+                """)
+    }
+
+    /// Records that the erasure was carried out. If it was renumbered since, it stays pending.
+    func remove(_ db: Database) throws {
+        try db.execute(
+            sql: "DELETE FROM owed WHERE what = 'erasure' AND coalesce(CAST(number AS INTEGER), 0) = ?",
+            arguments: [number])
+    }
+}

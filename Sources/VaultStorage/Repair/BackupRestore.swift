@@ -1,0 +1,137 @@
+import Foundation
+import GRDB
+import VaultCrypto
+import VaultModel
+
+/// Creates an index from a catalog backup: its rows, and no segments.
+struct BackupRestore {
+    private let backup: String
+    private let keyring: Keyring
+
+    init(_ backup: String, _ keyring: Keyring) {
+        self.backup = backup
+        self.keyring = keyring
+    }
+
+    /// Creates the index.
+    ///
+    /// The file at `path` must exist and be empty. Writes are not synced until the index is closed: it is not in use
+    /// yet, and is synced as a whole before it is.
+    ///
+    /// - Returns: the index, and whether the backup's settings did not open: then it has those of a new vault.
+    func restore(to path: String) throws -> (index: VaultIndex, areSettingsLost: Bool) {
+        try requireBackup()
+        let areSettingsLost = try IndexDatabase.creating(at: path) { db in
+            var areSettingsLost = false
+            try db.execute(sql: "ATTACH DATABASE ? AS backup", arguments: [backup])
+            try db.inTransaction {
+                // Checked again, because the file may have been replaced since.
+                try SchemaCheck.require(IndexSchema.catalog, of: "backup", db)
+                try IndexDatabase.createSchema(db) {
+                    areSettingsLost = try copyVault(db)
+                    try copyRows(now: WallClock.now(), db)
+                }
+                return .commit
+            }
+            try db.execute(sql: "DETACH DATABASE backup")
+            return areSettingsLost
+        }
+        let index = try VaultIndex.open(at: path, keyring: keyring, readOnly: false)
+        try index.database.withoutTransaction { try $0.execute(sql: "PRAGMA synchronous = OFF") }
+        return (index, areSettingsLost)
+    }
+
+    /// Copies the vault's own row.
+    ///
+    /// Impossible values are corrected, because nothing would open with them: the keyring knows its revision and its
+    /// locators.
+    ///
+    /// - Returns: whether the settings do not open: then they are those of a new vault.
+    private func copyVault(_ db: Database) throws -> Bool {
+        let row = try VaultRow.require(keyring, of: "backup", db)
+        let stated = row.locator.flatMap { number in keyring.locators.first { $0 == number } }
+        let candidates = [stated].compactMap(\.self) + keyring.locators.reversed()
+        let opening = try candidates.first { try row.openSettings(locator: $0, keyring) != nil }
+        let locator = opening ?? stated ?? keyring.newestLocator
+        var settings = row.settings
+        if opening == nil {
+            var fresh = VaultSettings()
+            // Key numbers are above the numbers of all reseals, so the next reseal gets one that no resource has seen.
+            let last = try Int64.fetchOne(
+                db, sql: "SELECT max(number) FROM backup.resourceKey WHERE \(PlainColumn.isResourceKey)")
+            fresh.lastResealRun = last ?? 0
+            settings = try VaultRow.seal(fresh, locator: locator, keyring)
+        }
+        guard let settings else { throw IndexError.damaged }
+        let revision = row.isRevisionPossible(for: keyring) ? row.keyringRevision : nil
+        try VaultRow.insert(
+            keyring.vaultID, revision: revision ?? keyring.revision, locator: locator, settings: settings, db)
+        return opening == nil
+    }
+
+    /// Copies the rows that can be right.
+    ///
+    /// An impossible class, hour or state is corrected, because no key depends on it. A row with impossible numbers is
+    /// left out, with everything that depends on it.
+    private func copyRows(now: Int64, _ db: Database) throws {
+        try db.execute(
+            sql: """
+                INSERT INTO main.generation
+                    SELECT number, CASE WHEN state = 'retiring' THEN state ELSE 'active' END FROM backup.generation
+                    WHERE \(PlainColumn.isWithin(PlainColumn.numbers, "number"));
+                """)
+        // Generations that the keyring got after the backup was written.
+        for number in keyring.activeGenerations { try GenerationRow.insert(number, db) }
+        try db.execute(
+            sql: """
+                INSERT INTO main.resource
+                    SELECT id, key, metadata,
+                        CASE WHEN class IN ('pinned', 'download', 'cache') THEN class ELSE 'download' END,
+                        CASE WHEN \(PlainColumn.hasHour) THEN accessed ELSE \(PlainColumn.hour(of: now)) END
+                    FROM backup.resource
+                    WHERE typeof(id) = 'blob' AND length(id) = 32 AND typeof(metadata) = 'blob' AND EXISTS (
+                        SELECT 1 FROM backup.resourceKey AS used
+                        WHERE used.resource = backup.resource.id AND used.number = backup.resource.key
+                            AND \(PlainColumn.isWithin(PlainColumn.numbers, "used.number"))
+                            AND used.generation IN (SELECT number FROM main.generation));
+                INSERT INTO main.resourceKey SELECT * FROM backup.resourceKey
+                    WHERE \(PlainColumn.isResourceKey) AND length(wrapped) = 60
+                        AND resource IN (SELECT id FROM main.resource)
+                        AND generation IN (SELECT number FROM main.generation);
+                INSERT INTO main.representation
+                    SELECT id, resource,
+                        CASE WHEN state IN ('filling', 'superseded') THEN state ELSE 'serving' END, info
+                    FROM backup.representation
+                    WHERE typeof(id) = 'blob' AND length(id) = 16 AND typeof(info) = 'blob'
+                        AND resource IN (SELECT id FROM main.resource);
+                """)
+    }
+
+    /// The number of missing values at which the backup is refused: behind more, damage to the file could hide.
+    private static let maxFaults = 100_000
+
+    private func requireBackup() throws {
+        for suffix in ["", "-wal", "-shm", "-journal"] { try RegularFile.require(backup + suffix) }
+        do {
+            try IndexError.translating {
+                let database = try DatabaseQueue(
+                    path: backup, configuration: IndexDatabase.configuration(readOnly: true))
+                defer { try? database.close() }
+                try database.read { db in
+                    try SchemaCheck.requireKind(db, IndexSchema.catalog)
+                    _ = try VaultRow.require(keyring, db)
+                    // Rows with impossible values are left out one by one, or corrected.
+                    try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
+                    let faults = try String.fetchAll(db, sql: "PRAGMA quick_check(\(Self.maxFaults))")
+                    guard faults.count < Self.maxFaults,
+                        faults.allSatisfy({ $0 == "ok" || $0.hasPrefix("NULL value in ") })
+                    else { throw IndexError.damaged }
+                }
+            }
+        } catch let error as VaultError where [.integrity, .noVault].contains(error.code) {
+            throw VaultError(
+                .integrity,
+                "catalog.backup is damaged, so the index cannot be rebuilt; restore the vault's folder from a copy")
+        }
+    }
+}
