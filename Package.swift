@@ -78,7 +78,8 @@ let package = Package(
                 "MediaVault", "VaultModel", hummingbird, hummingbirdCore, nioCore, nioHTTP1, nioHTTPTypes,
                 nioPosix, nioSSL, httpTypes, logging, metrics, lifecycle, signals,
             ],
-            swiftSettings: settings),
+            // In the code, because the installed command is one file and must not look for a bundle.
+            resources: [.embedInCode("OpenAPI/openapi.json")], swiftSettings: settings),
         .executableTarget(
             name: "VaultCommand",
             dependencies: ["CProcess", "MediaVault", "VaultModel", "VaultService", arguments, logging],

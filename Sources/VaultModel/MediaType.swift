@@ -149,7 +149,7 @@ extension MediaType {
 }
 
 /// The kind of manifest that a resource is, if it names media instead of containing it.
-public enum ManifestKind: String, Hashable, Sendable {
+public enum ManifestKind: String, Codable, Hashable, Sendable {
     /// An HLS playlist (RFC 8216).
     case hls
     /// A DASH media presentation description (ISO/IEC 23009-1).

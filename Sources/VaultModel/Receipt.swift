@@ -134,4 +134,25 @@ public struct AuditReport: Hashable, Codable, Sendable {
 
     /// Whether there are no faults.
     public var isSound: Bool { faults.isEmpty }
+
+    private enum CodingKeys: String, CodingKey {
+        case receipts, faults
+        case vaultID = "vault"
+        case publicKey = "key"
+        case isAnchored = "anchored"
+    }
+
+    private enum DerivedKeys: String, CodingKey { case isSound = "sound" }
+
+    /// Writes the report as the API and the command do, with its verdict and with nulls.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(receipts, forKey: .receipts)
+        try members.encode(faults, forKey: .faults)
+        try members.encode(vaultID, forKey: .vaultID)
+        try members.encode(publicKey, forKey: .publicKey)
+        try members.encode(isAnchored, forKey: .isAnchored)
+        var derived = encoder.container(keyedBy: DerivedKeys.self)
+        try derived.encode(isSound, forKey: .isSound)
+    }
 }

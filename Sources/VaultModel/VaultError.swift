@@ -7,7 +7,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
     ///
     /// More codes may be added: a `switch` over codes needs a default.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Name: String {
+        private enum Name: String, CaseIterable {
             case invalidURL, invalidArgument
             case noVault, owned, storage, diskFull, noRoom
             case wrongKey, damagedKeyring, tamperedKeyring, foreignKeyring, olderKeyring, looseKeyFile
@@ -21,6 +21,9 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         private let name: Name
 
         private init(name: Name) { self.name = name }
+
+        /// Every code.
+        package static var all: [Code] { Name.allCases.map { Code(name: $0) } }
 
         /// Creates the code with a name; nil if there is none.
         package init?(name: String) {
@@ -85,7 +88,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
     ///
     /// More hints may be added: a `switch` over hints needs a default.
     public struct Hint: Hashable, Sendable, CustomStringConvertible {
-        private enum Name: String {
+        private enum Name: String, CaseIterable {
             case createVault, rebuildIndex, force, repair, listTitles, evictDownloads
             case listSlots, removeSlot, dropSlots, allowLooseFile
             case listGenerations, rewrap, retire, rotate, backUpKeyring
@@ -95,6 +98,9 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         private let name: Name
 
         private init(name: Name) { self.name = name }
+
+        /// Every hint.
+        package static var all: [Hint] { Name.allCases.map { Hint(name: $0) } }
 
         /// Creates the hint with a name; nil if there is none.
         package init?(name: String) {

@@ -1,5 +1,5 @@
 /// What may be requested from origins and what is stored, for a vault or for a single resource.
-public enum VaultMode: String, CaseIterable, Sendable {
+public enum VaultMode: String, Codable, CaseIterable, Sendable {
     /// Missing bytes are fetched and stored; held bytes are revalidated with the origin once they are no longer fresh.
     case online
     /// Held bytes are served without revalidation; missing bytes are fetched and stored.

@@ -89,7 +89,7 @@ struct DownloadPlan: IteratorProtocol {
 }
 
 /// The progress of a download.
-public struct DownloadProgress: Hashable, Sendable {
+public struct DownloadProgress: Hashable, Codable, Sendable {
     /// The number of bytes that are in the vault or on their way into it.
     public let held: Int64
     /// The length in bytes; nil while it is unknown.

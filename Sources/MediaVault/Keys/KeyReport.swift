@@ -51,7 +51,7 @@ public struct KeyReport: Hashable, Sendable {
 }
 
 /// The state of one generation of keys.
-public struct GenerationReport: Hashable, Sendable {
+public struct GenerationReport: Hashable, Codable, Sendable {
     /// The number of the generation, from 1.
     public let number: Int
     /// When it was created, in seconds since 1970.
@@ -79,7 +79,7 @@ public struct GenerationReport: Hashable, Sendable {
 }
 
 /// The stage of a generation's life.
-public enum GenerationState: String, CaseIterable, Sendable {
+public enum GenerationState: String, Codable, CaseIterable, Sendable {
     /// New resources use it.
     case current
     /// It opens what it wrapped; nothing new uses it.
@@ -91,7 +91,7 @@ public enum GenerationState: String, CaseIterable, Sendable {
 }
 
 /// The rest of an unfinished reseal.
-public struct RemainingReseal: Hashable, Sendable {
+public struct RemainingReseal: Hashable, Codable, Sendable {
     /// The number of resources that are not done: not begun, or with an older key beside the current one.
     public let resources: Int
     /// The number of their plaintext bytes that are still to be resealed.
@@ -103,6 +103,11 @@ public struct RemainingReseal: Hashable, Sendable {
         resources = backlog.resources
         bytes = backlog.bytes
         isDue = backlog.isDue
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case resources, bytes
+        case isDue = "due"
     }
 }
 
@@ -129,17 +134,19 @@ enum GenerationUsers {
 }
 
 /// The progress of rewrapping all resource keys.
-public struct RewrapProgress: Hashable, Sendable {
+public struct RewrapProgress: Hashable, Codable, Sendable {
     /// The number of keys rewrapped.
     public let keys: Int
     /// The number of keys to rewrap, as known at the beginning.
     public let total: Int
-    /// The result; nil except in the last element.
-    public let report: RewrapReport?
+    /// The result; nil except in the last element. Not part of the JSON.
+    public internal(set) var report: RewrapReport?
+
+    private enum CodingKeys: CodingKey { case keys, total }
 }
 
 /// The result of rewrapping all resource keys.
-public struct RewrapReport: Hashable, Sendable {
+public struct RewrapReport: Hashable, Codable, Sendable {
     /// The generation that wraps them now.
     public let generation: Int
     /// The number of keys rewrapped.

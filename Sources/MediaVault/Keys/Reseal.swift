@@ -115,8 +115,10 @@ public struct ResealProgress: Hashable, Codable, Sendable {
     public let resources: Int
     /// The number of resources to reseal.
     public let resourcesTotal: Int
-    /// The result; nil except in the last element.
-    public let report: ResealReport?
+    /// The result; nil except in the last element. Not part of the JSON.
+    public internal(set) var report: ResealReport?
+
+    private enum CodingKeys: CodingKey { case bytes, bytesTotal, resources, resourcesTotal }
 }
 
 /// The result of a reseal.

@@ -125,4 +125,9 @@ public struct DestructionReport: Hashable, Codable, Sendable {
     /// The number of backup files of the keyring, as counted when they were created: each still opens a copy of the
     /// folder.
     public let backups: Int
+
+    private enum CodingKeys: String, CodingKey {
+        case resources, backups
+        case vaultID = "vault"
+    }
 }

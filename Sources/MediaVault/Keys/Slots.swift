@@ -115,7 +115,7 @@ public struct NewSlot: Sendable {
 }
 
 /// A slot as the keyring's file states it. It contains no secret.
-public struct KeyringSlot: Hashable, Sendable {
+public struct KeyringSlot: Hashable, Codable, Sendable {
     /// The number of the slot, from 1.
     public let number: Int
     /// The name that people see.
@@ -123,9 +123,9 @@ public struct KeyringSlot: Hashable, Sendable {
     /// `key-file`, `passphrase`, `command` or `credential`.
     public let method: String
     /// Passes of Argon2id; nil unless the slot is for a passphrase.
-    public let opsLimit: Int64?
+    @OrNull public internal(set) var opsLimit: Int64?
     /// Memory of Argon2id in bytes; nil unless the slot is for a passphrase.
-    public let memLimit: Int64?
+    @OrNull public internal(set) var memLimit: Int64?
 
     init(_ slot: KeyringDocument.Slot) {
         number = Int(slot.number)
@@ -137,13 +137,18 @@ public struct KeyringSlot: Hashable, Sendable {
 }
 
 /// What a keyring's file states about itself.
-public struct KeyringSummary: Hashable, Sendable {
+public struct KeyringSummary: Hashable, Codable, Sendable {
     /// The id of the vault that it belongs to, 32 hex digits.
     public let vaultID: String
     /// Grows by one with each change.
     public let revision: Int64
     /// The slots, in their order.
     public let slots: [KeyringSlot]
+
+    private enum CodingKeys: String, CodingKey {
+        case revision, slots
+        case vaultID = "vault"
+    }
 
     init(_ document: KeyringDocument) {
         vaultID = document.vaultID.hex

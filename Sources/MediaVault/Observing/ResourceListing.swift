@@ -77,25 +77,30 @@ extension Vault {
 }
 
 /// What a vault holds of one resource.
-public struct ResourceSummary: Hashable, Sendable {
+public struct ResourceSummary: Hashable, Codable, Sendable {
     /// The URL as it was first given. It may carry a token in its query.
     public let url: String
     /// The length in bytes; nil while it is unknown.
-    public let size: Int64?
+    @OrNull public internal(set) var size: Int64?
     /// The ranges held, in ascending order.
     public let held: [ByteRange]
     /// The number of bytes held.
     public let bytes: Int64
     /// The media type, if known.
-    public let type: String?
+    @OrNull public internal(set) var type: String?
     /// The origin's entity tag, in HTTP syntax.
-    public let etag: String?
+    @OrNull public internal(set) var etag: String?
     /// How long it is kept: `pinned`, `download` or `cache`.
     public let resourceClass: String
     /// The key generation that wraps its key.
     public let generation: Int
     /// Its own offline mode; nil if the mode of the vault applies.
-    public let mode: VaultMode?
+    @OrNull public internal(set) var mode: VaultMode?
+
+    private enum CodingKeys: String, CodingKey {
+        case url, size, held, bytes, type, etag, generation, mode
+        case resourceClass = "class"
+    }
 
     /// Whether every byte is held.
     public var isComplete: Bool { size == bytes }

@@ -56,7 +56,7 @@ extension Vault {
 }
 
 /// What pruning removed, or would remove.
-public struct PruneReport: Hashable, Sendable {
+public struct PruneReport: Hashable, Codable, Sendable {
     /// Titles removed completely, with their metadata.
     public let resources: Int
     /// Segment files removed.

@@ -103,12 +103,14 @@ public struct VerifyProgress: Hashable, Codable, Sendable {
     public let segmentsTotal: Int
     /// The number of damages found so far.
     public let damage: Int
-    /// The result; nil except in the last element.
-    public let report: VerifyReport?
+    /// The result; nil except in the last element. Not part of the JSON.
+    public internal(set) var report: VerifyReport?
+
+    private enum CodingKeys: CodingKey { case bytesOpened, bytesTotal, segments, segmentsTotal, damage }
 }
 
 /// What ``Vault/verify(_:)`` found and repaired. It contains no secret: URLs are without their queries.
-public struct VerifyReport: Hashable, Codable, Sendable {
+public struct VerifyReport: Hashable, Sendable {
     /// Files that are not in the index. They are not damage.
     public struct Orphans: Hashable, Codable, Sendable {
         /// Complete segments whose bytes are not held elsewhere: a repair adopts them.
@@ -159,6 +161,46 @@ public struct VerifyReport: Hashable, Codable, Sendable {
     }
 }
 
+// The report as the API and the command write it: with its verdict, and with a count for every class of damage.
+extension VerifyReport: Codable {
+    private enum CodingKeys: CodingKey {
+        case sound, bytesOpened, segments, damage, remaining, unreadable, orphans, bytesRefetched, resources
+        case damagedResources
+    }
+
+    /// Reads a report.
+    ///
+    /// - Throws: `DecodingError` if it is not one.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        bytesOpened = try members.decode(Int64.self, forKey: .bytesOpened)
+        segments = try members.decode(Int.self, forKey: .segments)
+        damage = try members.decode([DamageClass: Int].self, forKey: .damage).filter { $0.value > 0 }
+        remaining = try members.decode(Int.self, forKey: .remaining)
+        unreadable = try members.decode(Int.self, forKey: .unreadable)
+        orphans = try members.decode(Orphans.self, forKey: .orphans)
+        bytesRefetched = try members.decode(Int64.self, forKey: .bytesRefetched)
+        resources = try members.decode([DamagedResource].self, forKey: .resources)
+        damagedResources = try members.decode(Int.self, forKey: .damagedResources)
+    }
+
+    /// Writes the report.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        let counts = Dictionary(uniqueKeysWithValues: DamageClass.allCases.map { ($0, damage[$0] ?? 0) })
+        try members.encode(isSound, forKey: .sound)
+        try members.encode(bytesOpened, forKey: .bytesOpened)
+        try members.encode(segments, forKey: .segments)
+        try members.encode(counts, forKey: .damage)
+        try members.encode(remaining, forKey: .remaining)
+        try members.encode(unreadable, forKey: .unreadable)
+        try members.encode(orphans, forKey: .orphans)
+        try members.encode(bytesRefetched, forKey: .bytesRefetched)
+        try members.encode(resources, forKey: .resources)
+        try members.encode(damagedResources, forKey: .damagedResources)
+    }
+}
+
 /// The classes of damage that ``Vault/verify(_:)`` distinguishes.
 public enum DamageClass: String, Hashable, CaseIterable, Codable, CodingKeyRepresentable, Sendable {
     /// The file of a segment is missing.
@@ -184,7 +226,7 @@ public struct DamagedResource: Hashable, Codable, Sendable {
     /// Its id in the vault, 64 hex digits.
     public let id: String
     /// Its URL without the query; nil if the rows that contain it do not open.
-    public let url: String?
+    @OrNull public internal(set) var url: String?
     /// The number of damages by class.
     public let damage: [DamageClass: Int]
     /// The ranges that could not be opened, in ascending order.
@@ -192,7 +234,12 @@ public struct DamagedResource: Hashable, Codable, Sendable {
     /// Whether all damage was repaired.
     public let isRepaired: Bool
     /// Why it was not repaired, and what to do; nil if it was, or if no repair was tried.
-    public let problem: String?
+    @OrNull public internal(set) var problem: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case id, url, damage, ranges, problem
+        case isRepaired = "repaired"
+    }
 
     /// The number of bytes that could not be opened.
     public var bytes: Int64 { ranges.reduce(0) { $0 + $1.length } }

@@ -125,7 +125,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         switch self {
         case .maxSize: [SizeText.text(settings.maxSize)]
         case .maxAge: [AgeArgument.text(settings.maxAge)]
-        case .minFree: [settings.minFree.value.map { SizeText.text($0) } ?? "default"]
+        case .minFree: [settings.minFree.map { SizeText.text($0) } ?? "default"]
         case .evictDownloads: [settings.evictDownloads ? "yes" : "no"]
         case .ignoreQuery:
             settings.ignoreQuery.sorted { $0.key < $1.key }.map { host, names in
@@ -135,7 +135,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .allowHost: settings.allowHost
         case .ignoreEtag: settings.ignoreEtag
         case .immutable: settings.immutable
-        case .mode: settings.mode.value.map { [$0] } ?? []
+        case .mode: settings.mode.map { [$0.rawValue] } ?? []
         }
     }
 

@@ -100,21 +100,21 @@ struct TitleFetch: Sendable {
     /// Fetches missing bytes, shows the progress, and reports if the title is a list of media.
     private func download(_ reference: MediaReference, into vault: any VaultClient) async throws {
         var display = ProgressDisplay(name(of: reference.url))
-        var manifest: String?
+        var manifest: ManifestKind?
         try await vault.download(reference, options) { step in
             manifest = step.manifest
             await display.show(TransferProgress(held: step.held, total: step.total))
         }
         await display.end()
-        if let kind = manifest.flatMap(ManifestKind.init) {
+        if let kind = manifest {
             await Terminal.shared.say(
                 "\(reference.url) is \(Self.called(kind)): only the list itself was fetched, not the media it names")
         }
     }
 
     /// Returns how much the origin did not send; errors of the store already state this.
-    private static func missing(_ document: ResourceDocument?, after error: VaultError) -> String {
-        guard ExitStatus(error.code) == .origin, let document, let size = document.size.value, size > document.bytes
+    private static func missing(_ document: ResourceSummary?, after error: VaultError) -> String {
+        guard ExitStatus(error.code) == .origin, let document, let size = document.size, size > document.bytes
         else { return "" }
         return "; \(ByteCount.text(size - document.bytes)) of \(ByteCount.text(size)) are missing"
     }

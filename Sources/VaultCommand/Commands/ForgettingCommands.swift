@@ -90,10 +90,10 @@ struct ShredCommand: AsyncParsableCommand {
             try await finder.act { try await $0.shred(references, quick: isQuick) }
         }
         for title in document.resources {
-            guard let problem = title.problem.value else {
+            guard let problem = title.problem else {
                 if !json {
-                    var line = "\(title.url): \(document.outcome), \(ByteCount.text(title.bytes.value ?? 0)) freed"
-                    if let subject = title.subject.value { line += ", title \(subject) in receipts" }
+                    var line = "\(title.url): \(document.outcome.rawValue), \(ByteCount.text(title.bytes ?? 0)) freed"
+                    if let subject = title.subject { line += ", title \(subject) in receipts" }
                     try await StandardOutput.shared.write(Terminal.printable(line) + "\n")
                 }
                 continue
@@ -140,7 +140,7 @@ struct DestroyCommand: AsyncParsableCommand {
         }
         if json { try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
         await Terminal.shared.say(
-            "destroyed vault \(document.vault) and the keys of \(Count.of(document.resources, "title"))")
+            "destroyed vault \(document.vaultID) and the keys of \(Count.of(document.resources, "title"))")
         if document.backups > 0 {
             await Terminal.shared.say(
                 "\(document.backups) backups of its keyring exist: each still opens a copy of the vault's folder")
@@ -185,12 +185,12 @@ struct AuditCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let document = AuditDocument(try await urls.isEmpty ? wholeLog() : aboutTitles())
-        try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : AuditText.text(document))
-        if !document.anchored {
+        let report = try await urls.isEmpty ? wholeLog() : aboutTitles()
+        try await StandardOutput.shared.write(json ? try JSONText.of(report) + "\n" : AuditText.text(report))
+        if !report.isAnchored {
             await Terminal.shared.say("checked without the keyring: a log that was cut at its end goes unnoticed")
         }
-        guard document.sound else { throw AlreadyReported(status: .integrity) }
+        guard report.isSound else { throw AlreadyReported(status: .integrity) }
     }
 
     private func wholeLog() async throws -> AuditReport {

@@ -121,7 +121,7 @@ struct RootRevocation: Sendable {
     }
 
     private func retire(
-        _ generations: [KeysDocument.Generation], on vault: any VaultClient
+        _ generations: [GenerationReport], on vault: any VaultClient
     ) async throws -> [VaultError] {
         var unretired: [VaultError] = []
         for generation in generations {

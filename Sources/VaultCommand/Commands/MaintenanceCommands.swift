@@ -36,11 +36,11 @@ struct VerifyCommand: AsyncParsableCommand {
         let act = try await act(options)
         let document = try await Interruption.cancelling("completed repairs are kept", act)
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : VerifyText.text(document))
-        guard document.sound else { throw AlreadyReported(status: document.remaining > 0 ? .integrity : .failed) }
+        guard document.isSound else { throw AlreadyReported(status: document.remaining > 0 ? .integrity : .failed) }
     }
 
     /// Returns the work: a repair needs the owner, a check does not.
-    private func act(_ options: VerifyOptions) async throws -> @Sendable () async throws -> VerifyDocument {
+    private func act(_ options: VerifyOptions) async throws -> @Sendable () async throws -> VerifyReport {
         if options.repairs {
             let finder = try await access.finder(waiting)
             return { try await finder.act { try await Self.verify($0, options) } }
@@ -57,7 +57,7 @@ struct VerifyCommand: AsyncParsableCommand {
     }
 
     /// Checks a vault, and shows the progress.
-    private static func verify(_ vault: any VaultClient, _ options: VerifyOptions) async throws -> VerifyDocument {
+    private static func verify(_ vault: any VaultClient, _ options: VerifyOptions) async throws -> VerifyReport {
         var display = ProgressDisplay("verify")
         let document = try await vault.verify(options) { step in
             await display.show(TransferProgress(held: step.bytesOpened, total: step.bytesTotal))
@@ -165,7 +165,7 @@ struct PruneCommand: AsyncParsableCommand {
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : text(document))
     }
 
-    private func text(_ document: PruneDocument) -> String {
+    private func text(_ document: PruneReport) -> String {
         FactText.text([
             (
                 dryRun ? "would free" : "freed",

@@ -60,18 +60,16 @@ struct InfoCommand: AsyncParsableCommand {
         guard let summary = try await opener.reading({ try await $0.summary(of: reference) }) else {
             throw VaultError(.notHeld, "the vault does not know \(reference); fetch it first")
         }
-        let document = ResourceDocument(summary)
-        try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : Self.text(document))
+        try await StandardOutput.shared.write(json ? try JSONText.of(summary) + "\n" : Self.text(summary))
     }
 
-    private static func text(_ document: ResourceDocument) -> String {
-        let held = document.held.map { "\($0[0])-\($0[1] - 1)" }.joined(separator: ", ")
-        return FactText.text([
-            ("url", document.url), ("size", document.size.value.map(String.init) ?? "unknown"),
-            ("held", held.isEmpty ? "nothing" : held), ("bytes", String(document.bytes)),
-            ("type", document.type.value ?? "unknown"), ("etag", document.etag.value ?? "none"),
-            ("class", document.class), ("mode", document.mode.value ?? "default"),
-            ("generation", String(document.generation)),
+    private static func text(_ summary: ResourceSummary) -> String {
+        FactText.text([
+            ("url", summary.url), ("size", summary.size.map(String.init) ?? "unknown"),
+            ("held", RangeText.text(summary.held)), ("bytes", String(summary.bytes)),
+            ("type", summary.type ?? "unknown"), ("etag", summary.etag ?? "none"),
+            ("class", summary.resourceClass), ("mode", summary.mode?.rawValue ?? "default"),
+            ("generation", String(summary.generation)),
         ])
     }
 }
@@ -123,7 +121,7 @@ struct StatusCommand: AsyncParsableCommand {
             ("keys", "generation \(status.generation)"),
             ("key memory", memory(status)),
             ("unlock", status.unlock.method + (status.unlock.restsWithVault ? ", on the same disk as the vault" : "")),
-            ("service", record.service.value.map { "\($0.address) (process \($0.pid))" } ?? "not running"),
+            ("service", record.service.map { "\($0.address) (process \($0.pid))" } ?? "not running"),
         ])
     }
 }

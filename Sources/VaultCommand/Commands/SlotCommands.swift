@@ -48,7 +48,7 @@ struct SlotListCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let listing = KeyringListing(try await KeyringSummary.read(try place.keyringFile()))
+        let listing = try await KeyringSummary.read(try place.keyringFile())
         try await StandardOutput.shared.write(json ? try JSONText.of(listing) + "\n" : SlotTable.text(listing.slots))
     }
 }

@@ -9,23 +9,23 @@ struct FetchedRecord: Encodable, Sendable {
     }
 
     let url: String
-    let size: OrNull<Int64>
+    @OrNull var size: Int64?
     let bytes: Int64
-    let type: OrNull<String>
+    @OrNull var type: String?
     let complete: Bool
-    let error: OrNull<Problem>
+    @OrNull var error: Problem?
     /// The exit code for the title; not printed.
     let status: ExitStatus
 
     private enum CodingKeys: CodingKey { case url, size, bytes, type, complete, error }
 
-    init(_ url: String, _ document: ResourceDocument?, failed error: VaultError? = nil) {
+    init(_ url: String, _ summary: ResourceSummary?, failed error: VaultError? = nil) {
         self.url = url
-        size = OrNull(document?.size.value)
-        bytes = document?.bytes ?? 0
-        type = OrNull(document?.type.value)
-        complete = document?.isComplete ?? false
-        self.error = OrNull(error.map { Problem(code: $0.code.description, message: $0.text) })
+        size = summary?.size
+        bytes = summary?.bytes ?? 0
+        type = summary?.type
+        complete = summary?.isComplete ?? false
+        self.error = error.map { Problem(code: $0.code.description, message: $0.text) }
         status = error.map { ExitStatus($0.code) } ?? .done
     }
 }
@@ -47,7 +47,7 @@ struct TitleRecord: Encodable, Sendable {
 
     let url: String
     let bytes: Int64?
-    let error: OrNull<Problem>
+    @OrNull var error: Problem?
     /// The exit code for the title; not printed.
     let status: ExitStatus
 
@@ -56,14 +56,14 @@ struct TitleRecord: Encodable, Sendable {
     init(_ url: String, _ outcome: Outcome) {
         self.url = url
         bytes = outcome.bytes
-        error = OrNull(nil)
+        error = nil
         status = .done
     }
 
     init(_ url: String, failed error: VaultError) {
         self.url = url
         bytes = nil
-        self.error = OrNull(Problem(code: error.code.description, message: error.text))
+        self.error = Problem(code: error.code.description, message: error.text)
         status = ExitStatus(error.code)
     }
 }
@@ -71,11 +71,11 @@ struct TitleRecord: Encodable, Sendable {
 /// A vault as `status --json` prints it: the status, and the address of the service.
 struct StatusRecord: Encodable, Sendable {
     let status: StatusDocument
-    let service: OrNull<ServiceRecord>
+    let service: ServiceRecord?
 
     init(_ status: StatusDocument, service: ServiceRecord?) {
         self.status = status
-        self.service = OrNull(service)
+        self.service = service
     }
 
     private enum CodingKeys: CodingKey { case service }

@@ -8,7 +8,7 @@ enum KeysText {
     static func text(_ document: KeysDocument) -> String {
         let rows = document.generations.map { generation in
             [
-                String(generation.number), generation.state, day(generation.created),
+                String(generation.number), generation.state.rawValue, day(generation.created),
                 String(generation.resources), ByteCount.text(generation.bytes), String(generation.backups),
             ]
         }
@@ -27,7 +27,7 @@ enum KeysText {
             remarks.append("resource ids are being recomputed: run keys rotate --locator to finish that")
         }
         remarks += unfinished(document)
-        if let act = document.act.value { remarks.append("\(act) is running") }
+        if let act = document.act { remarks.append("\(act) is running") }
         return remarks
     }
 
@@ -39,7 +39,7 @@ enum KeysText {
             + "run keys rewrap, then keys retire for the older ones"
     }
 
-    private static func remark(_ generation: KeysDocument.Generation) -> String {
+    private static func remark(_ generation: GenerationReport) -> String {
         let number = generation.number
         guard generation.resources > 0 else {
             return "nothing needs generation \(number) any more: run keys retire \(number)"
@@ -52,10 +52,10 @@ enum KeysText {
     /// Returns what is left of a reseal and of shreds, and how to finish it.
     private static func unfinished(_ document: KeysDocument) -> [String] {
         var remarks: [String] = []
-        if let rest = document.reseal.value {
+        if let rest = document.reseal {
             let titles = "\(Count.of(rest.resources, "title")) (\(ByteCount.text(rest.bytes)))"
             remarks.append(
-                rest.due
+                rest.isDue
                     ? "the reseal of \(titles) is not finished" + remedy(.reseal, document)
                     : "\(titles) keep an older key that a reseal could not free: run verify, then keys reseal for them"
             )
@@ -69,7 +69,7 @@ enum KeysText {
 
     /// Returns how to finish a key operation; empty if it is running.
     private static func remedy(_ act: Receipt.Act, _ document: KeysDocument) -> String {
-        guard document.act.value != act.command else { return "" }
+        guard document.act != act.command else { return "" }
         return ": the service continues it at its next start at the latest; to continue now, run the same "
             + "\(act.command) again"
     }
@@ -91,7 +91,7 @@ enum KeysText {
     }
 
     /// Returns what needs a generation: `12 titles (3.2 GB)`.
-    static func need(_ generation: KeysDocument.Generation) -> String {
+    static func need(_ generation: GenerationReport) -> String {
         "\(Count.of(generation.resources, "title")) (\(ByteCount.text(generation.bytes)))"
     }
 
@@ -111,7 +111,7 @@ enum KeysText {
 
 /// The slots of a keyring as text for people, one line each.
 enum SlotTable {
-    static func text(_ slots: [KeyringListing.Slot]) -> String {
+    static func text(_ slots: [KeyringSlot]) -> String {
         let width = slots.map(\.method.count).max() ?? 0
         return slots.map { slot in
             let method = slot.method + String(repeating: " ", count: width - slot.method.count)
@@ -119,8 +119,8 @@ enum SlotTable {
         }.joined()
     }
 
-    private static func cost(_ slot: KeyringListing.Slot) -> String {
-        guard let passes = slot.opsLimit.value, let memory = slot.memLimit.value else { return "" }
+    private static func cost(_ slot: KeyringSlot) -> String {
+        guard let passes = slot.opsLimit, let memory = slot.memLimit else { return "" }
         return " (\(passes) passes over \(memory >> 20) MiB)"
     }
 }
@@ -131,24 +131,24 @@ struct RewrapText: Hashable, Sendable {
     let remarks: [String]
     let status: ExitStatus
 
-    init(_ document: RewrapDocument) {
-        let isNothing = document.keys == 0 && document.unopened == 0
+    init(_ report: RewrapReport) {
+        let isNothing = report.keys == 0 && report.unopened == 0
         let done =
             isNothing
-            ? "generation \(document.generation) already wraps every key"
-            : "moved \(Count.of(document.keys, "key")) to generation \(document.generation)"
+            ? "generation \(report.generation) already wraps every key"
+            : "moved \(Count.of(report.keys, "key")) to generation \(report.generation)"
         // As long as an older generation opens a row, older copies of the keyring still work.
-        guard document.unopened == 0 else {
+        guard report.unopened == 0 else {
             remarks = [
                 done,
-                "\(document.unopened) keys do not open and were not changed: remove the titles that list cannot name",
+                "\(report.unopened) keys do not open and were not changed: remove the titles that list cannot name",
             ]
             status = .integrity
             return
         }
         let act = Receipt.Act.rewrap
-        let cutsOff = document.keys > 0 ? act.cutsOff : nil
-        let leaves = document.older.isEmpty ? nil : act.leaves
+        let cutsOff = report.keys > 0 ? act.cutsOff : nil
+        let leaves = report.older.isEmpty ? nil : act.leaves
         let effect = [cutsOff, leaves].compactMap(\.self).joined(separator: "; ")
         remarks = effect.isEmpty ? [done] : [done, effect]
         status = .done
@@ -187,11 +187,11 @@ struct ShredText: Hashable, Sendable {
 
     /// - Parameter isQuick: whether the user asked to keep older generations.
     init(_ document: ShredDocument, isQuick: Bool) {
-        let problems = document.resources.compactMap(\.problem.value)
+        let problems = document.resources.compactMap(\.problem)
         let failure = problems.first.map { $0.error.map { ExitStatus($0.code) } ?? .failed }
         if problems.count == document.resources.count {
             (remark, status) = (nil, failure ?? .done)
-        } else if document.outcome == Receipt.Outcome.destroyed.rawValue {
+        } else if document.outcome == .destroyed {
             remark = "generation \(document.generation) is current and wraps every key; back up the keyring"
             status = failure ?? .done
         } else if isQuick {

@@ -4,12 +4,12 @@ import VaultService
 
 /// The output of `keys audit` for people.
 enum AuditText {
-    static func text(_ document: AuditDocument) -> String {
-        var text = document.receipts.map(line).joined()
-        text += document.faults.map(line).joined()
-        let verdict = document.sound ? "sound" : "not sound"
-        text += "\(Count.of(document.receipts.count, "receipt")), \(verdict)"
-        if let key = document.key.value { text += ", key \(key)" }
+    static func text(_ report: AuditReport) -> String {
+        var text = report.receipts.map(line).joined()
+        text += report.faults.map(line).joined()
+        let verdict = report.isSound ? "sound" : "not sound"
+        text += "\(Count.of(report.receipts.count, "receipt")), \(verdict)"
+        if let key = report.publicKey { text += ", key \(key)" }
         return Terminal.printable(text.replacing("\n", with: "\u{2028}")).replacing("\u{2028}", with: "\n") + "\n"
     }
 
@@ -42,10 +42,9 @@ enum AuditText {
 /// The sources of bytes as text for people: a paragraph for each answer, a line for each run.
 enum ExplanationText {
     static func text(_ document: ExplanationDocument) -> String {
-        let held = document.held.map { "\($0[0])-\($0[1] - 1)" }.joined(separator: ", ")
         var text = FactText.text([
-            ("url", document.url), ("size", document.size.value.map(String.init) ?? "unknown"),
-            ("held", held.isEmpty ? "nothing" : held),
+            ("url", document.url), ("size", document.size.map(String.init) ?? "unknown"),
+            ("held", RangeText.text(document.held)),
         ])
         if document.answers.isEmpty {
             text += "no answers: the service has given none since it started, or is not running\n"
@@ -75,7 +74,7 @@ enum ExplanationText {
 
 /// The output of `verify` for people.
 enum VerifyText {
-    static func text(_ report: VerifyDocument) -> String {
+    static func text(_ report: VerifyReport) -> String {
         var facts = [("opened", "\(ByteCount.text(report.bytesOpened)) in \(Count.of(report.segments, "segment"))")]
         facts.append(("damage", damage(report.damage)))
         if report.found > 0 { facts.append(("remaining", String(report.remaining))) }
@@ -94,9 +93,9 @@ enum VerifyText {
         return FactText.text(facts) + report.resources.map(line).joined() + (more > 0 ? "and \(more) more\n" : "")
     }
 
-    private static func damage(_ damage: [String: Int]) -> String {
+    private static func damage(_ damage: [DamageClass: Int]) -> String {
         let found = DamageClass.allCases.compactMap { kind in
-            damage[kind.rawValue].flatMap { $0 > 0 ? "\(name(kind)): \($0)" : nil }
+            damage[kind].map { "\(name(kind)): \($0)" }
         }
         return found.isEmpty ? "none" : found.joined(separator: ", ")
     }
@@ -114,12 +113,20 @@ enum VerifyText {
         }
     }
 
-    private static func line(_ resource: VerifyDocument.Resource) -> String {
-        let ranges = resource.ranges.prefix(8).map { "\($0[0])-\($0[1] - 1)" }.joined(separator: ", ")
+    private static func line(_ resource: DamagedResource) -> String {
+        let ranges = resource.ranges.isEmpty ? "" : " " + RangeText.text(resource.ranges.prefix(8))
         let rest = resource.ranges.count > 8 ? ", …" : ""
-        let state = resource.repaired ? "repaired" : resource.problem.value ?? "damaged"
+        let state = resource.isRepaired ? "repaired" : resource.problem ?? "damaged"
         return Terminal.printable(
-            "\(resource.url.value ?? resource.id)" + (ranges.isEmpty ? "" : " \(ranges)\(rest)") + ": \(state)") + "\n"
+            "\(resource.url ?? resource.id)\(ranges)\(rest): \(state)") + "\n"
+    }
+}
+
+/// Ranges of bytes as text for people: `0-4, 7-8`.
+enum RangeText {
+    static func text(_ ranges: some Collection<ByteRange>) -> String {
+        let all = ranges.map { "\($0.lowerBound)-\($0.upperBound - 1)" }.joined(separator: ", ")
+        return all.isEmpty ? "nothing" : all
     }
 }
 

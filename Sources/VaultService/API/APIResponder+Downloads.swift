@@ -50,7 +50,7 @@ extension APIResponder {
 
     private func run(
         _ id: DownloadRegistry.ID, _ reference: MediaReference, _ options: DownloadOptions,
-        _ tell: @escaping @Sendable (ProgressDocument) -> Void
+        _ tell: @escaping @Sendable (DownloadProgress) -> Void
     ) async throws {
         try await downloads.run(id) { [vault] note in
             try await vault.download(reference, options) { progress in

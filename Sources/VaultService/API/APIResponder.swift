@@ -67,7 +67,7 @@ struct APIResponder: Sendable {
             return try json(try await vault.shred(order.references(), quick: order.quick ?? false))
         case .audit:
             guard let url = asked["url"] else { return try json(try await vault.audit()) }
-            return try json(AuditDocument(try await vault.vault.keys.audit(about: [MediaReference(MediaURL(url))])))
+            return try json(try await vault.vault.keys.audit(about: [MediaReference(MediaURL(url))]))
         case .destructions:
             let order: DestructionRequest = try await asked.body()
             return try json(try await vault.destroy(vaultID: order.vault))
@@ -97,7 +97,9 @@ struct APIResponder: Sendable {
             default: return try json(DownloadsDocument(downloads: downloads.all))
             }
         case .events: return try await feed(asked, context)
-        case .openAPI: return try json(OpenAPIDocument.whole)
+        case .openAPI:
+            let file = Answer(status: 200, type: "application/json", body: PackageResources.openapi_json)
+            return Response(file, isHead: request.method == .head, context: context)
         }
     }
 
@@ -116,7 +118,7 @@ struct APIResponder: Sendable {
         }
     }
 
-    private func resource(_ reference: MediaReference) async throws -> ResourceDocument {
+    private func resource(_ reference: MediaReference) async throws -> ResourceSummary {
         guard let document = try await vault.resource(reference) else { throw Self.unknown(reference) }
         return document
     }

@@ -43,7 +43,7 @@ final class DownloadRegistry: Sendable {
     ///
     /// - Throws: the error that ended it; ``VaultError`` with code `closed` if ``end(_:)`` ended it.
     func run(
-        _ id: ID, _ act: @escaping @Sendable (_ tell: @Sendable (ProgressDocument) -> Void) async throws -> Void
+        _ id: ID, _ act: @escaping @Sendable (_ tell: @Sendable (DownloadProgress) -> Void) async throws -> Void
     ) async throws {
         let task = Task { try await act { self.note($0, of: id) } }
         let isEnding = state.withLock { state in
@@ -73,10 +73,10 @@ final class DownloadRegistry: Sendable {
         return true
     }
 
-    private func note(_ progress: ProgressDocument, of id: ID) {
+    private func note(_ progress: DownloadProgress, of id: ID) {
         change { state in
             state.entries[id]?.document.held = progress.held
-            state.entries[id]?.document.size = OrNull(progress.total)
+            state.entries[id]?.document.size = progress.total
             state.entries[id]?.revision = state.revision
         }
     }
@@ -86,7 +86,7 @@ final class DownloadRegistry: Sendable {
             let wasEnded = state.entries[id]?.isEnding ?? false
             let (end, problem) = Self.end(of: result, wasEnded: wasEnded)
             state.entries[id]?.document.state = end
-            state.entries[id]?.document.problem = OrNull(problem)
+            state.entries[id]?.document.problem = problem
             state.entries[id]?.revision = state.revision
             state.entries[id]?.task = nil
             state.forgetOldest()

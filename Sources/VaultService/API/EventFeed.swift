@@ -57,7 +57,7 @@ struct EventFeed: StreamedBody {
         for id in resources {
             do {
                 if let summary = try await vault.summary(of: id) {
-                    let change = ChangeDocument(id: id.hex, resource: ResourceDocument(summary))
+                    let change = ChangeDocument(id: id.hex, resource: summary)
                     text += try Self.event("resource", change)
                 } else {
                     text += try Self.event("removed", RemovedDocument(id: id.hex))

@@ -78,7 +78,7 @@ enum ErrorAnswer {
         case 503:
             if let seconds = document.retryAfter { fields.append(name: "Retry-After", value: String(seconds)) }
         case 504:
-            document.held = held.map { [$0.lowerBound, $0.upperBound] }
+            document.held = held
         default: break
         }
         if document.status != 416 {

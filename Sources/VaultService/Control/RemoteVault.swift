@@ -17,7 +17,7 @@ package final class RemoteVault: VaultClient {
         try await document(ControlRequest(.GET, .resources, ["after": after, "limit": limit.map(String.init)]))
     }
 
-    package func resource(_ reference: MediaReference) async throws -> ResourceDocument? {
+    package func resource(_ reference: MediaReference) async throws -> ResourceSummary? {
         do {
             return try await document(ControlRequest(.resource, reference: reference))
         } catch let error as VaultError where error.code == .notHeld {
@@ -26,7 +26,7 @@ package final class RemoteVault: VaultClient {
     }
 
     package func download(
-        _ reference: MediaReference, _ options: DownloadOptions, progress: (ProgressDocument) async throws -> Void
+        _ reference: MediaReference, _ options: DownloadOptions, progress: (DownloadProgress) async throws -> Void
     ) async throws {
         let order = DownloadRequest(reference, options, isDetached: false)
         let _: EmptyDocument = try await events(ControlRequest(.POST, .downloads, body: order), progress)
@@ -116,13 +116,13 @@ extension RemoteVault {
             ControlRequest(.POST, .modes, body: ModeRequest(reference, mode)))
     }
 
-    package func prune(_ limits: LimitsDocument) async throws -> PruneDocument {
+    package func prune(_ limits: LimitsDocument) async throws -> PruneReport {
         try await document(ControlRequest(.POST, .prunes, body: limits))
     }
 
     package func verify(
-        _ options: VerifyOptions, progress: (VerificationProgress) async throws -> Void
-    ) async throws -> VerifyDocument {
+        _ options: VerifyOptions, progress: (VerifyProgress) async throws -> Void
+    ) async throws -> VerifyReport {
         try await events(ControlRequest(.POST, .verifications, body: VerificationRequest(options)), progress)
     }
 
@@ -130,7 +130,7 @@ extension RemoteVault {
         let _: EmptyDocument = try await document(ControlRequest(.POST, .revocations))
     }
 
-    package func keyring() async throws -> KeyringListing {
+    package func keyring() async throws -> KeyringSummary {
         try await document(ControlRequest(.GET, .keyring))
     }
 
@@ -168,7 +168,7 @@ extension RemoteVault {
         try await document(ControlRequest(.POST, .rotations, body: order))
     }
 
-    package func rewrap(progress: (RewrapStep) async throws -> Void) async throws -> RewrapDocument {
+    package func rewrap(progress: (RewrapProgress) async throws -> Void) async throws -> RewrapReport {
         try await events(ControlRequest(.POST, .rewraps), progress)
     }
 
@@ -202,7 +202,7 @@ extension RemoteVault {
 // Resealing, shredding, and the audit log.
 extension RemoteVault {
     package func reseal(
-        _ references: [MediaReference], bytesPerSecond: Int64?, progress: (ResealStep) async throws -> Void
+        _ references: [MediaReference], bytesPerSecond: Int64?, progress: (ResealProgress) async throws -> Void
     ) async throws -> ResealReport {
         let order = ResealRequest(references, bytesPerSecond: bytesPerSecond)
         return try await events(ControlRequest(.POST, .reseals, body: order), progress)
@@ -212,9 +212,9 @@ extension RemoteVault {
         try await document(ControlRequest(.POST, .shreds, body: ShredRequest(references, quick: quick)))
     }
 
-    package func audit() async throws -> AuditDocument { try await document(ControlRequest(.GET, .audit)) }
+    package func audit() async throws -> AuditReport { try await document(ControlRequest(.GET, .audit)) }
 
-    package func destroy(vaultID: String) async throws -> DestructionDocument {
+    package func destroy(vaultID: String) async throws -> DestructionReport {
         try await document(ControlRequest(.POST, .destructions, body: DestructionRequest(vault: vaultID)))
     }
 }

@@ -14,9 +14,9 @@ package struct DownloadDocument: Codable, Sendable {
     package var state = State.running
     /// The number of bytes in the vault or on their way into it.
     package var held: Int64 = 0
-    package var size: OrNull<Int64> = OrNull(nil)
+    @OrNull package var size: Int64? = nil
     /// The reason for a failure; null unless the download failed.
-    package var problem: OrNull<ProblemDocument> = OrNull(nil)
+    @OrNull package var problem: ProblemDocument? = nil
 
     init(id: Int, url: String) {
         self.id = id
@@ -70,24 +70,6 @@ package struct DownloadsDocument: Codable, Sendable {
 /// The answer to a request that started a detached download.
 package struct DownloadStarted: Codable, Hashable, Sendable {
     package let id: Int
-}
-
-/// The progress of a download.
-package struct ProgressDocument: Codable, Hashable, Sendable {
-    /// The number of bytes in the vault or on their way into it.
-    package let held: Int64
-    /// The length in bytes; omitted while it is unknown.
-    package let total: Int64?
-    package let type: String?
-    /// `hls` or `dash` if the resource is a playlist or manifest.
-    package let manifest: String?
-
-    package init(_ progress: DownloadProgress) {
-        held = progress.held
-        total = progress.total
-        type = progress.type
-        manifest = progress.manifest?.rawValue
-    }
 }
 
 /// A playback link for a resource, and its expiry time.

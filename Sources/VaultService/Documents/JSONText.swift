@@ -19,26 +19,6 @@ package enum JSONText {
     }
 }
 
-/// An optional value that is encoded as `null` if absent, so that its member is always present.
-package struct OrNull<Value: Codable & Sendable>: Codable, Sendable {
-    package let value: Value?
-
-    package init(_ value: Value?) { self.value = value }
-
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        value = container.decodeNil() ? nil : try container.decode(Value.self)
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        if let value { try container.encode(value) } else { try container.encodeNil() }
-    }
-}
-
-extension OrNull: Equatable where Value: Equatable {}
-extension OrNull: Hashable where Value: Hashable {}
-
 /// The answer `{}` to an operation that returns nothing.
 package struct EmptyDocument: Codable, Hashable, Sendable {
     package init() {}

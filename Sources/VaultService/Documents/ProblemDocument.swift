@@ -17,8 +17,8 @@ package struct ProblemDocument: Codable, Hashable, Sendable {
     package var firstMissing: Int64?
     /// The representation's length in bytes, if a range is outside it.
     package var length: Int64?
-    /// The held ranges, each as its first byte and one past its last.
-    package var held: [[Int64]]?
+    /// The held ranges.
+    package var held: [ByteRange]?
 
     init(status: Int, title: String, detail: String? = nil, hint: VaultError.Hint? = nil) {
         self.status = status

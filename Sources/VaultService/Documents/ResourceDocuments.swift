@@ -1,51 +1,21 @@
 import Foundation
 package import MediaVault
 
-/// A resource as `/api/v1/resource` and `info --json` report it.
-package struct ResourceDocument: Codable, Sendable {
-    package let url: String
-    package let size: OrNull<Int64>
-    /// The first byte, and one past the last, of each held run.
-    package let held: [[Int64]]
-    package let bytes: Int64
-    package let type: OrNull<String>
-    package let etag: OrNull<String>
-    package let `class`: String
-    package let generation: Int
-    /// The resource's own mode; null if it follows the vault's.
-    package let mode: OrNull<String>
-
-    package init(_ summary: ResourceSummary) {
-        url = summary.url
-        size = OrNull(summary.size)
-        held = summary.held.map { [$0.lowerBound, $0.upperBound] }
-        bytes = summary.bytes
-        type = OrNull(summary.type)
-        etag = OrNull(summary.etag)
-        `class` = summary.resourceClass
-        generation = summary.generation
-        mode = OrNull(summary.mode?.rawValue)
-    }
-
-    /// Whether every byte is held.
-    package var isComplete: Bool { size.value == bytes }
-}
-
 /// A resource as `/api/v1/resources` and `list --json` report it.
 package struct ListedDocument: Codable, Sendable {
     package let url: String
-    package let size: OrNull<Int64>
+    @OrNull package var size: Int64?
     package let bytes: Int64
     package let `class`: String
-    package let type: OrNull<String>
+    @OrNull package var type: String?
     package let complete: Bool
 
     package init(_ summary: ResourceSummary) {
         url = summary.url
-        size = OrNull(summary.size)
+        size = summary.size
         bytes = summary.bytes
         `class` = summary.resourceClass
-        type = OrNull(summary.type)
+        type = summary.type
         complete = summary.isComplete
     }
 }
@@ -56,7 +26,7 @@ package struct PageDocument: Codable, Sendable {
     /// How many resources of the page are omitted because their rows fail authentication.
     package let damaged: Int
     /// The value of `after` for the next page; `null` on the last page.
-    package let next: OrNull<String>
+    @OrNull package var next: String?
 }
 
 /// Where the bytes of a resource come from, as `/api/v1/explanation` and `explain --json` report it.
@@ -80,16 +50,16 @@ package struct ExplanationDocument: Codable, Sendable {
     }
 
     package let url: String
-    package let size: OrNull<Int64>
-    /// The runs that the vault holds now, each as its first byte and one past its last.
-    package let held: [[Int64]]
+    @OrNull package var size: Int64?
+    /// The runs that the vault holds now.
+    package let held: [ByteRange]
     /// The most recent answers: those in progress first, then those that ended last.
     package let answers: [Entry]
 
     package init(_ summary: ResourceSummary?, url: String, answers: [AnswerTrace]) {
         self.url = summary?.url ?? url
-        size = OrNull(summary?.size)
-        held = summary?.held.map { [$0.lowerBound, $0.upperBound] } ?? []
+        size = summary?.size
+        held = summary?.held ?? []
         self.answers = answers.map { answer in
             Entry(
                 ended: answer.ended, bytes: answer.trace.bytes,
@@ -155,7 +125,7 @@ struct ReferenceDocument: Codable, Hashable, Sendable {
 package struct ChangeDocument: Codable, Sendable {
     /// The resource's id in this vault, which reveals nothing about the resource.
     package let id: String
-    package let resource: ResourceDocument
+    package let resource: ResourceSummary
 }
 
 /// The id of a resource that no longer exists: the event `removed`.

@@ -7,7 +7,7 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
     /// Seconds; 0 means no limit.
     package let maxAge: Int64
     /// Bytes; 0 means none, and null the default of a new vault, a fraction of the disk.
-    package let minFree: OrNull<Int64>
+    @OrNull package var minFree: Int64?
     /// Whether the size limit may evict titles that were downloaded explicitly.
     package let evictDownloads: Bool
     /// Names of query items that are not part of a resource's name, by host; those of ``everyHost`` apply to all hosts.
@@ -21,7 +21,7 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
     /// Hosts whose content never changes, in ascending order.
     package let immutable: [String]
     /// The configured mode; null if none is set.
-    package let mode: OrNull<String>
+    @OrNull package var mode: VaultMode?
 
     /// The key for every host in ``ignoreQuery``.
     package static let everyHost = "*"
@@ -29,7 +29,7 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
     package init(_ limits: StorageLimits, _ policy: KeyPolicy, _ mode: VaultMode?) {
         maxSize = limits.maxSize ?? 0
         maxAge = limits.maxAge ?? 0
-        minFree = OrNull(limits.minFree)
+        minFree = limits.minFree
         evictDownloads = limits.evictsDownloads ?? false
         ignoreQuery = Dictionary(
             policy.ignoreQuery.map { ($0.host ?? Self.everyHost, $0.names) }, uniquingKeysWith: +)
@@ -37,7 +37,7 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
         allowHost = policy.allowHost.sorted()
         ignoreEtag = policy.ignoreEntityTag.sorted()
         immutable = policy.immutable.sorted()
-        self.mode = OrNull(mode?.rawValue)
+        self.mode = mode
     }
 }
 

@@ -24,7 +24,7 @@ package struct StatusDocument: Codable, Sendable {
     /// Bytes of segment files evicted since the vault was opened.
     package let evicted: Int64
     /// Why the store refuses bytes, while they are passed through unstored.
-    package let storeFailure: OrNull<String>
+    @OrNull package var storeFailure: String?
     package let unlock: Unlock
 
     package init(_ status: VaultStatus) {
@@ -39,7 +39,7 @@ package struct StatusDocument: Codable, Sendable {
         used = status.used
         passedThrough = status.passedThrough
         evicted = status.evicted
-        storeFailure = OrNull(status.storeFailure)
+        storeFailure = status.storeFailure
         unlock = Unlock(method: status.unlockMethod, restsWithVault: status.isUnlockOnVaultDisk)
     }
 }
@@ -66,63 +66,5 @@ package struct StoreDocument: Codable, Hashable, Sendable {
             passedThrough = bytes
         case .evicted(_, _, let bytes): evicted = bytes
         }
-    }
-}
-
-/// The result of pruning, as `/api/v1/prunes` and `prune --json` report it.
-package struct PruneDocument: Codable, Hashable, Sendable {
-    /// The number of titles that were removed completely.
-    package let resources: Int
-    package let segments: Int
-    package let bytes: Int64
-    /// The bytes of the remaining segment files.
-    package let used: Int64
-
-    package init(_ report: PruneReport) {
-        resources = report.resources
-        segments = report.segments
-        bytes = report.bytes
-        used = report.used
-    }
-}
-
-/// Storage limits, in bytes and seconds; an omitted limit is unspecified, and 0 means no limit.
-package struct LimitsDocument: Codable, Hashable, Sendable {
-    package var maxSize: SizeText?
-    package var maxAge: Int64?
-    package var minFree: SizeText?
-    /// Whether the size limit may evict titles that were downloaded explicitly.
-    package var evictDownloads: Bool?
-    /// Whether to report only what would be removed.
-    package var dryRun: Bool?
-
-    package init(
-        maxSize: SizeText? = nil, maxAge: Int64? = nil, minFree: SizeText? = nil, evictDownloads: Bool? = nil,
-        dryRun: Bool? = nil
-    ) {
-        self.maxSize = maxSize
-        self.maxAge = maxAge
-        self.minFree = minFree
-        self.evictDownloads = evictDownloads
-        self.dryRun = dryRun
-    }
-
-    /// Whether any limit is specified.
-    var namesAny: Bool { maxSize != nil || maxAge != nil || minFree != nil || evictDownloads != nil }
-
-    /// Checks the limits.
-    ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if one is not valid.
-    func check() throws {
-        guard (0...ContentInformation.maxBytes).contains(maxAge ?? 0), maxSize != .standard else {
-            throw VaultError(.invalidArgument, "a limit must be 0, for no limit, or a positive value")
-        }
-    }
-
-    /// Returns `limits`, overridden by the limits specified here.
-    func applied(to limits: StorageLimits = StorageLimits()) -> StorageLimits {
-        StorageLimits(
-            maxSize: maxSize?.bytes ?? limits.maxSize, maxAge: maxAge ?? limits.maxAge,
-            minFree: minFree.map(\.bytes) ?? limits.minFree, evictsDownloads: evictDownloads ?? limits.evictsDownloads)
     }
 }

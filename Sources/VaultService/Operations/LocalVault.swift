@@ -26,11 +26,11 @@ package struct LocalVault: VaultClient {
         let page = try await vault.page(after: last, limit: limit)
         return PageDocument(
             resources: page.resources.map(ListedDocument.init), damaged: page.damagedCount,
-            next: OrNull(page.next?.hex))
+            next: page.next?.hex)
     }
 
-    package func resource(_ reference: MediaReference) async throws -> ResourceDocument? {
-        try await vault.summary(of: reference).map(ResourceDocument.init)
+    package func resource(_ reference: MediaReference) async throws -> ResourceSummary? {
+        try await vault.summary(of: reference)
     }
 
     package func read(
@@ -55,11 +55,11 @@ package struct LocalVault: VaultClient {
     }
 
     package func download(
-        _ reference: MediaReference, _ options: DownloadOptions, progress: (ProgressDocument) async throws -> Void
+        _ reference: MediaReference, _ options: DownloadOptions, progress: (DownloadProgress) async throws -> Void
     ) async throws {
         try await telling(of: reference) {
             for try await step in vault.download(reference, options: options) {
-                try await progress(ProgressDocument(step))
+                try await progress(step)
             }
             // A download whose task is cancelled also ends as if it were complete.
             try Task.checkCancellation()
@@ -97,28 +97,27 @@ extension LocalVault {
         try await vault.setMode(mode, for: reference)
     }
 
-    package func prune(_ limits: LimitsDocument) async throws -> PruneDocument {
+    package func prune(_ limits: LimitsDocument) async throws -> PruneReport {
         try limits.check()
-        return PruneDocument(
-            try await vault.prune(limits.namesAny ? limits.applied() : nil, isDryRun: limits.dryRun ?? false))
+        return try await vault.prune(limits.namesAny ? limits.applied() : nil, isDryRun: limits.dryRun ?? false)
     }
 
     package func verify(
-        _ options: VerifyOptions, progress: (VerificationProgress) async throws -> Void
-    ) async throws -> VerifyDocument {
+        _ options: VerifyOptions, progress: (VerifyProgress) async throws -> Void
+    ) async throws -> VerifyReport {
         var report: VerifyReport?
         for try await step in vault.verify(options) {
             report = step.report ?? report
-            try await progress(VerificationProgress(step))
+            try await progress(step)
         }
         // A verification that was not cancelled ends with its report.
         guard let report else { throw CancellationError() }
-        return VerifyDocument(report)
+        return report
     }
 
     package func revokeLinks() async throws { try await vault.keys.revokeLinks() }
 
-    package func keyring() async throws -> KeyringListing { KeyringListing(try await vault.keys.summary()) }
+    package func keyring() async throws -> KeyringSummary { try await vault.keys.summary() }
 
     package func carryOut(_ order: KeyringOrder) async throws { try await vault.keys.carryOut(order) }
 
@@ -155,15 +154,15 @@ extension LocalVault {
 
     package func changeLocator() async throws -> KeysDocument { KeysDocument(try await vault.keys.changeLocator()) }
 
-    package func rewrap(progress: (RewrapStep) async throws -> Void) async throws -> RewrapDocument {
+    package func rewrap(progress: (RewrapProgress) async throws -> Void) async throws -> RewrapReport {
         var report: RewrapReport?
         for try await step in vault.keys.rewrap() {
             report = step.report ?? report
-            try await progress(RewrapStep(step))
+            try await progress(step)
         }
         // A rewrap that was not cancelled ends with its report.
         guard let report else { throw CancellationError() }
-        return RewrapDocument(report)
+        return report
     }
 
     package func retire(_ generation: Int) async throws -> KeysDocument {
@@ -174,12 +173,12 @@ extension LocalVault {
 // Resealing, shredding, and the audit log.
 extension LocalVault {
     package func reseal(
-        _ references: [MediaReference], bytesPerSecond: Int64?, progress: (ResealStep) async throws -> Void
+        _ references: [MediaReference], bytesPerSecond: Int64?, progress: (ResealProgress) async throws -> Void
     ) async throws -> ResealReport {
         var report: ResealReport?
         for try await step in vault.keys.reseal(references, bytesPerSecond: bytesPerSecond) {
             report = step.report ?? report
-            try await progress(ResealStep(step))
+            try await progress(step)
         }
         // A reseal that was not cancelled ends with its report.
         guard let report else { throw CancellationError() }
@@ -190,10 +189,10 @@ extension LocalVault {
         ShredDocument(try await vault.keys.shred(references, quick: quick))
     }
 
-    package func audit() async throws -> AuditDocument { AuditDocument(try await vault.keys.audit()) }
+    package func audit() async throws -> AuditReport { try await vault.keys.audit() }
 
-    package func destroy(vaultID: String) async throws -> DestructionDocument {
-        DestructionDocument(try await vault.destroy(vaultID: vaultID))
+    package func destroy(vaultID: String) async throws -> DestructionReport {
+        try await vault.destroy(vaultID: vaultID)
     }
 }
 

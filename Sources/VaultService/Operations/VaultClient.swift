@@ -13,7 +13,7 @@ package protocol VaultClient: Sendable {
     func resources(after: String?, limit: Int?) async throws -> PageDocument
 
     /// Returns what the vault holds of a resource; nil if it has no record of the resource.
-    func resource(_ reference: MediaReference) async throws -> ResourceDocument?
+    func resource(_ reference: MediaReference) async throws -> ResourceSummary?
 
     /// Delivers the bytes of a range in order, from the vault or from the origin.
     func read(
@@ -24,7 +24,7 @@ package protocol VaultClient: Sendable {
     ///
     /// - Parameter progress: called at most ten times a second.
     func download(
-        _ reference: MediaReference, _ options: DownloadOptions, progress: (ProgressDocument) async throws -> Void
+        _ reference: MediaReference, _ options: DownloadOptions, progress: (DownloadProgress) async throws -> Void
     ) async throws
 
     /// Starts a detached download, which continues without its client.
@@ -43,32 +43,32 @@ package protocol VaultClient: Sendable {
     func setMode(_ mode: VaultMode?, of reference: MediaReference) async throws
 
     /// Evicts once what exceeds the given limits, or the vault's own if none are given.
-    func prune(_ limits: LimitsDocument) async throws -> PruneDocument
+    func prune(_ limits: LimitsDocument) async throws -> PruneReport
 
     /// Opens every block, or a sample, and repairs damage if the options request it.
     func verify(
-        _ options: VerifyOptions, progress: (VerificationProgress) async throws -> Void
-    ) async throws -> VerifyDocument
+        _ options: VerifyOptions, progress: (VerifyProgress) async throws -> Void
+    ) async throws -> VerifyReport
 
     /// Revokes every playback link created so far, and the admin token.
     func revokeLinks() async throws
 
     /// Reseals resources under new keys; all of them if none is named.
     func reseal(
-        _ references: [MediaReference], bytesPerSecond: Int64?, progress: (ResealStep) async throws -> Void
+        _ references: [MediaReference], bytesPerSecond: Int64?, progress: (ResealProgress) async throws -> Void
     ) async throws -> ResealReport
 
     /// Shreds resources, so that no old copy of the index opens them.
     func shred(_ references: [MediaReference], quick: Bool) async throws -> ShredDocument
 
     /// Returns the audit log, read and checked.
-    func audit() async throws -> AuditDocument
+    func audit() async throws -> AuditReport
 
     /// Makes the whole vault permanently unreadable.
-    func destroy(vaultID: String) async throws -> DestructionDocument
+    func destroy(vaultID: String) async throws -> DestructionReport
 
     /// Returns the slots of the keyring file.
-    func keyring() async throws -> KeyringListing
+    func keyring() async throws -> KeyringSummary
 
     /// Changes the keyring as ordered by a caller that has unlocked it.
     func carryOut(_ order: KeyringOrder) async throws
@@ -93,7 +93,7 @@ package protocol VaultClient: Sendable {
     func changeLocator() async throws -> KeysDocument
 
     /// Rewraps every resource key under the current generation.
-    func rewrap(progress: (RewrapStep) async throws -> Void) async throws -> RewrapDocument
+    func rewrap(progress: (RewrapProgress) async throws -> Void) async throws -> RewrapReport
 
     /// Retires a generation that nothing needs, and returns the new state of the keys.
     func retire(_ generation: Int) async throws -> KeysDocument

@@ -31,6 +31,6 @@ struct RewrapTextTests {
 
     private func verdict(keys: Int, unopened: Int, older: [Int]) throws -> RewrapText {
         let text = #"{"generation":3,"keys":\#(keys),"unopened":\#(unopened),"older":\#(older)}"#
-        return RewrapText(try JSONText.read(RewrapDocument.self, from: Array(text.utf8)))
+        return RewrapText(try JSONText.read(RewrapReport.self, from: Array(text.utf8)))
     }
 }

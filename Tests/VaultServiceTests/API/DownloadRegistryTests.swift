@@ -63,7 +63,7 @@ struct DownloadRegistryTests {
         let all = board.all
         #expect(all.count == DownloadRegistry.maxEnded && all.first?.id == 100 && all.last?.id == 37)
         #expect(
-            all.allSatisfy { $0.state == ($0.id % 2 == 0 ? .failed : .done) && $0.held == 5 && $0.size.value == 10 })
-        #expect(all.first?.problem.value?.code == "unreachable")
+            all.allSatisfy { $0.state == ($0.id % 2 == 0 ? .failed : .done) && $0.held == 5 && $0.size == 10 })
+        #expect(all.first?.problem?.code == "unreachable")
     }
 }

@@ -36,7 +36,7 @@ struct EventFeedTests {
             #expect(begun?.url == url.absoluteString)
             gate.open()
             let whole = try await events.first("resource", ChangeDocument.self) { $0.resource.isComplete }
-            #expect(whole?.resource.held == [[0, 2_000_000]] && whole?.resource.url == url.absoluteString)
+            #expect(whole?.resource.held == [0..<2_000_000] && whole?.resource.url == url.absoluteString)
             let done = try await events.first("download", DownloadDocument.self) { $0.state != .running }
             #expect(done?.state == .done && done?.held == 2_000_000)
             try await service.vault.remove(MediaReference(url))
@@ -57,7 +57,9 @@ struct EventFeedTests {
             #expect(first?.resource.isComplete == true)
             for try await _ in service.vault.download(other) {}
             try await service.vault.pin(MediaReference(url))
-            let pinned = try await events.first("resource", ChangeDocument.self) { $0.resource.class == "pinned" }
+            let pinned = try await events.first("resource", ChangeDocument.self) {
+                $0.resource.resourceClass == "pinned"
+            }
             #expect(pinned != nil && events.seen.allSatisfy { !$0.data.contains("/other") })
         }
     }

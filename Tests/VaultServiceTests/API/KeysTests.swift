@@ -38,11 +38,11 @@ struct KeysTests {
             #expect(try await vault.rotate().generations.map(\.resources) == [1, 0])
             let refused = await #expect(throws: VaultError.self) { try await vault.retire(1) }
             #expect(refused?.code == .inUse && refused?.hint == .rewrap)
-            var steps: [RewrapStep] = []
+            var steps: [RewrapProgress] = []
             let report = try await vault.rewrap { steps.append($0) }
             #expect(report.generation == 2 && report.keys == 1 && report.unopened == 0 && steps.last?.total == 1)
             let proof = try await vault.retire(1)
-            #expect(proof.generations.map(\.state) == ["retired", "current"])
+            #expect(proof.generations.map(\.state) == [.retired, .current])
             #expect(try await vault.keys() == proof)
             #expect(proof.generations.map(\.bytes) == [0, 500_000])
             #expect(try await vault.changeLocator().locatorChanging == false)
@@ -54,13 +54,13 @@ struct KeysTests {
     @Test("An interrupted reseal is reported with its remaining work, as described")
     func unfinished() async throws {
         try await serving(long) { service, _, _ in
-            #expect(try await client(service).keys().reseal.value == nil)
+            #expect(try await client(service).keys().reseal == nil)
             // Stops after the first segment, so the second or the third is left.
             for try await step in service.vault.keys.reseal(bytesPerSecond: 16_000_000)
             where step.bytes >= SegmentDescription.maxBytes { break }
             let keys = try await client(service).keys()
-            let rest = try #require(keys.reseal.value)
-            #expect(rest.due && rest.resources == 1 && keys.shreds == 0)
+            let rest = try #require(keys.reseal)
+            #expect(rest.isDue && rest.resources == 1 && keys.shreds == 0)
             #expect((1...20_000_000 - SegmentDescription.maxBytes).contains(rest.bytes))
             let answer = try await service.control("GET", "/api/v1/keys")
             #expect(try SchemaCheck.faults(of: answer.body, "Keys") == [])

@@ -1,12 +1,13 @@
 import Testing
+import VaultModel
 
 import VaultService
 
 @Suite struct JSONTextTests {
     private struct Sample: Codable {
         var url = "https://a.example/b?c"
-        var size = OrNull<Int64>(nil)
-        var bytes = OrNull<Int64>(5)
+        @OrNull var size: Int64? = nil
+        @OrNull var bytes: Int64? = 5
         var held: [[Int64]] = [[0, 5], [7, 9]]
     }
 

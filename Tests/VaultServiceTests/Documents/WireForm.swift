@@ -5,8 +5,8 @@ import Testing
 
 /// An example of a type that crosses the wire, in the JSON that the service and the command write.
 struct WireForm: Sendable, CustomTestStringConvertible {
-    /// The name of the schema in the API's description; nil if it has none.
-    let schema: String?
+    /// The name of the schema in the API's description.
+    let schema: String
     /// An example with every member.
     let full: String
     /// An example with required members only.
@@ -15,7 +15,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
     let roundTrip: @Sendable (String) throws -> String
 
     private init<Value: Codable & Sendable>(
-        _ type: Value.Type, _ schema: String?, _ full: String, minimal: String? = nil
+        _ type: Value.Type, _ schema: String, _ full: String, minimal: String? = nil
     ) {
         self.schema = schema
         self.full = full
@@ -23,7 +23,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         roundTrip = { try JSONText.of(JSONText.read(type, from: Array($0.utf8))) }
     }
 
-    var testDescription: String { schema ?? full }
+    var testDescription: String { schema }
 
     /// Every type of an answer and of a request.
     static let all = answers + requests + parts
@@ -57,7 +57,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             PageDocument.self, "Page", #"{"damaged":1,"next":"\#(id)","resources":[]}"#,
             minimal: #"{"damaged":1,"next":null,"resources":[]}"#),
         WireForm(
-            ResourceDocument.self, "Resource", resource,
+            ResourceSummary.self, "Resource", resource,
             minimal: #"{"bytes":0,"class":"cache","etag":null,"generation":1,"held":[],"mode":null,"size":null,"#
                 + #""type":null,"url":"https://a.example/b?c"}"#),
         WireForm(
@@ -73,7 +73,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(DownloadsDocument.self, "Downloads", #"{"downloads":[]}"#),
         WireForm(DownloadStarted.self, "DownloadBegun", #"{"id":1}"#),
         WireForm(RemovalDocument.self, "Removal", #"{"bytes":1,"erased":true}"#),
-        WireForm(PruneDocument.self, "Prune", #"{"bytes":1,"resources":2,"segments":3,"used":4}"#),
+        WireForm(PruneReport.self, "Prune", #"{"bytes":1,"resources":2,"segments":3,"used":4}"#),
         WireForm(
             KeysDocument.self, "Keys",
             #"{"act":"keys rotate --root","current":2,"folded":[{"first":3,"last":4}],"generations":[{"backups":1,"#
@@ -95,15 +95,15 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             minimal: #"{"generation":1,"outcome":"removed","resources":[{"bytes":null,"problem":null,"subject":null,"#
                 + #""url":"https://a.example/"}]}"#),
         WireForm(
-            AuditDocument.self, "Audit",
+            AuditReport.self, "Audit",
             #"{"anchored":true,"faults":[{"kind":"chain","line":1}],"key":"c","receipts":[{"act":"shred","#
                 + #""generation":1,"outcome":"destroyed","resources":2,"sequence":3,"subject":"\#(id)","time":4}],"#
                 + #""sound":false,"vault":"d"}"#,
             minimal: #"{"anchored":false,"faults":[],"key":null,"receipts":[{"act":"rotate","generation":1,"#
                 + #""outcome":"done","sequence":3,"time":4}],"sound":true,"vault":null}"#),
-        WireForm(DestructionDocument.self, "Destruction", #"{"backups":1,"resources":2,"vault":"a"}"#),
+        WireForm(DestructionReport.self, "Destruction", #"{"backups":1,"resources":2,"vault":"a"}"#),
         WireForm(
-            KeyringListing.self, "Keyring",
+            KeyringSummary.self, "Keyring",
             #"{"revision":1,"slots":[{"label":"a","memLimit":2,"method":"passphrase","number":3,"opsLimit":4}],"#
                 + #""vault":"\#(vault)"}"#,
             minimal: #"{"revision":1,"slots":[{"label":"a","memLimit":null,"method":"key-file","number":3,"#
@@ -158,13 +158,13 @@ struct WireForm: Sendable, CustomTestStringConvertible {
     /// Lines of long operations, events, and outputs of the command.
     private static let parts: [WireForm] = [
         WireForm(
-            ProgressDocument.self, nil, #"{"held":1,"manifest":"hls","total":2,"type":"text/html"}"#,
+            DownloadProgress.self, "DownloadProgress", #"{"held":1,"manifest":"hls","total":2,"type":"text/html"}"#,
             minimal: #"{"held":1}"#),
         WireForm(
-            VerificationProgress.self, nil,
+            VerifyProgress.self, "VerificationProgress",
             #"{"bytesOpened":1,"bytesTotal":2,"damage":3,"segments":4,"segmentsTotal":5}"#),
         WireForm(
-            VerifyDocument.self, nil,
+            VerifyReport.self, "Verification",
             #"{"bytesOpened":1,"bytesRefetched":2,"damage":{"block":3,"header":0,"key":0,"missing":0,"resource":0,"#
                 + #""row":0,"settings":0,"size":1},"damagedResources":1,"orphans":{"adopted":1,"good":2,"quarantined":3,"#
                 + #""strange":4},"remaining":1,"resources":[{"damage":{"block":3},"id":"a","problem":"b","#
@@ -174,16 +174,18 @@ struct WireForm: Sendable, CustomTestStringConvertible {
                 + #""resource":0,"row":0,"settings":0,"size":0},"damagedResources":1,"orphans":{"adopted":0,"good":0,"#
                 + #""quarantined":0,"strange":0},"remaining":0,"resources":[{"damage":{},"id":"a","problem":null,"#
                 + #""ranges":[],"repaired":false,"url":null}],"segments":6,"sound":true,"unreadable":0}"#),
-        WireForm(RewrapStep.self, nil, #"{"keys":1,"total":2}"#),
-        WireForm(RewrapDocument.self, nil, #"{"generation":1,"keys":2,"older":[3],"unopened":4}"#),
-        WireForm(ResealStep.self, nil, #"{"bytes":1,"bytesTotal":2,"resources":3,"resourcesTotal":4}"#),
+        WireForm(RewrapProgress.self, "RewrapProgress", #"{"keys":1,"total":2}"#),
+        WireForm(RewrapReport.self, "Rewrap", #"{"generation":1,"keys":2,"older":[3],"unopened":4}"#),
         WireForm(
-            ResealReport.self, nil,
+            ResealProgress.self, "ResealProgress", #"{"bytes":1,"bytesTotal":2,"resources":3,"resourcesTotal":4}"#),
+        WireForm(
+            ResealReport.self, "Reseal",
             #"{"bytes":1,"damage":2,"problems":3,"resources":4,"segments":5,"subjects":["a"]}"#),
         WireForm(
-            StoreDocument.self, nil, #"{"evicted":1,"isStoring":true,"message":"a","passedThrough":2,"reason":"b"}"#,
+            StoreDocument.self, "Store",
+            #"{"evicted":1,"isStoring":true,"message":"a","passedThrough":2,"reason":"b"}"#,
             minimal: "{}"),
-        WireForm(ChangeDocument.self, nil, #"{"id":"a","resource":\#(resource)}"#),
-        WireForm(RemovedDocument.self, nil, #"{"id":"a"}"#),
+        WireForm(ChangeDocument.self, "Change", #"{"id":"a","resource":\#(resource)}"#),
+        WireForm(RemovedDocument.self, "Removed", #"{"id":"a"}"#),
     ]
 }

@@ -75,9 +75,9 @@ struct FreshnessAnswerTests {
             #expect(try await service.ask("GET", url)?.head.fields["cache-status"] == "MediaVault; hit; detail=stale")
             #expect(origin.exchanges.count == asked)
             #expect(try await set("sometimes") == 400)
-            let document: ResourceDocument = try JSONText.read(
+            let document: ResourceSummary = try JSONText.read(
                 from: await service.control("GET", "/api/v1/resource?url=\(url.absoluteString)").body)
-            #expect(document.mode.value == "prefer-vault")
+            #expect(document.mode == .preferVault)
         }
     }
 
@@ -91,7 +91,7 @@ struct FreshnessAnswerTests {
                     == 200)
             let settings: SettingsDocument = try JSONText.read(
                 from: await service.control("GET", "/api/v1/settings").body)
-            #expect(settings.mode.value == "prefer-vault")
+            #expect(settings.mode == .preferVault)
             #expect(
                 try await service.control("PATCH", "/api/v1/settings", body: #"{"mode":"often"}"#).head.status == 400)
         }

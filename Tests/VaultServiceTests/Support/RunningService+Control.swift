@@ -29,15 +29,15 @@ extension RunningService {
 
 extension RawClient {
     /// Reads the next event of an NDJSON answer, or returns nil at its end.
-    func event() async throws -> EventDocument<ProgressDocument, EmptyDocument>? {
+    func event() async throws -> EventDocument<DownloadProgress, EmptyDocument>? {
         guard let chunk = await readChunk() else { return nil }
         #expect(chunk.last == UInt8(ascii: "\n") && chunk.count { $0 == UInt8(ascii: "\n") } == 1)
         return try JSONText.read(from: chunk)
     }
 
     /// Reads all remaining events, and returns the last.
-    func lastEvent() async throws -> EventDocument<ProgressDocument, EmptyDocument>? {
-        var last: EventDocument<ProgressDocument, EmptyDocument>?
+    func lastEvent() async throws -> EventDocument<DownloadProgress, EmptyDocument>? {
+        var last: EventDocument<DownloadProgress, EmptyDocument>?
         while let event = try await event() { last = event }
         return last
     }

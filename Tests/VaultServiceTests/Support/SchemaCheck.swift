@@ -1,20 +1,18 @@
-@testable import VaultService
+import VaultService
 
 /// Checks JSON against the schemas of the service's own OpenAPI description.
 enum SchemaCheck {
     /// Returns the parts of a document that violate the named schema; empty if it conforms.
     static func faults(of document: [UInt8], _ name: String) throws -> [String] {
         faults(
-            of: try JSONText.read(JSONDocument.self, from: document).tree,
-            ["$ref": .text("#/components/schemas/\(name)")], at: "$")
+            of: try JSONText.read(from: document),
+            .object(["$ref": .text("#/components/schemas/\(name)")]), at: "$")
     }
 
     private static func faults(of value: JSONTree, _ schema: JSONTree, at place: String) -> [String] {
         guard case .object(let rules) = schema else { return [] }
-        if case .text(let reference)? = rules["$ref"] {
-            let target = reference.split(separator: "/").dropFirst().reduce(Optional(OpenAPIDocument.whole)) {
-                $0?[String($1)]
-            }
+        if let reference = rules["$ref"] {
+            let target = APIDescription.target(of: schema)
             return target.map { faults(of: value, $0, at: place) } ?? ["\(place): \(reference) is nowhere"]
         }
         if case .array(let choices)? = rules["anyOf"] {
@@ -24,7 +22,10 @@ enum SchemaCheck {
         if case .array(let values)? = rules["enum"] {
             return values.contains(value) ? [] : ["\(place): \(value) is none of those allowed"]
         }
-        if let type = rules["type"], type != .text(kind(of: value)) { return ["\(place): \(value) is no \(type)"] }
+        // Every integer is a number, too.
+        if let type = rules["type"]?.text, ![type, type == "number" ? "integer" : type].contains(kind(of: value)) {
+            return ["\(place): \(value) is no \(type)"]
+        }
         switch value {
         case .object(let members): return faults(of: members, rules, at: place)
         case .array(let elements):
@@ -45,7 +46,7 @@ enum SchemaCheck {
         for (name, member) in members {
             if let schema = rules["properties"]?[name] ?? rules["additionalProperties"] {
                 faults += Self.faults(of: member, schema, at: "\(place).\(name)")
-            } else if rules["properties"] != nil || rules["maxProperties"] == 0 {
+            } else if rules["properties"] != nil || rules["maxProperties"] == .number(0) {
                 faults.append("\(place): \(name) is not described")
             }
         }
@@ -61,5 +62,39 @@ enum SchemaCheck {
         case .truth: "boolean"
         case .null: "null"
         }
+    }
+}
+
+// Whether an example has the members that a schema declares.
+extension SchemaCheck {
+    /// Returns the members that a schema declares, or requires, and no value of an example has, and the other way
+    /// round; empty if they are the same. Members of other schemas are not followed.
+    ///
+    /// - Parameter onlyRequired: compares with the required members rather than with all.
+    static func differences(of example: [UInt8], _ name: String, onlyRequired: Bool = false) throws -> [String] {
+        guard let schema = APIDescription.schema(name) else { return ["there is no schema \(name)"] }
+        return differences(of: [try JSONText.read(from: example)], schema, onlyRequired, at: "$")
+    }
+
+    private static func differences(
+        of values: [JSONTree], _ schema: JSONTree, _ onlyRequired: Bool, at place: String
+    ) -> [String] {
+        if case .array(let choices)? = schema["anyOf"] {
+            let described = choices.filter { $0["properties"] != nil || $0["items"] != nil }
+            let given = values.filter { $0 != .null }
+            return given.isEmpty ? [] : described.flatMap { differences(of: given, $0, onlyRequired, at: place) }
+        }
+        if let items = schema["items"] {
+            let elements = values.flatMap(\.elements)
+            return elements.isEmpty ? [] : differences(of: elements, items, onlyRequired, at: place + "[]")
+        }
+        guard let properties = schema["properties"]?.members else { return [] }
+        let declared = onlyRequired ? Set(schema["required"]?.elements.compactMap(\.text) ?? []) : Set(properties.keys)
+        let found = Set(values.flatMap(\.members.keys))
+        return found.symmetricDifference(declared).map { "\(place).\($0)" }
+            + properties.flatMap { name, schema in
+                let inner = values.compactMap { $0[name] }
+                return inner.isEmpty ? [] : differences(of: inner, schema, onlyRequired, at: "\(place).\(name)")
+            }
     }
 }

@@ -1,0 +1,26 @@
+/// An optional value that is `null` in JSON if it is nil, so that its member is always present.
+@propertyWrapper
+public struct OrNull<Value: Codable & Sendable>: Codable, Sendable {
+    /// The value; nil for `null`.
+    public var wrappedValue: Value?
+
+    /// Wraps a value.
+    public init(wrappedValue: Value?) { self.wrappedValue = wrappedValue }
+
+    /// Reads the value, or `null`.
+    ///
+    /// - Throws: `DecodingError` if it is neither.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        wrappedValue = container.decodeNil() ? nil : try container.decode(Value.self)
+    }
+
+    /// Writes the value, or `null`.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(wrappedValue)
+    }
+}
+
+extension OrNull: Equatable where Value: Equatable {}
+extension OrNull: Hashable where Value: Hashable {}

@@ -1,0 +1,139 @@
+package import MediaVault
+
+/// Storage limits, in bytes and seconds; an omitted limit is unspecified, and 0 means no limit.
+package struct LimitsDocument: Codable, Hashable, Sendable {
+    package var maxSize: SizeText?
+    package var maxAge: Int64?
+    package var minFree: SizeText?
+    /// Whether the size limit may evict titles that were downloaded explicitly.
+    package var evictDownloads: Bool?
+    /// Whether to report only what would be removed.
+    package var dryRun: Bool?
+
+    package init(
+        maxSize: SizeText? = nil, maxAge: Int64? = nil, minFree: SizeText? = nil, evictDownloads: Bool? = nil,
+        dryRun: Bool? = nil
+    ) {
+        self.maxSize = maxSize
+        self.maxAge = maxAge
+        self.minFree = minFree
+        self.evictDownloads = evictDownloads
+        self.dryRun = dryRun
+    }
+
+    /// Whether any limit is specified.
+    var namesAny: Bool { maxSize != nil || maxAge != nil || minFree != nil || evictDownloads != nil }
+
+    /// Checks the limits.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if one is not valid.
+    func check() throws {
+        guard (0...ContentInformation.maxBytes).contains(maxAge ?? 0), maxSize != .standard else {
+            throw VaultError(.invalidArgument, "a limit must be 0, for no limit, or a positive value")
+        }
+    }
+
+    /// Returns `limits`, overridden by the limits specified here.
+    func applied(to limits: StorageLimits = StorageLimits()) -> StorageLimits {
+        StorageLimits(
+            maxSize: maxSize?.bytes ?? limits.maxSize, maxAge: maxAge ?? limits.maxAge,
+            minFree: minFree.map(\.bytes) ?? limits.minFree, evictsDownloads: evictDownloads ?? limits.evictsDownloads)
+    }
+}
+
+/// The body of `POST /api/v1/verifications`.
+struct VerificationRequest: Codable, Sendable {
+    let repair: Bool?
+    /// The percentage of segments to check.
+    let sample: Double?
+    /// Bytes per second.
+    let limitRate: Int64?
+
+    init(_ options: VerifyOptions) {
+        repair = options.repairs
+        sample = options.sample
+        limitRate = options.bytesPerSecond
+    }
+
+    var options: VerifyOptions {
+        VerifyOptions(repairs: repair ?? false, sample: sample, bytesPerSecond: limitRate)
+    }
+}
+
+/// The body of `POST /api/v1/reseals`.
+struct ResealRequest: Codable, Sendable {
+    /// The resources to reseal; all if omitted.
+    let resources: [ReferenceDocument]?
+    /// Bytes per second.
+    let limitRate: Int64?
+
+    init(_ references: [MediaReference], bytesPerSecond: Int64?) {
+        resources = references.isEmpty ? nil : references.map { ReferenceDocument($0) }
+        limitRate = bytesPerSecond
+    }
+
+    /// - Throws: ``VaultError`` with code `invalidURL` or `invalidArgument`.
+    func references() throws -> [MediaReference] {
+        if let limitRate, limitRate <= 0 {
+            throw VaultError(.invalidArgument, "limitRate must be at least 1 byte per second")
+        }
+        // An empty list does not mean everything: a mistake could start too much work.
+        if let resources, resources.isEmpty {
+            throw VaultError(.invalidArgument, "resources is empty; omit it to reseal everything")
+        }
+        return try (resources ?? []).map { try $0.reference() }
+    }
+}
+
+/// The result of a shred.
+package struct ShredDocument: Codable, Sendable {
+    package struct Title: Codable, Sendable {
+        package let url: String
+        /// The bytes of its removed files.
+        @OrNull package var bytes: Int64?
+        /// The subject that names the title in its receipt.
+        @OrNull package var subject: String?
+        @OrNull package var problem: ProblemDocument?
+    }
+
+    package let resources: [Title]
+    /// `destroyed`, or `removed` if the generation that wrapped the keys still exists.
+    package let outcome: Receipt.Outcome
+    /// The current generation.
+    package let generation: Int
+
+    package init(_ report: ShredReport) {
+        resources = report.titles.map { title in
+            Title(
+                url: title.url, bytes: title.bytes, subject: title.subject,
+                problem: title.error.map { APIProblem.document($0) })
+        }
+        outcome = report.outcome
+        generation = report.generation
+    }
+}
+
+/// The body of `POST /api/v1/shreds`.
+struct ShredRequest: Codable, Sendable {
+    let resources: [ReferenceDocument]
+    let quick: Bool?
+
+    init(_ references: [MediaReference], quick: Bool) {
+        resources = references.map { ReferenceDocument($0) }
+        self.quick = quick
+    }
+
+    /// - Throws: ``VaultError`` with code `invalidURL` or `invalidArgument`.
+    func references() throws -> [MediaReference] {
+        guard !resources.isEmpty else {
+            throw VaultError(.invalidArgument, "resources is empty; name the resources to shred")
+        }
+        return try resources.map { try $0.reference() }
+    }
+}
+
+/// The body of `POST /api/v1/destructions`.
+struct DestructionRequest: Codable, Sendable {
+    /// The id of the vault to destroy, so that the client cannot destroy another one by mistake.
+    let vault: String
+}
