@@ -81,15 +81,3 @@ struct HeadParser {
             ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 }
-
-/// The characters of a token, such as a field name (RFC 9110 §5.6.2).
-enum HTTPToken {
-    static func contains(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        default: others.contains(byte)
-        }
-    }
-
-    private static let others = Array("!#$%&'*+-.^_`|~".utf8)
-}

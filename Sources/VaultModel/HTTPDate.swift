@@ -1,4 +1,6 @@
 /// A point in time as HTTP writes it, to the second (RFC 9110 §5.6.7).
+///
+/// Parsed by hand: Foundation's formats would accept more than the three forms that HTTP has, and load locale data.
 public struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// Seconds since the beginning of 1970, not counting leap seconds.
     public let seconds: Int64

@@ -58,7 +58,7 @@ public enum SegmentKind: IdentifierKind {
     public static let byteCount = 16
 }
 
-/// Lower-case hexadecimal, with one spelling for each value.
+/// Lower-case hexadecimal, with one spelling for each value. Foundation has no coder for it.
 package enum Hex {
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         String(decoding: bytes.flatMap { [digit($0 >> 4), digit($0 & 15)] }, as: UTF8.self)
@@ -79,10 +79,12 @@ package enum Hex {
 
     private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
 
-    private static func value(_ digit: UInt8) -> UInt8? {
+    /// Returns the value of a digit; nil if it is none.
+    static func value(_ digit: UInt8, allowsUpperCase: Bool = false) -> UInt8? {
         switch digit {
         case 0x30...0x39: digit - 0x30
         case 0x61...0x66: digit - 0x57
+        case 0x41...0x46 where allowsUpperCase: digit - 0x37
         default: nil
         }
     }

@@ -109,10 +109,7 @@ extension MediaType {
     ///
     /// Browsers take the single quote for a quotation mark when they look for the commas of a list.
     private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        default: "!#$%&*+-.^_`|~".utf8.contains(byte)
-        }
+        HTTPToken.contains(byte) && byte != UInt8(ascii: "'")
     }
 }
 

@@ -1,4 +1,6 @@
 /// Percent-encoding, as far as naming a resource needs it (RFC 3986 §2).
+///
+/// Foundation decodes only what is valid UTF-8; a name keeps every byte.
 enum PercentEncoding {
     /// Normalizes the percent-encoding of a path.
     ///
@@ -16,7 +18,8 @@ enum PercentEncoding {
                 index += 1
                 continue
             }
-            guard index + 2 < bytes.count, let high = hexValue(bytes[index + 1]), let low = hexValue(bytes[index + 2])
+            guard index + 2 < bytes.count, let high = Hex.value(bytes[index + 1], allowsUpperCase: true),
+                let low = Hex.value(bytes[index + 2], allowsUpperCase: true)
             else { return String(decoding: bytes, as: UTF8.self) }
             let byte = high << 4 | low
             if isUnreserved(byte) { result.append(byte) } else { result += [0x25, upperDigit(high), upperDigit(low)] }
@@ -53,8 +56,9 @@ enum PercentEncoding {
         var result: [UInt8] = []
         var index = 0
         while index < bytes.count {
-            if bytes[index] == 0x25, index + 2 < bytes.count, let high = hexValue(bytes[index + 1]),
-                let low = hexValue(bytes[index + 2])
+            if bytes[index] == 0x25, index + 2 < bytes.count,
+                let high = Hex.value(bytes[index + 1], allowsUpperCase: true),
+                let low = Hex.value(bytes[index + 2], allowsUpperCase: true)
             {
                 result.append(high << 4 | low)
                 index += 3
@@ -70,15 +74,6 @@ enum PercentEncoding {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: true
         default: false
-        }
-    }
-
-    private static func hexValue(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case 0x30...0x39: byte - 0x30
-        case 0x41...0x46: byte - 0x37
-        case 0x61...0x66: byte - 0x57
-        default: nil
         }
     }
 

@@ -1,6 +1,8 @@
 import VaultModel
 
 /// A lock for async functions: it admits one caller at a time, in order, without blocking a thread.
+///
+/// Neither the standard library nor swift-async-algorithms has one.
 final class AsyncLock: Sendable {
     private struct State {
         var isTaken = false

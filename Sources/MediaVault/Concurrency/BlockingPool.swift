@@ -5,7 +5,8 @@ import VaultModel
 
 /// A few threads for calls that block: files, the index, deriving a key from a passphrase.
 ///
-/// The pool is also an executor: a task that prefers it runs its blocking calls in place, without a change of thread.
+/// The pool is also an executor: a task that prefers it runs its blocking calls in place, without a change of thread. A
+/// queue of Dispatch or the thread pool of NIO cannot do that.
 package final class BlockingPool: TaskExecutor, Sendable {
     private enum Work {
         case job(UnownedJob)

@@ -1,35 +1,5 @@
 import VaultModel
 
-/// A download into the vault.
-///
-/// It begins when it is iterated, continues where an earlier download stopped, and ends when everything is held.
-/// Leaving the loop, or cancelling its task, stops it; the bytes received so far are kept.
-public struct Download: AsyncSequence, Sendable {
-    /// The progress, reported at most ten times a second.
-    public typealias Element = DownloadProgress
-
-    let vault: Vault
-    let reference: MediaReference
-    let options: DownloadOptions
-
-    /// Begins the download. The iterator throws ``VaultError`` if it cannot continue.
-    public func makeAsyncIterator() -> AsyncThrowingStream<DownloadProgress, any Error>.Iterator {
-        let (stream, continuation) = AsyncThrowingStream.makeStream(
-            of: DownloadProgress.self, bufferingPolicy: .bufferingNewest(1))
-        let (vault, reference, options) = (vault, reference, options)
-        let task = Task {
-            do {
-                try await vault.fill(reference, options) { continuation.yield($0) }
-                continuation.finish()
-            } catch {
-                continuation.finish(throwing: error)
-            }
-        }
-        continuation.onTermination = { _ in task.cancel() }
-        return stream.makeAsyncIterator()
-    }
-}
-
 /// The options of a download.
 public struct DownloadOptions: Hashable, Sendable {
     /// The number of connections that fetch at the same time if the origin supports ranges: 1 to ``maxConnections``.
@@ -107,10 +77,15 @@ public struct DownloadProgress: Hashable, Codable, Sendable {
 extension Vault {
     /// Fetches what is missing of a resource, and makes it a download.
     ///
-    /// Eviction removes resources that were merely played before downloads. A player waiting for bytes takes precedence
-    /// over the download.
-    public func download(_ reference: MediaReference, options: DownloadOptions = DownloadOptions()) -> Download {
-        Download(vault: self, reference: reference, options: options)
+    /// It continues where an earlier download stopped, and ends when everything is held. Its progress is reported at
+    /// most ten times a second. Eviction removes resources that were merely played before downloads. A player waiting
+    /// for bytes takes precedence over the download.
+    ///
+    /// - Returns: the progress; iterating throws ``VaultError`` if the download cannot continue.
+    public func download(
+        _ reference: MediaReference, options: DownloadOptions = DownloadOptions()
+    ) -> ProgressSequence<DownloadProgress> {
+        ProgressSequence(among: nil) { [self] tell in try await fill(reference, options, tell: tell) }
     }
 
     /// Fetches the missing bytes; returns when all of them are durable.

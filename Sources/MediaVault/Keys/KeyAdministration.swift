@@ -49,8 +49,14 @@ public final class KeyAdministration: Sendable {
         }
     }
 
-    /// Wraps every resource key again, under the current generation; see ``Rewrapping``.
-    public func rewrap() -> Rewrapping { Rewrapping(keys: self) }
+    /// Wraps every resource key again, under the current generation. No media is read or written.
+    ///
+    /// - Returns: the progress; the last element contains the report. If it ends early, keys that were rewrapped stay
+    ///   so, and the next run continues with the others. Iterating throws ``VaultError`` with code `busy` if another key
+    ///   operation is running, `owned` if this process is not the owner, `storage` if the index cannot be written.
+    public func rewrap() -> ProgressSequence<RewrapProgress> {
+        ProgressSequence(among: tasks) { [self] tell in try await rewrap(tell) }
+    }
 
     /// Destroys the key of a generation that nothing needs any more. Does nothing if it is already retired.
     ///
@@ -178,54 +184,6 @@ extension KeyAdministration {
                 generation: current, keys: rewrap.done, unopened: rewrap.unopened,
                 older: store.keyring.activeGenerations.filter { $0 != current })
             tell(RewrapProgress(keys: rewrap.done, total: rewrap.total, report: report))
-        }
-    }
-}
-
-/// Wraps every resource key again, under the current generation.
-///
-/// It begins when it is iterated, and runs in parallel to all other use of the vault. No media is read or written. The
-/// last element contains the report. Leaving the loop, or cancelling its task, ends it; keys that were rewrapped stay
-/// so, and the next run continues with the others.
-public struct Rewrapping: AsyncSequence, Sendable {
-    /// The progress.
-    public typealias Element = RewrapProgress
-
-    let keys: KeyAdministration
-
-    /// Begins the operation.
-    public func makeAsyncIterator() -> Iterator {
-        let (stream, continuation) = AsyncThrowingStream.makeStream(
-            of: RewrapProgress.self, bufferingPolicy: .bufferingNewest(1))
-        let keys = keys
-        let task = keys.tasks.begin {
-            do {
-                try await keys.rewrap { continuation.yield($0) }
-                continuation.finish()
-            } catch {
-                continuation.finish(throwing: error)
-            }
-        }
-        continuation.onTermination = { _ in task.cancel() }
-        return Iterator(steps: stream.makeAsyncIterator(), task: task)
-    }
-
-    /// Delivers the progress.
-    public struct Iterator: AsyncIteratorProtocol {
-        var steps: AsyncThrowingStream<RewrapProgress, any Error>.Iterator
-        let task: Task<Void, Never>
-
-        /// Returns the current progress; nil after the report.
-        ///
-        /// - Throws: ``VaultError`` with code `busy` if another key operation is running, `owned` if this process is
-        ///   not the owner, `storage` if the index cannot be written; `CancellationError` if the task was cancelled.
-        public mutating func next() async throws -> RewrapProgress? {
-            if let step = try await steps.next(isolation: #isolation) { return step }
-            // After cancellation the stream ends before the work does; wait for it, so that nothing is changed after
-            // returning.
-            await task.value
-            try Task.checkCancellation()
-            return nil
         }
     }
 }

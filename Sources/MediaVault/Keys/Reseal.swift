@@ -1,57 +1,6 @@
 import VaultModel
 import VaultStorage
 
-/// New keys for resources, and all their segments sealed again.
-///
-/// It begins when it is iterated, and runs in parallel to all other use of the vault. The last element contains the
-/// report. Leaving the loop, or cancelling its task, interrupts it; resealed segments stay resealed. The vault records
-/// what is left, and continues when it is opened again or when a reseal is requested again.
-public struct Reseal: AsyncSequence, Sendable {
-    /// The progress, reported at most ten times a second.
-    public typealias Element = ResealProgress
-
-    let keys: KeyAdministration
-    let references: [MediaReference]
-    let bytesPerSecond: Int64?
-
-    /// Begins the reseal.
-    public func makeAsyncIterator() -> Iterator {
-        let (stream, continuation) = AsyncThrowingStream.makeStream(
-            of: ResealProgress.self, bufferingPolicy: .bufferingNewest(1))
-        let (keys, references, rate) = (keys, references, bytesPerSecond)
-        let task = keys.tasks.begin {
-            do {
-                try await keys.reseal(references, bytesPerSecond: rate) { continuation.yield($0) }
-                continuation.finish()
-            } catch {
-                continuation.finish(throwing: error)
-            }
-        }
-        continuation.onTermination = { _ in task.cancel() }
-        return Iterator(steps: stream.makeAsyncIterator(), task: task)
-    }
-
-    /// Delivers the progress.
-    public struct Iterator: AsyncIteratorProtocol {
-        var steps: AsyncThrowingStream<ResealProgress, any Error>.Iterator
-        let task: Task<Void, Never>
-
-        /// Returns the current progress; nil after the report.
-        ///
-        /// - Throws: ``VaultError``: `owned` if this process is not the owner, `busy` if another key operation is
-        ///   running, `notHeld` if the vault does not know a resource, `diskFull`, `storage`; `CancellationError` if
-        ///   the task was cancelled.
-        public mutating func next() async throws -> ResealProgress? {
-            if let step = try await steps.next(isolation: #isolation) { return step }
-            // After cancellation the stream ends before the work does; wait for it, so that nothing is changed after
-            // returning.
-            await task.value
-            try Task.checkCancellation()
-            return nil
-        }
-    }
-}
-
 extension KeyAdministration {
     /// Gives resources new keys and seals all their segments again, in case a resource key may have leaked.
     ///
@@ -65,8 +14,17 @@ extension KeyAdministration {
     /// - Parameters:
     ///   - references: the resources to reseal; if empty, all that the vault holds.
     ///   - bytesPerSecond: the most plaintext bytes per second; nil for no limit.
-    public func reseal(_ references: [MediaReference] = [], bytesPerSecond: Int64? = nil) -> Reseal {
-        Reseal(keys: self, references: references, bytesPerSecond: bytesPerSecond)
+    /// - Returns: the progress, reported at most ten times a second; the last element contains the report. Ending it
+    ///   interrupts the reseal: resealed segments stay resealed, the vault records what is left, and continues when it
+    ///   is opened again or when a reseal is requested again. Iterating throws ``VaultError``: `owned` if this process
+    ///   is not the owner, `busy` if another key operation is running, `notHeld` if the vault does not know a resource,
+    ///   `diskFull`, `storage`.
+    public func reseal(
+        _ references: [MediaReference] = [], bytesPerSecond: Int64? = nil
+    ) -> ProgressSequence<ResealProgress> {
+        ProgressSequence(among: tasks) { [self] tell in
+            try await reseal(references, bytesPerSecond: bytesPerSecond, tell: tell)
+        }
     }
 
     func reseal(

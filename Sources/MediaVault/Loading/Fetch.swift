@@ -183,7 +183,7 @@ struct Fetch {
     ) async throws -> ResponseContent {
         loader.change { state in
             // It was apart only from the representation that ends now.
-            state.fetches[id]?.isSeparate = false
+            if state.fetches[id]?.isSeparate == true { state.fetches[id]?.destination = .readers }
             for reader in state.readers.keys where state.readers[reader]?.fetch == id {
                 state.readers[reader]?.isSeparate = false
             }

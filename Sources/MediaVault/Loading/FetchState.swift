@@ -21,6 +21,17 @@ struct FetchState {
         static func < (one: Phase, other: Phase) -> Bool { one.rawValue < other.rawValue }
     }
 
+    /// Where the bytes of a transfer go.
+    enum Destination {
+        /// Into the store, and to the readers.
+        case store
+        /// Only to the readers: the store refuses bytes, or the mode stores none.
+        case readers
+        /// Only to the readers that requested them: no validator shows that the bytes are of the representation being
+        /// read.
+        case ownReaders
+    }
+
     /// Identifies a fetch within its loader.
     typealias ID = Int
 
@@ -38,9 +49,8 @@ struct FetchState {
     var requestedOfTinyAnswer: Int64?
     /// Whether an answer with another representation is rejected.
     var keepsRepresentation = false
-    /// Whether its bytes are only for the readers that requested them, and are not stored: no validator shows that they
-    /// are of the representation being read.
-    var isSeparate = false
+    /// Where its bytes go.
+    var destination = Destination.store
     /// The representation that the answer's bytes belong to; nil before the head, or if the store has none.
     var representation: RepresentationID?
     /// The bytes received last.
@@ -49,8 +59,6 @@ struct FetchState {
     var takenTo: Int64
     /// One past the last byte that is sealed in a segment, or known to be held elsewhere.
     var sealedTo: Int64
-    /// Whether bytes are stored. False once the store refused: then they only pass through.
-    var isStoring = true
     /// One past the last byte that came unstored, before the store took bytes again.
     var unstoredTo: Int64 = 0
     /// Where sealing was restarted after the disk was full.
@@ -113,6 +121,12 @@ struct FetchState {
 
     /// One past the last byte received.
     var present: Int64 { recent.end }
+
+    /// Whether bytes are stored; otherwise they only pass through.
+    var isStoring: Bool { destination == .store }
+
+    /// Whether its bytes are only for the readers that requested them.
+    var isSeparate: Bool { destination == .ownReaders }
 
     /// Whether more bytes will come.
     var isActive: Bool { phase == .requesting || phase == .receiving }

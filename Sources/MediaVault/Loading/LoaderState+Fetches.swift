@@ -37,8 +37,8 @@ extension LoaderState {
             fetches[id]?.end = gap.lowerBound
         }
         fetches[lastID] = FetchState(id: lastID, range: gap, now: now)
-        fetches[lastID]?.isSeparate = isSeparate
-        fetches[lastID]?.isStoring = canStore && refusal == nil && mode.stores && !isSeparate
+        let mayStore = canStore && refusal == nil && mode.stores
+        fetches[lastID]?.destination = isSeparate ? .ownReaders : mayStore ? .store : .readers
         return lastID
     }
 
@@ -272,7 +272,7 @@ extension LoaderState {
         }
         guard var fetch = fetches[id] else { return effects }
         if fetch.isStoring { effects.passedThrough += fetch.present - fetch.sealedTo }
-        fetch.isStoring = false
+        if !fetch.isSeparate { fetch.destination = .readers }
         // Nothing waits for the sealer any more.
         fetch.sealedTo = fetch.end
         fetch.trim()
@@ -320,8 +320,7 @@ extension LoaderState {
         }
         guard !owners.isEmpty else { return .none }
         for owner in owners.keys { readers[owner]?.isSeparate = true }
-        fetches[id]?.isSeparate = true
-        fetches[id]?.isStoring = false
+        fetches[id]?.destination = .ownReaders
         return .apart
     }
 

@@ -106,7 +106,7 @@ struct LoaderState {
         (self.freshness, writtenFreshness) = (freshness, freshness)
         storeFailure = refused
         refusal = refused.map { Refusal(error: $0) }
-        if let keeping { fetches[keeping]?.isStoring = canStore }
+        if let keeping { fetches[keeping]?.destination = canStore ? .store : .readers }
         let isFirst = self.information == nil && map.covered.isEmpty
         self.information = information
         connection = nil

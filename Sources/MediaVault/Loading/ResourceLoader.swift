@@ -76,8 +76,7 @@ final class ResourceLoader: Sendable {
         takeOver(serving)
     }
 
-    // Swift 6.3 for Linux: if the compiler inlines taking a lock into an async function, it may use the id of the
-    // thread that the function ran on before, and then the lock cannot be released.
+    // Never inlined into the async function, for the reason that `Locked` states.
     @inline(never)
     private func noteBroken() { guarded.withLock { $0.isBroken = true } }
 

@@ -65,7 +65,7 @@ extension LoaderState {
         canStore = true
         for id in fetches.keys {
             guard var fetch = fetches[id], fetch.isActive, !fetch.isStoring, !fetch.isSeparate else { continue }
-            fetch.isStoring = true
+            fetch.destination = .store
             // Bytes that arrived meanwhile were passed on, and may be gone.
             fetch.takenTo = fetch.present
             fetch.sealedTo = fetch.present

@@ -11,8 +11,8 @@ struct BypassMonitor {
     private var before: Int64 = 0
     private var seen: Int64 = 0
     private var quietSince: ContinuousClock.Instant?
-    private var listeners: [Int: AsyncStream<StoreEvent>.Continuation] = [:]
-    private var lastListener = 0
+    /// The streams of ``Vault/storeEvents()``.
+    var listeners = NumberedSet<AsyncStream<StoreEvent>.Continuation>()
 
     /// The time without bytes passing through after which it has ended: a seek does not end it.
     static let quiet: Duration = .seconds(5)
@@ -44,20 +44,6 @@ struct BypassMonitor {
 
     /// Whether free disk space has to be checked.
     var isDiskFull: Bool { reason == .diskFull }
-
-    // MARK: Listeners
-
-    /// Adds a listener and returns its number.
-    mutating func add(_ listener: AsyncStream<StoreEvent>.Continuation) -> Int {
-        lastListener += 1
-        listeners[lastListener] = listener
-        return lastListener
-    }
-
-    mutating func remove(_ listener: Int) { listeners[listener] = nil }
-
-    /// The listeners.
-    var told: [AsyncStream<StoreEvent>.Continuation] { Array(listeners.values) }
 }
 
 /// A change in how the store treats bytes from origins, or bytes that are held.

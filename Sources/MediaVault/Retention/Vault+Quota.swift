@@ -73,8 +73,8 @@ extension Vault {
     /// vault.
     public func storeEvents() -> AsyncStream<StoreEvent> {
         let (stream, continuation) = AsyncStream.makeStream(of: StoreEvent.self)
-        let id = bypassMonitor.withLock { $0.add(continuation) }
-        continuation.onTermination = { [weak self] _ in self?.bypassMonitor.withLock { $0.remove(id) } }
+        let id = bypassMonitor.withLock { $0.listeners.add(continuation) }
+        continuation.onTermination = { [weak self] _ in self?.bypassMonitor.withLock { $0.listeners.remove(id) } }
         return stream
     }
 
@@ -127,7 +127,7 @@ extension Vault {
             let event = bypassMonitor.look(
                 passed: store.tally.passedThrough, isPassing: passing, refusal: refusal,
                 hasDiskSpace: hasDiskSpace ?? false, now: now)
-            return (event, bypassMonitor.told)
+            return (event, bypassMonitor.listeners.all)
         }
         if let event { for listener in listeners { listener.yield(event) } }
         reportEvictions(now: now)
@@ -150,7 +150,7 @@ extension Vault {
 
     private func tell(_ event: StoreEvent?) {
         guard let event else { return }
-        for listener in bypassMonitor.withLock({ $0.told }) { listener.yield(event) }
+        for listener in bypassMonitor.withLock({ $0.listeners.all }) { listener.yield(event) }
     }
 }
 

@@ -93,7 +93,9 @@ extension Vault {
     }
 
     /// ``download(_:options:)-(MediaReference,_)`` for the resource with this URL.
-    public func download(_ url: MediaURL, options: DownloadOptions = DownloadOptions()) -> Download {
+    public func download(
+        _ url: MediaURL, options: DownloadOptions = DownloadOptions()
+    ) -> ProgressSequence<DownloadProgress> {
         download(MediaReference(url), options: options)
     }
 

@@ -133,7 +133,7 @@ public final class Vault: Sendable {
         // If randomness or memory is not available, the keys stay in locked memory until the process ends.
         try? store.keyring.close()
         reportLastEvictions()
-        for listener in bypassMonitor.withLock({ $0.told }) { listener.finish() }
+        for listener in bypassMonitor.withLock({ $0.listeners.all }) { listener.finish() }
         await ownOrigin?.shutdown()
     }
 

@@ -1,62 +1,20 @@
 import VaultModel
 import VaultStorage
 
-/// A check of a whole vault.
-///
-/// It begins when it is iterated, and runs in parallel to all other use of the vault. The last element contains the
-/// report. Leaving the loop, or cancelling its task, ends it; completed repairs are kept.
-public struct Verification: AsyncSequence, Sendable {
-    /// The progress, reported at most ten times a second.
-    public typealias Element = VerifyProgress
-
-    let vault: Vault
-    let options: VerifyOptions
-
-    /// Begins the check.
-    public func makeAsyncIterator() -> Iterator {
-        let (stream, continuation) = AsyncThrowingStream.makeStream(
-            of: VerifyProgress.self, bufferingPolicy: .bufferingNewest(1))
-        let (vault, options) = (vault, options)
-        let task = vault.backgroundTasks.begin {
-            do {
-                try options.check(isOwner: vault.store.isOwner)
-                var verifier = Verifier(vault: vault, options: options) { continuation.yield($0) }
-                try await verifier.run()
-                continuation.finish()
-            } catch {
-                continuation.finish(throwing: error)
-            }
-        }
-        continuation.onTermination = { _ in task.cancel() }
-        return Iterator(steps: stream.makeAsyncIterator(), task: task)
-    }
-
-    /// Delivers the progress.
-    public struct Iterator: AsyncIteratorProtocol {
-        var steps: AsyncThrowingStream<VerifyProgress, any Error>.Iterator
-        let task: Task<Void, Never>
-
-        /// Returns the current progress; nil after the report.
-        ///
-        /// - Throws: ``VaultError`` if the index cannot be read; `CancellationError` if the task was cancelled.
-        public mutating func next() async throws -> VerifyProgress? {
-            if let step = try await steps.next(isolation: #isolation) { return step }
-            // After cancellation the stream ends before the work does; wait for it, so that nothing is changed after
-            // returning.
-            await task.value
-            try Task.checkCancellation()
-            return nil
-        }
-    }
-}
-
 extension Vault {
     /// Opens every block of every segment in the index, and looks for files that are not in the index.
     ///
     /// A reader can verify; only an owner can repair. A repair invalidates what is damaged and fetches only its ranges
     /// again, of the same representation; orphans are adopted or moved to `quarantine/`. Playback continues meanwhile.
-    public func verify(_ options: VerifyOptions = VerifyOptions()) -> Verification {
-        Verification(vault: self, options: options)
+    ///
+    /// - Returns: the progress, reported at most ten times a second; the last element contains the report. Iterating
+    ///   throws ``VaultError`` if the index cannot be read.
+    public func verify(_ options: VerifyOptions = VerifyOptions()) -> ProgressSequence<VerifyProgress> {
+        ProgressSequence(among: backgroundTasks) { [self] tell in
+            try options.check(isOwner: store.isOwner)
+            var verifier = Verifier(vault: self, options: options, tell: tell)
+            try await verifier.run()
+        }
     }
 }
 

@@ -55,8 +55,7 @@ struct KeyringEditor: Sendable {
         guard let unretired else {
             await Terminal.shared.say(
                 "anyone who knew \(way) and copied the keyring can still open that copy, and has the root key from it; "
-                    + "if that may have happened, run keys rotate --root, keys rewrap, and keys retire, which is what "
-                    + "--revoke does")
+                    + "if that may have happened, run keys revoke-root, which is what --revoke does afterwards")
             return
         }
         guard let first = unretired.first else {
@@ -107,52 +106,40 @@ struct RootRevocation: Sendable {
     ///
     /// - Returns: the errors of the generations that had to stay.
     func run(on vault: any VaultClient) async throws -> [VaultError] {
-        var step = RevocationStep.rotateRoot
+        let operations = ClientKeyOperations(vault, slots: keys, dropsOtherSlots: dropsOtherSlots)
+        var done = 0
         do {
-            let older = try await vault.rotateRoot(unlockedBy: keys, droppingOtherSlots: dropsOtherSlots).older
-            step = .rewrap
-            _ = try await vault.rewrap { _ in }
-            step = .retire
-            return try await retire(older, on: vault)
+            let progress = try await operations.carryOut(.rootRevocation) { done = $0.ended.count }
+            return progress.ended.flatMap(\.outcome.kept)
         } catch {
-            await Terminal.shared.say(step.remainder)
+            await Terminal.shared.say(Self.remainder(after: done))
             throw error
         }
     }
 
-    private func retire(
-        _ generations: [GenerationReport], on vault: any VaultClient
-    ) async throws -> [VaultError] {
-        var unretired: [VaultError] = []
-        for generation in generations {
-            do {
-                _ = try await vault.retire(generation.number)
-            } catch let error as VaultError where error.code == .inUse {
-                unretired.append(error)
-            }
-        }
-        return unretired
-    }
-}
-
-/// The progress of a revocation: the first step that is not known to be done.
-enum RevocationStep: CaseIterable {
-    case rotateRoot, rewrap, retire
-
     /// The message after an interruption: the state, and the commands to continue with.
-    var remainder: String {
-        switch self {
-        case .rotateRoot:
-            "the root key may not have changed, so copies of the keyring may still open everything; continue with "
-                + "keys rotate --root and the keys of the slots to keep, keys rewrap, and keys retire for each older "
-                + "generation"
+    ///
+    /// - Parameter done: how many steps of the revocation are known to be done.
+    static func remainder(after done: Int) -> String {
+        switch KeyRunbook.rootRevocation.steps.dropFirst(done).first ?? .retire {
         case .rewrap:
             "created a new root key, but copies of the keyring still open the older generations; continue with "
                 + "keys rewrap, and keys retire for each older generation"
         case .retire:
             "created a new root key and moved every key that opens; continue with keys retire for each older "
                 + "generation that keys list shows"
+        default:
+            "the root key may not have changed, so copies of the keyring may still open everything; continue with "
+                + "keys revoke-root and the keys of the slots to keep"
         }
+    }
+}
+
+extension RunbookProgress.Outcome {
+    /// The errors of the generations that had to stay.
+    var kept: [VaultError] {
+        guard case .retired(_, let kept) = self else { return [] }
+        return kept
     }
 }
 
@@ -198,6 +185,25 @@ struct KeptSlots: ParsableArguments {
                 .passphraseFile(path: AbsolutePath.of($0, from: folder), allowLoose: allowLoose)
             }
         return try files.map { .unlock($0) } + slotCredential.map { .credential(try CredentialName($0)) }
+    }
+
+    /// Returns the keys of the slots to keep, and the key that unlocks the keyring for this command.
+    ///
+    /// - Parameter opener: has that key; nil if a service owns the vault.
+    func keys(besides access: VaultAccess, _ opener: VaultOpener?) async throws -> [SlotKey] {
+        [try await Self.own(access.unlocking, opener)]
+            + (try keys(allowLoose: access.unlocking.allowLooseKeyFile))
+    }
+
+    private static func own(_ unlocking: UnlockOptions, _ opener: VaultOpener?) async throws -> SlotKey {
+        if let opener { return .unlock(opener.unlock) }
+        switch try unlocking.way() {
+        // Do not prompt beside a service: a typed passphrase cannot be passed on to it.
+        case .prompt: throw SlotKey.unfound
+        // The service's unit has the credential; this process may not have it.
+        case .credential(let name): return .credential(name)
+        default: return .unlock(try await unlocking.unlock())
+        }
     }
 }
 

@@ -8,7 +8,8 @@ struct KeysCommand: AsyncParsableCommand {
         subcommands: [
             KeysListCommand.self, RotateCommand.self, RewrapCommand.self, RetireCommand.self, ResealCommand.self,
             SlotCommand.self, ChangePassphraseCommand.self, KeysBackupCommand.self, KeysRestoreCommand.self,
-            RevokeLinksCommand.self, LockCommand.self, AuditCommand.self, DestroyCommand.self,
+            RevokeLinksCommand.self, RevokeRootCommand.self, RespondToLeakCommand.self, RenewCommand.self,
+            LockCommand.self, AuditCommand.self, DestroyCommand.self,
         ])
 }
 
@@ -79,7 +80,7 @@ struct RotateCommand: AsyncParsableCommand {
     func run() async throws {
         let finder = try await access.finder(waiting)
         let act: Receipt.Act = root ? .rotateRoot : locator ? .changeLocator : .rotate
-        let keys = root ? try await keys(finder.opener) : []
+        let keys = root ? try await kept.keys(besides: access, finder.opener) : []
         let dropSlots = kept.dropSlots
         let document = try await Interruption.cancelling("keys list shows whether it was done") {
             try await finder.act { vault in
@@ -94,22 +95,6 @@ struct RotateCommand: AsyncParsableCommand {
         await Terminal.shared.say([done, act.cutsOff].compactMap(\.self).joined(separator: "; "))
         await KeysText.printRemainingWork(act, document)
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : KeysText.text(document))
-    }
-
-    /// Returns the keys of the slots to keep.
-    private func keys(_ opener: VaultOpener?) async throws -> [SlotKey] {
-        [try await own(opener)] + (try kept.keys(allowLoose: access.unlocking.allowLooseKeyFile))
-    }
-
-    private func own(_ opener: VaultOpener?) async throws -> SlotKey {
-        if let opener { return .unlock(opener.unlock) }
-        switch try access.unlocking.way() {
-        // Do not prompt beside a service: a typed passphrase cannot be passed on to it.
-        case .prompt: throw SlotKey.unfound
-        // The service's unit has the credential; this process may not have it.
-        case .credential(let name): return .credential(name)
-        default: return .unlock(try await access.unlocking.unlock())
-        }
     }
 }
 

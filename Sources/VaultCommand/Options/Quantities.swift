@@ -1,43 +1,37 @@
 import ArgumentParser
 import MediaVault
+import VaultModel
 import VaultService
 
 /// A duration in seconds with a unit: `90d`, `12h`, `30m`, `45s`; a bare 0 is none.
 enum AgeArgument {
-    private static let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
-
     /// Returns the number of seconds.
     ///
     /// - Parameter option: the option or setting that the error names.
     static func parse(_ text: String, _ option: String) throws -> Int64 {
         if text == "0" { return 0 }
-        guard let unit = text.last.flatMap({ units[$0] }), let age = Quantity.parse(text.dropLast(), times: unit)
+        guard let age = Quantity.parse(text, in: Quantity.times, upTo: ContentInformation.maxBytes)
         else { throw UsageError("\(option) must be a number and a unit: 90d, 12h, 30m or 45s") }
         return age
     }
 
     /// Returns the duration as ``parse(_:_:)`` accepts it, in the largest unit that divides it.
     static func text(_ seconds: Int64) -> String {
-        guard seconds != 0 else { return "0" }
-        let unit = units.filter { seconds % $0.value == 0 }.max { $0.value < $1.value }
-        return unit.map { "\(seconds / $0.value)\($0.key)" } ?? "\(seconds)s"
+        seconds == 0 ? "0" : Quantity.text(seconds, in: Quantity.times)
     }
 }
 
 /// Bytes per second: `500k`, `2M`, `1G`; powers of ten.
 struct ByteRate: Hashable, Sendable, ExpressibleByArgument {
     let bytesPerSecond: Int64
+    /// The argument as it was given.
+    let text: String
 
     init?(argument: String) {
-        let units: [Character: Int64] = ["k": 1000, "K": 1000, "M": 1_000_000, "G": 1_000_000_000]
-        let unit = argument.last.flatMap { units[$0] }
-        let digits = unit == nil ? argument[...] : argument.dropLast()
-        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(digits) else {
-            return nil
-        }
-        let (rate, isTooLarge) = number.multipliedReportingOverflow(by: unit ?? 1)
-        guard !isTooLarge, rate > 0 else { return nil }
+        let units: [Quantity.Unit] = [("k", 1000), ("K", 1000), ("M", 1_000_000), ("G", 1_000_000_000), ("", 1)]
+        guard let rate = Quantity.parse(argument, in: units), rate > 0 else { return nil }
         bytesPerSecond = rate
+        text = argument
     }
 }
 
@@ -51,17 +45,6 @@ enum SizeArgument {
     static func parse(_ text: String, _ option: String) throws -> Int64 {
         guard let bytes = SizeText.bytes(of: text) else { throw UsageError(SizeText.advice(for: option)) }
         return bytes
-    }
-}
-
-/// A whole number with a unit.
-enum Quantity {
-    /// Returns the number times its unit; nil if `digits` is invalid, or the result is more than a vault counts.
-    static func parse(_ digits: Substring, times factor: Int64) -> Int64? {
-        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int64(digits)
-        else { return nil }
-        let (product, overflow) = count.multipliedReportingOverflow(by: factor)
-        return overflow || product > ContentInformation.maxBytes ? nil : product
     }
 }
 
@@ -110,13 +93,10 @@ struct LinkLifetime: Hashable, Sendable {
     static let most: Int64 = 365 * 86_400
 
     init(_ text: String) throws {
-        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
-        guard let unit = text.last.flatMap({ units[$0] }),
-            text.dropLast().utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-            let count = Int64(text.dropLast())
-        else { throw UsageError("--expires must be a number and a unit: 90s, 30m, 24h or 7d") }
-        let (seconds, overflow) = count.multipliedReportingOverflow(by: unit)
-        guard !overflow, (1...Self.most).contains(seconds) else {
+        guard let seconds = Quantity.parse(text, in: Quantity.times) else {
+            throw UsageError("--expires must be a number and a unit: 90s, 30m, 24h or 7d")
+        }
+        guard (1...Self.most).contains(seconds) else {
             throw UsageError("--expires must be between 1s and 365d")
         }
         self.seconds = seconds

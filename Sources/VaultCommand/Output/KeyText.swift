@@ -15,7 +15,7 @@ enum KeysText {
         let folded = document.folded.map { range in
             ["\(range.first)-\(range.last)", GenerationState.retired.rawValue, "-", "-", "-", "-"]
         }
-        return table([["GENERATION", "STATE", "CREATED", "TITLES", "BYTES", "BACKUPS"]] + folded + rows)
+        return TextTable.text([["GENERATION", "STATE", "CREATED", "TITLES", "BYTES", "BACKUPS"]] + folded + rows)
             + remarks(document).map { Terminal.printable($0) + "\n" }.joined()
     }
 
@@ -99,24 +99,12 @@ enum KeysText {
     static func day(_ seconds: Int64) -> String {
         Date(timeIntervalSince1970: TimeInterval(seconds)).formatted(.iso8601.year().month().day())
     }
-
-    private static func table(_ rows: [[String]]) -> String {
-        let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-        return rows.map { row in
-            let cells = zip(row.dropLast(), widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
-            return (cells + row.suffix(1)).joined(separator: "  ") + "\n"
-        }.joined()
-    }
 }
 
 /// The slots of a keyring as text for people, one line each.
 enum SlotTable {
     static func text(_ slots: [KeyringSlot]) -> String {
-        let width = slots.map(\.method.count).max() ?? 0
-        return slots.map { slot in
-            let method = slot.method + String(repeating: " ", count: width - slot.method.count)
-            return "\(slot.number)  \(method)  \(Terminal.printable(slot.label))\(cost(slot))\n"
-        }.joined()
+        TextTable.text(slots.map { [String($0.number), $0.method, Terminal.printable($0.label) + cost($0)] })
     }
 
     private static func cost(_ slot: KeyringSlot) -> String {

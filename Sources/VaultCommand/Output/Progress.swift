@@ -58,7 +58,7 @@ enum ProgressLine {
         // A line that fills the last column makes some terminals wrap.
         let room = max(0, width - 1)
         var figures = [
-            progress.percent.map { padded("\($0) %", to: 5) }, paddedAmount(progress),
+            progress.percent.map { TextTable.right("\($0) %", 5) }, paddedAmount(progress),
             progress.bytesPerSecond > 0 ? ByteCount.text(progress.bytesPerSecond) + "/s" : nil,
         ].compactMap(\.self)
         let leastName = min(name.count, 12)
@@ -76,14 +76,10 @@ enum ProgressLine {
 
     /// Returns the amount at a constant width, so that the line does not jump.
     private static func paddedAmount(_ progress: TransferProgress) -> String {
-        padded(amount(progress), to: progress.total.map { ByteCount.text($0).count * 2 + 4 } ?? 0)
+        TextTable.right(amount(progress), progress.total.map { ByteCount.text($0).count * 2 + 4 } ?? 0)
     }
 
     private static func joined(_ figures: [String]) -> String { figures.joined(separator: "  ") }
-
-    private static func padded(_ text: String, to count: Int) -> String {
-        String(repeating: " ", count: max(0, count - text.count)) + text
-    }
 
     private static func drawn(_ percent: Int, columns: Int) -> String {
         let filled = (columns - 2) * percent / 100

@@ -133,11 +133,28 @@ enum RangeText {
 /// Facts as text for people: a name and a value on each line.
 enum FactText {
     static func text(_ facts: [(name: String, value: String)]) -> String {
-        let width = facts.map(\.name.count).max() ?? 0
-        return facts.map { fact in
-            fact.name + String(repeating: " ", count: width - fact.name.count + 2) + Terminal.printable(fact.value)
-                + "\n"
+        TextTable.text(facts.map { [$0.name, Terminal.printable($0.value)] })
+    }
+}
+
+/// Columns of text, two spaces apart. The last column is not padded.
+enum TextTable {
+    /// Returns rows with the same number of cells, one line each.
+    static func text(_ rows: [[String]]) -> String {
+        let widths = (rows.first ?? []).indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        return rows.map { row in
+            (zip(row.dropLast(), widths).map(left) + row.suffix(1)).joined(separator: "  ") + "\n"
         }.joined()
+    }
+
+    /// Returns a cell that begins at the left of its column.
+    static func left(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.count))
+    }
+
+    /// Returns a cell that ends at the right of its column.
+    static func right(_ text: String, _ width: Int) -> String {
+        String(repeating: " ", count: max(0, width - text.count)) + text
     }
 }
 
@@ -153,15 +170,10 @@ enum ListTable {
     }
 
     private static func line(_ held: String, _ bytes: String, _ size: String, _ type: String, _ url: String) -> String {
-        [left(held, 5), left(bytes, 9), left(size, 9), right(type, 24), url].joined(separator: "  ") + "\n"
-    }
-
-    private static func left(_ text: String, _ count: Int) -> String {
-        String(repeating: " ", count: max(0, count - text.count)) + text
-    }
-
-    private static func right(_ text: String, _ count: Int) -> String {
-        text + String(repeating: " ", count: max(0, count - text.count))
+        [
+            TextTable.right(held, 5), TextTable.right(bytes, 9), TextTable.right(size, 9), TextTable.left(type, 24),
+            url,
+        ].joined(separator: "  ") + "\n"
     }
 }
 

@@ -72,6 +72,8 @@ final class SignalWatch {
 }
 
 /// Runs blocking calls one after another on a thread outside the cooperative pool.
+///
+/// The vault's pool neither keeps their order nor lets go of a call that waits for the user.
 final class BlockingQueue: Sendable {
     private let queue: DispatchQueue
 

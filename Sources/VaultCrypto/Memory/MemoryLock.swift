@@ -11,8 +11,7 @@ package final class MemoryLock: Sendable {
 
     private struct State {
         var refusal: MemoryLockFailure?
-        var lastListener = 0
-        var listeners: [Int: AsyncStream<MemoryLockFailure>.Continuation] = [:]
+        var listeners = NumberedSet<AsyncStream<MemoryLockFailure>.Continuation>()
     }
 
     private let state = Locked(State())
@@ -26,17 +25,13 @@ package final class MemoryLock: Sendable {
     package func refusals() -> AsyncStream<MemoryLockFailure> {
         let (stream, continuation) = AsyncStream.makeStream(of: MemoryLockFailure.self)
         let (known, listener) = state.withLock { state in
-            state.lastListener += 1
-            if state.refusal == nil { state.listeners[state.lastListener] = continuation }
-            return (state.refusal, state.lastListener)
+            (state.refusal, state.refusal == nil ? state.listeners.add(continuation) : 0)
         }
         if let known {
             continuation.yield(known)
             continuation.finish()
         } else {
-            continuation.onTermination = { [self] _ in
-                state.withLock { _ = $0.listeners.removeValue(forKey: listener) }
-            }
+            continuation.onTermination = { [self] _ in state.withLock { $0.listeners.remove(listener) } }
         }
         return stream
     }
@@ -54,8 +49,7 @@ package final class MemoryLock: Sendable {
         let told: [AsyncStream<MemoryLockFailure>.Continuation] = state.withLock { state in
             guard state.refusal == nil else { return [] }
             state.refusal = refusal
-            defer { state.listeners = [:] }
-            return Array(state.listeners.values)
+            return state.listeners.removeAll()
         }
         for listener in told {
             listener.yield(refusal)

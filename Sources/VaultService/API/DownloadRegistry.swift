@@ -18,8 +18,7 @@ final class DownloadRegistry: Sendable {
         var entries: [ID: Entry] = [:]
         var lastID = 0
         var revision = 0
-        var listeners: [Int: @Sendable () -> Void] = [:]
-        var lastListener = 0
+        var listeners = NumberedSet<@Sendable () -> Void>()
     }
 
     private let state = Locked(State())
@@ -128,20 +127,16 @@ final class DownloadRegistry: Sendable {
     ///
     /// - Returns: the id for ``stopListening(_:)``.
     func listen(_ wake: @escaping @Sendable () -> Void) -> Int {
-        state.withLock { state in
-            state.lastListener += 1
-            state.listeners[state.lastListener] = wake
-            return state.lastListener
-        }
+        state.withLock { $0.listeners.add(wake) }
     }
 
-    func stopListening(_ listener: Int) { state.withLock { $0.listeners[listener] = nil } }
+    func stopListening(_ listener: Int) { state.withLock { $0.listeners.remove(listener) } }
 
     /// Changes the state, and notifies the listeners.
     private func change<Value>(_ body: (inout State) -> Value) -> Value {
         let (value, wakes) = state.withLock { state in
             state.revision += 1
-            return (body(&state), Array(state.listeners.values))
+            return (body(&state), state.listeners.all)
         }
         for wake in wakes { wake() }
         return value

@@ -2,6 +2,9 @@ import MediaVault
 import VaultModel
 
 /// How an answer was obtained, for `Cache-Status` (RFC 9211).
+///
+/// Its values are written out: they are fixed tokens and whole numbers, in which a serializer for structured fields would
+/// have nothing to escape.
 enum CacheStatus: Hashable, Sendable {
     /// All bytes were held.
     case hit

@@ -54,7 +54,7 @@ struct RequestLine: Hashable, Sendable {
     /// Parses a line without its terminator; nil if it does not have the form of a request line.
     init?(_ line: some Sequence<UInt8>) {
         let parts = Array(line).split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
-        guard parts.count == 3, !parts[0].isEmpty, !parts[1].isEmpty, parts[0].allSatisfy(Self.isMethodByte),
+        guard parts.count == 3, !parts[0].isEmpty, !parts[1].isEmpty, parts[0].allSatisfy(HTTPToken.contains),
             parts[2].count == 8, parts[2].starts(with: "HTTP/".utf8), parts[2][parts[2].startIndex + 6] == 0x2E,
             let major = Self.digit(parts[2][parts[2].startIndex + 5]),
             let minor = Self.digit(parts[2][parts[2].startIndex + 7])
@@ -76,13 +76,6 @@ struct RequestLine: Hashable, Sendable {
 
     private static func digit(_ byte: UInt8) -> Int? {
         byte >= 0x30 && byte <= 0x39 ? Int(byte - 0x30) : nil
-    }
-
-    private static func isMethodByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
     }
 }
 

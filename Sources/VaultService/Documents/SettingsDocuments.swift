@@ -156,7 +156,7 @@ package struct SizeText: Codable, Hashable, Sendable {
     private init(_ bytes: Int64?) { self.bytes = bytes }
 
     /// The units, powers of 1024 and of 1000.
-    private static let units: [(suffix: String, factor: Int64)] = [
+    private static let units: [Quantity.Unit] = [
         ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40),
         ("kB", 1000), ("KB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("TB", 1_000_000_000_000), ("B", 1),
         ("k", 1000), ("K", 1000), ("M", 1_000_000), ("G", 1_000_000_000), ("T", 1_000_000_000_000),
@@ -165,21 +165,12 @@ package struct SizeText: Codable, Hashable, Sendable {
 
     /// Returns the bytes that a text denotes; nil if it is not a size with a unit.
     package static func bytes(of text: some StringProtocol) -> Int64? {
-        if text == "0" { return 0 }
-        guard let unit = units.first(where: { text.hasSuffix($0.suffix) }) else { return nil }
-        let digits = text.dropLast(unit.suffix.count)
-        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int64(digits)
-        else { return nil }
-        let (product, overflow) = count.multipliedReportingOverflow(by: unit.factor)
-        return overflow || product > ContentInformation.maxBytes ? nil : product
+        text == "0" ? 0 : Quantity.parse(text, in: units, upTo: ContentInformation.maxBytes)
     }
 
     /// Returns a size in the largest unit of which it is a whole multiple.
     package static func text(_ bytes: Int64) -> String {
-        guard bytes != 0 else { return "0" }
-        var largest = (suffix: "B", factor: Int64(1))
-        for unit in units where bytes % unit.factor == 0 && unit.factor > largest.factor { largest = unit }
-        return "\(bytes / largest.factor)\(largest.suffix)"
+        bytes == 0 ? "0" : Quantity.text(bytes, in: units)
     }
 
     /// Returns the message for text that is not a size.

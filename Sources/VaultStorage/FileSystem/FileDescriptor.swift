@@ -7,6 +7,8 @@ package import Darwin
 #endif
 
 /// An open file descriptor with one owner, closed when the owner releases it.
+///
+/// That of swift-system can be copied, and is closed by hand.
 package struct FileDescriptor: ~Copyable, Sendable {
     package let number: Int32
 

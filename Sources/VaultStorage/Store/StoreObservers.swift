@@ -26,12 +26,7 @@ package final class ChangeNotifier: Sendable {
         let wake: @Sendable () -> Void
     }
 
-    private struct State {
-        var listeners: [Listener: ListenerState] = [:]
-        var last = 0
-    }
-
-    private let state = Locked(State())
+    private let listeners = Locked(NumberedSet<ListenerState>())
 
     /// The maximum number of changed resources that are kept for one listener.
     package static let maxPending = 4096
@@ -42,28 +37,26 @@ package final class ChangeNotifier: Sendable {
     ///
     /// - Parameter wake: called for each change; it should only pass the signal on.
     package func listen(_ wake: @escaping @Sendable () -> Void) -> Listener {
-        state.withLock { state in
-            state.last += 1
-            state.listeners[state.last] = ListenerState(wake: wake)
-            return state.last
-        }
+        listeners.withLock { $0.add(ListenerState(wake: wake)) }
     }
 
-    package func stopListening(_ listener: Listener) { state.withLock { $0.listeners[listener] = nil } }
+    package func stopListening(_ listener: Listener) { listeners.withLock { $0.remove(listener) } }
 
     /// Returns the changes since the last call.
     package func take(_ listener: Listener) -> Changes {
-        state.withLock { state in
-            defer { state.listeners[listener]?.changes = Changes() }
-            return state.listeners[listener]?.changes ?? Changes()
+        listeners.withLock { listeners in
+            listeners.change(listener) { listener in
+                defer { listener.changes = Changes() }
+                return listener.changes
+            } ?? Changes()
         }
     }
 
     /// Records that a resource, or what is held of it, has changed.
     package func note(_ resource: ResourceID) {
-        let wakes = state.withLock { state in
-            for listener in state.listeners.keys { state.listeners[listener]?.changes.note(resource) }
-            return state.listeners.values.map(\.wake)
+        let wakes = listeners.withLock { listeners in
+            listeners.changeAll { $0.changes.note(resource) }
+            return listeners.all.map(\.wake)
         }
         for wake in wakes { wake() }
     }

@@ -59,7 +59,7 @@ extension VaultFixture {
         return report
     }
 
-    static func report(of verification: Verification) async throws -> VerifyReport {
+    static func report(of verification: ProgressSequence<VerifyProgress>) async throws -> VerifyReport {
         var last: VerifyReport?
         for try await step in verification { last = step.report }
         return try #require(last)

@@ -1,0 +1,242 @@
+package import VaultModel
+
+/// Several key operations that are carried out as one, in order: a response to a leak, the revocation of the root, a
+/// scheduled rotation.
+///
+/// A value: it states which steps there are, and does nothing by itself.
+public struct KeyRunbook: Hashable, Sendable {
+    /// One key operation of a runbook.
+    public enum Step: Hashable, Sendable {
+        /// Creates a new generation.
+        case rotate
+        /// Creates a new root key, token key and generation, and so revokes all playback links and the admin token.
+        case rotateRoot
+        /// Revokes all playback links and the admin token.
+        case revokeLinks
+        /// Moves every resource key to the current generation.
+        case rewrap
+        /// Gives every resource a new key, with at most this many bytes per second; nil for no limit.
+        case reseal(bytesPerSecond: Int64?)
+        /// Destroys all generations except the newest ones, and those that something still needs.
+        case retire(keeping: Int)
+        /// Checks the receipts of the key operations. A fault ends the runbook.
+        case audit
+    }
+
+    /// The steps that are to be carried out.
+    public let steps: [Step]
+    /// Whether a step that leaves something undone ends the runbook; otherwise everything else goes on.
+    let endsIfIncomplete: Bool
+
+    private init(steps: [Step], endsIfIncomplete: Bool = false) {
+        self.steps = steps
+        self.endsIfIncomplete = endsIfIncomplete
+    }
+
+    /// Makes a copied keyring worthless: a new root key, every key under a new generation, the older ones destroyed.
+    package static let rootRevocation = KeyRunbook(steps: [.rotateRoot, .rewrap, .retire(keeping: 1)])
+
+    /// Makes leaked keys worthless, as far as a vault can.
+    ///
+    /// - Parameters:
+    ///   - keepsRoot: creates no new root key, which is enough if only keys of resources leaked.
+    ///   - reseals: whether resources get new keys; otherwise anyone who has a resource key can still open its files.
+    ///   - bytesPerSecond: limits the reseal; nil for no limit.
+    package static func leakResponse(
+        keepsRoot: Bool = false, reseals: Bool = true, bytesPerSecond: Int64? = nil
+    ) -> KeyRunbook {
+        KeyRunbook(
+            steps: (keepsRoot ? [.rotate, .revokeLinks] : [.rotateRoot]) + [.rewrap]
+                + (reseals ? [.reseal(bytesPerSecond: bytesPerSecond)] : []) + [.retire(keeping: 1), .audit])
+    }
+
+    /// Replaces the generation, as is done from time to time. Destroys nothing if a key does not open.
+    ///
+    /// - Parameters:
+    ///   - rotates: whether to create a new generation; if not, the runbook only finishes an earlier one.
+    ///   - kept: how many generations to keep, including the current one.
+    package static func renewal(rotates: Bool = true, keeping kept: Int = 2) -> KeyRunbook {
+        KeyRunbook(steps: (rotates ? [.rotate] : []) + [.rewrap, .retire(keeping: kept)], endsIfIncomplete: true)
+    }
+
+    /// The runbook without its first steps, for a vault whose rotation is done.
+    package var resumed: KeyRunbook {
+        KeyRunbook(
+            steps: Array(steps.drop { [.rotate, .rotateRoot, .revokeLinks].contains($0) }),
+            endsIfIncomplete: endsIfIncomplete)
+    }
+
+    /// Returns whether receipts show that a rotation created a generation, so that a response can be resumed.
+    package static func hasRotated(to generation: Int, _ receipts: [Receipt]) -> Bool {
+        receipts.contains { $0.generation == generation && [.rotate, .rotateRoot].contains($0.act) }
+    }
+
+    /// Returns the generations to destroy, in ascending order.
+    ///
+    /// - Parameter generations: those that are not retired, in ascending order.
+    static func generations(toRetireOf generations: [Int], keeping kept: Int) -> [Int] {
+        Array(generations.dropLast(max(1, kept)))
+    }
+}
+
+/// The progress of a runbook.
+public struct RunbookProgress: Hashable, Sendable {
+    /// What became of a step that is over.
+    public enum Outcome: Hashable, Sendable {
+        /// All of it is done.
+        case done
+        /// Resource keys that do not open were not rewrapped.
+        case unopened(keys: Int)
+        /// The reseal found damage, or resources that keep an older key.
+        case damaged(ResealReport)
+        /// Generations were destroyed, except those that something still needs: an error for each of them.
+        case retired([Int], kept: [VaultError])
+
+        /// Whether nothing was left undone.
+        public var isComplete: Bool {
+            switch self {
+            case .done: true
+            case .unopened, .damaged: false
+            case .retired(_, let kept): kept.isEmpty
+            }
+        }
+    }
+
+    /// A step that is over.
+    public struct Ended: Hashable, Sendable {
+        /// The step.
+        public let step: KeyRunbook.Step
+        /// What became of it.
+        public let outcome: Outcome
+    }
+
+    /// The steps that are over, in their order.
+    public private(set) var ended: [Ended] = []
+    /// The step that is being carried out; nil between two steps, and after the last.
+    public private(set) var step: KeyRunbook.Step?
+    /// How much of the step is done: keys of a rewrap, bytes of a reseal.
+    public private(set) var done: Int64 = 0
+    /// How much there is to do in the step, as known at its beginning; 0 if it cannot be measured.
+    public private(set) var total: Int64 = 0
+
+    /// The progress before the first step.
+    package init() {}
+
+    /// Whether nothing was left undone so far.
+    public var isComplete: Bool { ended.allSatisfy(\.outcome.isComplete) }
+
+    fileprivate mutating func begin(_ next: KeyRunbook.Step) { (step, done, total) = (next, 0, 0) }
+
+    fileprivate func advanced(_ done: Int64, of total: Int64) -> RunbookProgress {
+        var progress = self
+        (progress.done, progress.total) = (done, total)
+        return progress
+    }
+
+    fileprivate mutating func end(_ finished: KeyRunbook.Step, _ outcome: Outcome) {
+        ended.append(Ended(step: finished, outcome: outcome))
+        (step, done, total) = (nil, 0, 0)
+    }
+}
+
+/// What carries out the key operations of a runbook: a vault of this process, or the service that owns it.
+package protocol KeyOperations {
+    /// Reports how much of an operation is done, and how much there is.
+    typealias Tell = (Int64, Int64) async throws -> Void
+
+    /// The generations that are not retired, in ascending order; the last is the current one.
+    func generations() async throws -> [Int]
+    /// Creates a generation.
+    func rotate() async throws
+    /// Creates a root key, token key and generation.
+    func rotateRoot() async throws
+    /// Revokes all playback links and the admin token.
+    func revokeLinks() async throws
+    /// Rewraps every key; returns how many do not open.
+    func rewrap(_ tell: Tell) async throws -> Int
+    /// Reseals every resource.
+    func reseal(bytesPerSecond: Int64?, _ tell: Tell) async throws -> ResealReport
+    /// Retires a generation.
+    func retire(_ generation: Int) async throws
+    /// Checks the audit log; returns its receipts, and whether it is sound.
+    func audit() async throws -> (receipts: [Receipt], isSound: Bool)
+}
+
+extension KeyOperations {
+    /// Returns what is left of a runbook whose rotation is done.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if no receipt says that a rotation created the current
+    ///   generation, `integrity` if the audit log has faults.
+    package func resumed(_ runbook: KeyRunbook) async throws -> KeyRunbook {
+        let (current, log) = (try await generations().last ?? 0, try await audit())
+        guard log.isSound else {
+            throw VaultError(.integrity, "the audit log has faults, so it does not show whether keys were rotated")
+        }
+        guard KeyRunbook.hasRotated(to: current, log.receipts) else {
+            throw VaultError(
+                .invalidArgument,
+                "nothing to resume: no receipt says that a rotation created generation \(current); begin at the start")
+        }
+        return runbook.resumed
+    }
+
+    /// Carries out a runbook. What does not open, or is still needed, is left as it is; everything else goes on, unless
+    /// the runbook says otherwise.
+    ///
+    /// - Parameters:
+    ///   - willBegin: called before each step; throwing ends the runbook before that step.
+    ///   - tell: called when a step begins, advances or ends.
+    /// - Returns: what became of each step.
+    package func carryOut(
+        _ runbook: KeyRunbook, willBegin: (KeyRunbook.Step) async throws -> Void = { _ in },
+        tell: (RunbookProgress) async throws -> Void
+    ) async throws -> RunbookProgress {
+        var progress = RunbookProgress()
+        for step in runbook.steps {
+            try Task.checkCancellation()
+            try await willBegin(step)
+            progress.begin(step)
+            try await tell(progress)
+            let begun = progress
+            let outcome = try await perform(step) { try await tell(begun.advanced($0, of: $1)) }
+            progress.end(step, outcome)
+            try await tell(progress)
+            if runbook.endsIfIncomplete, !outcome.isComplete { break }
+        }
+        return progress
+    }
+
+    private func perform(_ step: KeyRunbook.Step, _ tell: Tell) async throws -> RunbookProgress.Outcome {
+        switch step {
+        case .rotate: try await rotate()
+        case .rotateRoot: try await rotateRoot()
+        case .revokeLinks: try await revokeLinks()
+        case .rewrap:
+            let unopened = try await rewrap(tell)
+            if unopened > 0 { return .unopened(keys: unopened) }
+        case .reseal(let rate):
+            let report = try await reseal(bytesPerSecond: rate, tell)
+            if report.damage + report.problems > 0 { return .damaged(report) }
+        case .retire(let kept): return try await retireAll(keeping: kept)
+        case .audit:
+            guard try await audit().isSound else {
+                throw VaultError(.integrity, "the audit log has faults; check the receipts")
+            }
+        }
+        return .done
+    }
+
+    /// Destroys the older generations; tries each of them, even if another one is still needed.
+    private func retireAll(keeping kept: Int) async throws -> RunbookProgress.Outcome {
+        var (destroyed, needed): ([Int], [VaultError]) = ([], [])
+        for generation in KeyRunbook.generations(toRetireOf: try await generations(), keeping: kept) {
+            do {
+                try await retire(generation)
+                destroyed.append(generation)
+            } catch let error as VaultError where error.code == .inUse {
+                needed.append(error)
+            }
+        }
+        return .retired(destroyed, kept: needed)
+    }
+}

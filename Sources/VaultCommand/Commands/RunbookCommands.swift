@@ -1,0 +1,166 @@
+import ArgumentParser
+import MediaVault
+import VaultService
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+struct RevokeRootCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revoke-root",
+        abstract: "Make copies of the keyring worthless: new root key, keys moved, older generations gone.",
+        discussion: """
+            The same as keys rotate --root, keys rewrap, and keys retire for each older generation. The new root key is \
+            sealed for the slot that opens the keyring here and for those whose keys are given. All playback links and \
+            the admin token become invalid. If something still needs a generation, it stays: exit code 1. Back up the \
+            keyring again afterwards.
+            """)
+
+    @OptionGroup(title: "Slots") var kept: KeptSlots
+
+    @OptionGroup var access: VaultAccess
+
+    @OptionGroup var waiting: WaitOption
+
+    func run() async throws {
+        let finder = try await access.finder(waiting)
+        let revocation = RootRevocation(
+            new: nil, kept: try await kept.keys(besides: access, finder.opener), dropsOtherSlots: kept.dropSlots)
+        let unretired = try await Interruption.cancelling("keys list shows what is done") {
+            try await finder.act { try await revocation.run(on: $0) }
+        }
+        await Terminal.shared.say("all playback links and the admin token are void; back up the keyring again")
+        try await KeyringEditor.tell(of: "the old root key", unretired)
+    }
+}
+
+struct RespondToLeakCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "respond-to-leak",
+        abstract: "Make leaked keys useless, as far as a vault can.",
+        discussion: """
+            Asks before each step: rotates the root key and revokes all links, rewraps every key, reseals every title, \
+            destroys the older generations, and checks the receipts. Playback continues. If a key or passphrase that \
+            unlocks the vault has leaked, replace that first: add a slot with a new one, use it here, and do not name \
+            the old one. Anyone who copied media together with its keys can still read that copy.
+
+            The exit code is 4 if keys or media did not open, 1 if generations are still needed; otherwise that of the \
+            step that failed, and the later steps were not started.
+            """)
+
+    @Flag(help: "Create only a new generation, not a new root key: enough if only keys of titles leaked.")
+    var keepRoot = false
+
+    @OptionGroup(title: "Slots") var kept: KeptSlots
+
+    @Flag(help: "Do not reseal: anyone who has a title's own key can still open its files.")
+    var noReseal = false
+
+    @Option(help: ArgumentHelp("Maximum bytes to seal per second: 500k, 20M, 1G (default: 50M).", valueName: "rate"))
+    var limitRate: ByteRate?
+
+    @Flag(help: "Continue a response whose first step is done: rotate nothing.")
+    var resume = false
+
+    @Flag(help: "Do not ask before each step.")
+    var yes = false
+
+    @OptionGroup var access: VaultAccess
+
+    @OptionGroup var waiting: WaitOption
+
+    /// The maximum of bytes sealed per second, if none is given: it leaves most of a disk to players.
+    private static let rate: Int64 = 50_000_000
+
+    func validate() throws {
+        guard !keepRoot || kept.isEmpty else {
+            throw ValidationError("\(KeptSlots.names) apply only to a new root key; leave out --keep-root")
+        }
+    }
+
+    func run() async throws {
+        guard yes || isatty(STDIN_FILENO) == 1 else { throw UsageError("not a terminal; use --yes") }
+        let finder = try await access.finder(waiting)
+        let slots = keepRoot || resume ? [] : try await kept.keys(besides: access, finder.opener)
+        let runbook = KeyRunbook.leakResponse(
+            keepsRoot: keepRoot, reseals: !noReseal, bytesPerSecond: limitRate?.bytesPerSecond ?? Self.rate)
+        let console = RunbookConsole(text: .leakResponse, again: again, asks: !yes, isResumed: resume)
+        let dropsSlots = kept.dropSlots
+        try await Interruption.cancelling("keys list shows what is done") {
+            try await console.run(on: finder, slots: slots, dropsOtherSlots: dropsSlots) { _ in runbook }
+        }
+        await Terminal.shared.say("back up the keyring again, and destroy its older backups")
+        await Terminal.shared.say(
+            "anyone who saw the keyring can still test whether this vault has a given URL: keys rotate --locator "
+                + "prevents that, and ends playback")
+    }
+
+    /// The command line that continues the response.
+    private var again: RunbookConsole.Again {
+        let options = [
+            yes ? "--yes" : nil, noReseal ? "--no-reseal" : nil, limitRate.map { "--limit-rate \($0.text)" },
+        ].compactMap(\.self)
+        return RunbookConsole.Again(
+            fromStart: "keys respond-to-leak",
+            resumed: (["keys respond-to-leak --resume"] + options).joined(separator: " "))
+    }
+}
+
+struct RenewCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "renew",
+        abstract: "Replace the generation of keys: rotate, rewrap, check a sample, retire.",
+        discussion: """
+            For a schedule. Destroys nothing if a key or the sample does not open. Every step may be repeated: a run \
+            that failed continues with the generation that it created, unless that is older than --min-age. The \
+            keyring file changes: back it up again.
+            """)
+
+    @Option(help: ArgumentHelp("Rotate only if the current generation is at least this old (1).", valueName: "days"))
+    var minAge = 1
+
+    @Option(help: ArgumentHelp("Check this much held media before destroying anything (1).", valueName: "percent"))
+    var sample = 1
+
+    @Option(help: ArgumentHelp("How many generations to keep, including the current one (2).", valueName: "n"))
+    var keep = 2
+
+    @OptionGroup var access: VaultAccess
+
+    @OptionGroup var waiting: WaitOption
+
+    func validate() throws {
+        guard (0...99_999).contains(minAge) else { throw ValidationError("--min-age must be from 0 to 99999 days") }
+        guard (0...100).contains(sample) else { throw ValidationError("--sample must be from 0 to 100 percent") }
+        guard (1...99_999).contains(keep) else { throw ValidationError("--keep must be from 1 to 99999") }
+    }
+
+    func run() async throws {
+        let finder = try await access.finder(waiting)
+        let (minAge, keep) = (minAge, keep)
+        let console = RunbookConsole(
+            text: .renewal, again: RunbookConsole.Again(fromStart: "keys renew", resumed: "keys renew"), asks: false,
+            sample: sample)
+        try await Interruption.cancelling("keys list shows what is done") {
+            try await console.run(on: finder) { keys in
+                let rotates = keys.age >= minAge
+                if !rotates {
+                    try await StandardOutput.shared.write(
+                        "the current generation is younger than \(minAge) days; not rotated\n")
+                }
+                return .renewal(rotates: rotates, keeping: keep)
+            }
+        }
+    }
+}
+
+extension KeysDocument {
+    /// The age of the current generation in whole days.
+    fileprivate var age: Int {
+        let created = generations.first { $0.number == current }?.created ?? 0
+        return (time(nil) - Int(created)) / 86_400
+    }
+}

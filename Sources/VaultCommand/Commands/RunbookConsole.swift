@@ -1,0 +1,145 @@
+import MediaVault
+import VaultService
+
+/// Carries out a runbook for a user: announces its steps, asks before them, and prints what became of them.
+struct RunbookConsole: Sendable {
+    /// The commands that continue after a failure.
+    struct Again: Sendable {
+        /// As long as the rotation is not known to be done.
+        let fromStart: String
+        /// Once the rotation is done.
+        let resumed: String
+    }
+
+    let text: RunbookText
+    let again: Again
+    /// Whether to ask before each step.
+    let asks: Bool
+    /// Whether the rotation is done already.
+    var isResumed = false
+    /// How much of the held media to check before anything is destroyed, in percent.
+    var sample = 0
+
+    /// Carries out a runbook.
+    ///
+    /// - Parameters:
+    ///   - finder: connects to the vault.
+    ///   - slots: the keys of the slots to keep if the root key is replaced.
+    ///   - dropsOtherSlots: whether to drop the slots that none of them opens then.
+    ///   - runbook: chooses the steps, once the state of the keys is known.
+    /// - Throws: ``AlreadyReported`` if something was left undone.
+    func run(
+        on finder: VaultConnector, slots: [SlotKey] = [], dropsOtherSlots: Bool = false,
+        _ runbook: (KeysDocument) async throws -> KeyRunbook
+    ) async throws {
+        var latest = RunbookProgress()
+        do {
+            try await finder.act { vault in
+                let keys = try await vault.keys()
+                try await say(RunbookText.generations(keys))
+                let operations = ClientKeyOperations(vault, slots: slots, dropsOtherSlots: dropsOtherSlots)
+                var rest = try await runbook(keys)
+                if isResumed { rest = try await resume(rest, keys, operations) }
+                var display: ProgressDisplay?
+                latest = try await operations.carryOut(rest, willBegin: { try await begin($0, of: rest, on: vault) }) {
+                    progress in
+                    if progress.ended.count > latest.ended.count, let ended = progress.ended.last {
+                        await display?.end()
+                        display = nil
+                        try await report(ended)
+                    } else if progress.total > 0, let step = progress.step {
+                        var shown = display ?? ProgressDisplay(RunbookText.name(step))
+                        await shown.show(TransferProgress(held: progress.done, total: progress.total))
+                        display = shown
+                    }
+                    latest = progress
+                }
+                try await say(RunbookText.generations(try await vault.keys()))
+            }
+        } catch let error as VaultError {
+            await fail(error, at: latest)
+            throw AlreadyReported(status: ExitStatus(error.code))
+        } catch let error as StoppedByUser {
+            await Terminal.shared.say("stopped before this step; run \(next(latest)) to continue")
+            throw AlreadyReported(status: error.status)
+        } catch let error as CancellationError {
+            await Terminal.shared.say("run \(next(latest)) to continue")
+            throw error
+        }
+        guard !latest.isComplete else { return }
+        await Terminal.shared.say("not all was done: see above; fix that, then run \(next(latest)) to continue")
+        throw AlreadyReported(status: RunbookText.status(latest))
+    }
+
+    /// Returns what is left of a runbook whose rotation is done.
+    private func resume(
+        _ runbook: KeyRunbook, _ keys: KeysDocument, _ operations: ClientKeyOperations
+    ) async throws -> KeyRunbook {
+        let rest = try await operations.resumed(runbook)
+        let created = keys.generations.first { $0.number == keys.current }?.created ?? 0
+        try await say(["1. rotate: already done, generation \(keys.current) was created \(KeysText.day(created))"])
+        return rest
+    }
+
+    /// Announces a step, and lets the user stop before it.
+    private func begin(_ step: KeyRunbook.Step, of runbook: KeyRunbook, on vault: any VaultClient) async throws {
+        if case .retire = step, sample > 0 { try await check(vault) }
+        try await say(text.announcement(step, of: runbook))
+        guard asks, text.asks(before: step) else { return }
+        await Terminal.shared.say("continue? type y and Enter")
+        let answer = try await Terminal.shared.blocking { _ in readLine() }
+        guard answer?.lowercased().hasPrefix("y") == true else { throw StoppedByUser() }
+    }
+
+    /// Checks a sample of the held media.
+    ///
+    /// - Throws: ``VaultError`` with code `integrity` if it is damaged, `storage` if it cannot be read.
+    private func check(_ vault: any VaultClient) async throws {
+        let name = "checking \(sample) % of the held media"
+        var display = ProgressDisplay(name)
+        let found = try await vault.verify(VerifyOptions(sample: Double(sample))) {
+            await display.show(TransferProgress(held: $0.bytesOpened, total: $0.bytesTotal))
+        }
+        await display.end()
+        guard found.sound else {
+            throw VaultError(
+                found.remaining > 0 ? .integrity : .storage,
+                "\(name): \(found.remaining) pieces are damaged, \(found.unreadable) files cannot be read",
+                hint: .repair)
+        }
+        try await say(["\(name): done"])
+    }
+
+    private func report(_ ended: RunbookProgress.Ended) async throws {
+        try await say(RunbookText.results(ended))
+        for problem in RunbookText.problems(ended) { await Terminal.shared.say(problem) }
+    }
+
+    private func fail(_ error: VaultError, at progress: RunbookProgress) async {
+        await Terminal.shared.keepLine()
+        await Terminal.shared.say(error.text)
+        if isResumed, progress.ended.isEmpty, error.code == .invalidArgument {
+            await Terminal.shared.say("step 1 was not done: run \(again.fromStart)")
+            return
+        }
+        let failed = progress.step.map { "\(RunbookText.name($0)) failed" } ?? "stopped between two steps"
+        await Terminal.shared.say(
+            "\(progress.step == nil && progress.ended.isEmpty ? "nothing was done" : failed): see above; fix that, "
+                + "then run \(next(progress)) to continue")
+    }
+
+    /// Returns the command that continues.
+    private func next(_ progress: RunbookProgress) -> String {
+        let hasRotated = progress.ended.contains { $0.step == .rotateRoot || $0.step == .revokeLinks }
+        return isResumed || hasRotated ? again.resumed : again.fromStart
+    }
+
+    private func say(_ lines: [String]) async throws {
+        for line in lines { try await StandardOutput.shared.write(Terminal.printable(line) + "\n") }
+    }
+}
+
+/// The user answered no.
+private struct StoppedByUser: Error {
+    let status = ExitStatus.failed
+}

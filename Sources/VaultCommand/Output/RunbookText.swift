@@ -1,0 +1,97 @@
+import MediaVault
+import VaultService
+
+/// The texts about a runbook.
+enum RunbookText: Sendable {
+    /// A response to a leak: its steps are numbered and explained.
+    case leakResponse
+    /// A scheduled rotation: only results are printed.
+    case renewal
+
+    /// Returns what a step will do, one sentence each; empty if it is announced with the step before it.
+    func announcement(_ step: KeyRunbook.Step, of runbook: KeyRunbook) -> [String] {
+        guard self == .leakResponse else { return [] }
+        return switch step {
+        case .rotateRoot:
+            ["1. rotate: creates a new root key, token key and generation, and revokes all links and the admin token"]
+        case .rotate: ["1. rotate: creates a new generation, and revokes all links and the admin token"]
+        case .revokeLinks: []
+        case .rewrap: ["2. rewrap: after this, an old copy of the keyring opens no row of today's index"]
+        case .reseal:
+            [
+                "3. reseal: after this, leaked title keys open nothing that is stored from now on. It takes a while"
+            ]
+        case .retire:
+            (runbook.reseals ? [] : ["3. reseal: skipped"]) + [
+                "4. retire: after this, no key of the keyring opens what is left of older rows. It cannot be undone"
+            ]
+        case .audit: ["5. report"]
+        }
+    }
+
+    /// Returns whether the user is asked before a step.
+    func asks(before step: KeyRunbook.Step) -> Bool { self == .leakResponse && ![.revokeLinks, .audit].contains(step) }
+
+    /// Returns what a step does, as the subject of a sentence.
+    static func name(_ step: KeyRunbook.Step) -> String {
+        switch step {
+        case .rotate: "rotating"
+        case .rotateRoot: "rotating the root"
+        case .revokeLinks: "revoking links"
+        case .rewrap: "rewrapping"
+        case .reseal: "resealing"
+        case .retire: "retiring"
+        case .audit: "checking the receipts"
+        }
+    }
+
+    /// Returns the results of a step, one sentence each.
+    static func results(_ ended: RunbookProgress.Ended) -> [String] {
+        switch ended.outcome {
+        case .done: ["\(name(ended.step)): done"]
+        case .retired(let generations, _): generations.map { "retiring generation \($0): done" }
+        case .unopened, .damaged: []
+        }
+    }
+
+    /// Returns what a step left undone, one sentence each.
+    static func problems(_ ended: RunbookProgress.Ended) -> [String] {
+        switch ended.outcome {
+        case .done: []
+        case .unopened(let keys):
+            [
+                "\(Count.of(keys, "key")) could not be opened and were not changed: remove the titles that list cannot name",
+                exception(ended.step),
+            ]
+        case .damaged(let report): ResealText(report).remarks + [exception(ended.step)]
+        case .retired(_, let kept): kept.map(\.text)
+        }
+    }
+
+    private static func exception(_ step: KeyRunbook.Step) -> String {
+        "\(name(step)): done, except for what does not open: see above"
+    }
+
+    /// Returns the exit code of a runbook that was carried out to its end.
+    static func status(_ progress: RunbookProgress) -> ExitStatus {
+        switch progress.ended.first(where: { !$0.outcome.isComplete })?.outcome {
+        case nil, .done: .done
+        case .unopened, .damaged: .integrity
+        case .retired(_, let kept): kept.first.map { ExitStatus($0.code) } ?? .done
+        }
+    }
+
+    /// Returns the state of each generation, one sentence each.
+    static func generations(_ document: KeysDocument) -> [String] {
+        document.generations.map { generation in
+            "generation \(generation.number): \(generation.state), \(Count.of(generation.resources, "title")), "
+                + "\(generation.bytes) bytes"
+        }
+    }
+}
+
+extension KeyRunbook {
+    fileprivate var reseals: Bool {
+        steps.contains { if case .reseal = $0 { true } else { false } }
+    }
+}
