@@ -5,6 +5,11 @@ import VaultStorage
 /// An order that the owner of a vault carries out.
 package typealias KeyringOrder = VaultCrypto.KeyringOrder
 
+extension KeyringOrder {
+    /// The number of the slot that the order adds or replaces; nil if there is none.
+    package var slotNumber: Int64? { slot?.number }
+}
+
 /// Creates orders for the owner of a vault from a keyring that this process unlocked. This way a secret never leaves
 /// the process that was given it.
 package struct KeyringOrders: Sendable {

@@ -178,7 +178,7 @@ struct Resealer {
     /// Reseals a segment that did not fit on the disk beside another; if necessary, frees space for it.
     private func sealAlone(_ task: ResealTask, _ resealer: SegmentResealer) async throws -> SegmentResealer.Outcome {
         let outcome = await resealer.seal(task)
-        guard case .full = outcome, try await blocking({ $0.freeDiskSpace() }) else { return outcome }
+        guard case .full = outcome, try await blocking({ $0.quota.freeDiskSpace() }) else { return outcome }
         return await resealer.seal(task)
     }
 

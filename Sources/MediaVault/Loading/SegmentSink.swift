@@ -27,11 +27,11 @@ final class SegmentSink {
         var rest = bytes
         while !rest.isEmpty {
             let position = offset + Int64(rest.startIndex - bytes.startIndex)
-            if writer?.end != position || writer?.room == 0 {
+            if writer?.end != position || writer?.capacity == 0 {
                 try close()
                 try begin(at: position)
             }
-            let part = rest.prefix(Int(min(writer?.room ?? 0, Int64(rest.count))))
+            let part = rest.prefix(Int(min(writer?.capacity ?? 0, Int64(rest.count))))
             try writer?.append(part, in: loader.store, outlook(at: position))
             rest = rest.dropFirst(part.count)
             if let segment = writer?.segment { loader.change { $0.sealed(segment, by: fetch) } }
@@ -135,9 +135,9 @@ struct FetchSealer {
         } catch {
             let failure = error as? VaultError ?? VaultError(.storage, "the store failed: \(error)")
             // Free space first: what was written counts only once the index is updated.
-            let hasRoom = failure.code == .diskFull && loader.store.freeDiskSpace()
+            let hasSpace = failure.code == .diskFull && loader.store.quota.freeDiskSpace()
             let lost = sink.giveUp()
-            if hasRoom, loader.change({ $0.rewind(id, lost: lost) }) { return false }
+            if hasSpace, loader.change({ $0.rewind(id, lost: lost) }) { return false }
             loader.change { $0.storeFailed(id, segment: lost, failure) }
             return true
         }

@@ -99,7 +99,7 @@ extension LoaderState {
 /// Why bytes are passed on without being stored.
 public enum BypassReason: String, Sendable {
     /// The vault's own limits leave no space.
-    case room
+    case capacity = "room"
     /// The disk is full.
     case diskFull = "disk-full"
     /// The store failed for another reason.
@@ -112,7 +112,7 @@ public enum BypassReason: String, Sendable {
     init(_ error: VaultError) {
         self =
             switch error.code {
-            case .noRoom: .room
+            case .noRoom: .capacity
             case .diskFull: .diskFull
             default: .store
             }

@@ -28,10 +28,10 @@ extension Vault {
     /// Enforces limits that have been written to the settings. The age limit is enforced later, once the wall clock is
     /// trusted. Blocks.
     func keep(to limits: StorageLimits) throws {
-        store.enforce(sessionLimits?.over(limits) ?? limits)
+        store.quota.enforce(sessionLimits?.over(limits) ?? limits)
         var inForce = store.quota.limits
         inForce.maxAge = nil
-        _ = try store.prune(inForce)
+        _ = try store.quota.prune(inForce)
     }
 
     /// Removes what exceeds limits, once.
@@ -51,9 +51,9 @@ extension Vault {
         return try await pool.run {
             var limits = limits
             if limits?.evictsDownloads == nil { limits?.evictsDownloads = inForce.evictsDownloads }
-            if let limits { try store.requireAttainable(limits) }
+            if let limits { try store.quota.requireAttainable(limits) }
             let wanted = limits ?? inForce
-            let gone = isDryRun ? try store.previewPrune(wanted) : try store.prune(wanted)
+            let gone = isDryRun ? try store.quota.previewPrune(wanted) : try store.quota.prune(wanted)
             return PruneReport(
                 resources: gone.resources, segments: gone.segments, bytes: gone.bytes,
                 used: store.quota.used - (isDryRun ? gone.bytes : 0))
@@ -66,7 +66,7 @@ extension Vault {
     func requireReachableLimits() async throws {
         guard sessionLimits?.size != nil else { return }
         let store = store
-        try await pool.run { try store.requireAttainable(store.quota.limits) }
+        try await pool.run { try store.quota.requireAttainable(store.quota.limits) }
     }
 
     /// Reports when bytes begin to pass through unstored, when all are stored again, and evictions; ends with the
@@ -86,20 +86,20 @@ extension Vault {
 
     /// Makes the store enforce the limits, and protect the resources in use.
     func enforceLimits() async {
-        store.setResourceUse(
+        store.quota.setResourceUse(
             ResourceUse(
                 all: { [weak loaders] in loaders?.resourcesInUse ?? [] },
-                letGo: { [weak loaders] in loaders?.removeIfIdle($0) ?? true }))
+                forget: { [weak loaders] in loaders?.removeIfIdle($0) ?? true }))
         let (store, ofRun) = (store, sessionLimits)
         // Invalid settings are reported when they are requested.
         let settings = try? await pool.run { try store.index.settings().limits }
-        store.enforce(ofRun?.over(settings ?? StorageLimits()) ?? settings ?? StorageLimits())
+        store.quota.enforce(ofRun?.over(settings ?? StorageLimits()) ?? settings ?? StorageLimits())
     }
 
     /// Keeps some space in reserve that can be freed when the disk is full.
     func createReserve() async {
         let store = store
-        try? await pool.run { store.createReserve() }
+        try? await pool.run { store.quota.keepReserve() }
     }
 
     // MARK: Periodic work
@@ -116,16 +116,16 @@ extension Vault {
             if case .set(let first, let last, let time) = finding {
                 try? store.correctAccessTimes(from: first, through: last, to: time)
             }
-            if isAgeDue, isSteady, limits.age != nil { _ = try? store.prune(StorageLimits(maxAge: limits.age)) }
-            if isSizeDue, store.exceedsLimits { _ = try? store.prune(limits) }
+            if isAgeDue, isSteady, limits.age != nil { _ = try? store.quota.prune(StorageLimits(maxAge: limits.age)) }
+            if isSizeDue, store.quota.exceedsLimits { _ = try? store.quota.prune(limits) }
             if isAgeDue { store.finishPendingWork() }
-            return !isDiskFull || store.hasDiskSpace
+            return !isDiskFull || store.quota.hasDiskSpace
         }
         let passing = loaders.contains { $0.look { $0.isPassingThrough } }
         let refusal = loaders.lazy.compactMap { $0.look { $0.storeFailure } }.first
         let (event, listeners) = bypassMonitor.withLock { bypassMonitor in
             let event = bypassMonitor.look(
-                passed: store.tally.passedThrough, isPassing: passing, refusal: refusal,
+                passed: store.work.passedThrough.total, isPassing: passing, refusal: refusal,
                 hasDiskSpace: hasDiskSpace ?? false, now: now)
             return (event, bypassMonitor.listeners.all)
         }
@@ -139,14 +139,14 @@ extension Vault {
     }
 
     private func reportEvictions(now: ContinuousClock.Instant) {
-        tell(evictionNotice.withLock { $0.look(store.evictions, now: now) })
+        tell(evictionNotice.withLock { $0.look(store.quota.evictions, now: now) })
     }
 
     /// Reports evictions that have not been reported yet.
     func reportLastEvictions() { tell(takeEvictions()) }
 
     /// Returns the evictions that have not been reported yet; listeners do not receive them.
-    package func takeEvictions() -> StoreEvent? { evictionNotice.withLock { $0.end(store.evictions) } }
+    package func takeEvictions() -> StoreEvent? { evictionNotice.withLock { $0.end(store.quota.evictions) } }
 
     private func tell(_ event: StoreEvent?) {
         guard let event else { return }
@@ -183,7 +183,7 @@ extension ResourceLoader {
         guard let refusal else { return }
         let (store, record, source) = (store, record, addresses.current)
         let isTakingAgain = try? await pool.run {
-            guard store.hasRoom(after: refusal, length: information?.length) else { return false }
+            guard store.quota.canStore(after: refusal, length: information?.length) else { return false }
             if !isTaken, let information { try record.takeIn(information, freshness, of: source) }
             return true
         }

@@ -133,7 +133,7 @@ extension Vault {
                 var wanted = try store.index.settings().limits
                 try change(&wanted)
                 try Self.check(wanted)
-                try store.requireAttainable(ofRun?.over(wanted) ?? wanted)
+                try store.quota.requireAttainable(ofRun?.over(wanted) ?? wanted)
             }
             try store.changeSettings { settings in
                 if let change {

@@ -58,14 +58,15 @@ extension Vault {
         let limits = try await limitsInForce()
         return try await pool.run {
             let totals = try store.index.totals()
-            let (tally, used) = (store.tally, try store.bytesUsed())
+            let used = try store.bytesUsed()
             return VaultStatus(
                 vaultID: store.keyring.vaultID.hex, resources: totals.resources, bytes: totals.bytes,
                 segments: totals.segments, bytesFetched: try store.bytesFetched(),
                 generation: store.keyring.currentGeneration, keysLocked: MemoryLock.shared.refusal == nil,
                 swapInReach: SwapStatus.isOpen,
                 unlockMethod: store.keyring.unlockedBy.rawValue, used: used, limits: limits,
-                passedThrough: tally.passedThrough, evicted: tally.evicted, storeFailure: failure,
+                passedThrough: store.work.passedThrough.total, evicted: store.quota.evictions.bytes,
+                storeFailure: failure,
                 isUnlockOnVaultDisk: rests)
         }
     }

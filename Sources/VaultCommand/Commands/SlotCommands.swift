@@ -30,7 +30,8 @@ struct SlotAddCommand: AsyncParsableCommand {
         let changer = try await KeyringEditor(access, waiting)
         let way = try await new.way(label: label, allowLoose: access.unlocking.allowLooseKeyFile)
         let order = try await changer.orders.adding(way)
-        try await changer.carryOut(order, saying: "slot added; back up the keyring again")
+        let slot = order.slotNumber.map { "slot \($0)" } ?? "slot"
+        try await changer.carryOut(order, saying: "\(slot) added; back up the keyring again")
     }
 }
 

@@ -20,7 +20,7 @@ package struct KeyringOrder: Codable, Hashable, Sendable {
 
     /// A slot as the keyring file stores it.
     package struct Slot: Codable, Hashable, Sendable {
-        let number: Int64
+        package let number: Int64
         let label: String
         let method: String
         /// Base64.
@@ -37,7 +37,7 @@ package struct KeyringOrder: Codable, Hashable, Sendable {
     /// The number of the slot to remove.
     let number: Int64?
     /// The slot to add, or to put in another's place.
-    let slot: Slot?
+    package let slot: Slot?
     /// Base64 of `KDF(V, "mv.order", order without proof)`.
     private(set) var proof: String
 

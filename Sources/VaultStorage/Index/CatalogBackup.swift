@@ -2,18 +2,65 @@ import GRDB
 import VaultModel
 
 /// `catalog.backup`: the rows of the index without which no segment could be opened again.
-package enum CatalogBackup {
+package final class CatalogBackup: Sendable {
+    private let index: VaultIndex
+    private let folder: String
+    private let fileSystem: any FileSystem
+    private let state = Locked(State())
+    /// Held while a backup is written.
+    private let writing = Locked(())
+
+    private struct State {
+        /// Changes that the file does not have yet.
+        var changes = 0
+        /// Not a time of the wall clock, which may be set back.
+        var last = ContinuousClock.now
+    }
+
+    init(_ index: VaultIndex, vault folder: String, fileSystem: any FileSystem) {
+        self.index = index
+        self.folder = folder
+        self.fileSystem = fileSystem
+    }
+
+    /// Whether the file lacks changes.
+    var isBehind: Bool { state.withLock { $0.changes > 0 } }
+
+    func noteChanges(_ count: Int = 1) { state.withLock { $0.changes += count } }
+
+    /// Forgets the changes: nothing is left that the file could back up.
+    func discardChanges() { state.withLock { $0.changes = 0 } }
+
+    /// Writes a new backup if the file is 10 minutes or 1 000 changes behind.
+    func writeIfDue(now: ContinuousClock.Instant) throws {
+        let isDue = state.withLock { state in
+            state.changes >= 1000 || (state.changes > 0 && now - state.last >= .seconds(600))
+        }
+        if isDue { try write(now: now) }
+    }
+
     /// Writes a new backup beside the index.
-    ///
-    /// It is written under a temporary name, synced and renamed; then the folder is synced.
-    package static func write(_ index: VaultIndex, vault folder: String, fileSystem: any FileSystem) throws {
+    func write(now: ContinuousClock.Instant = .now) throws {
+        // One at a time: two would remove each other's half-written file.
+        try writing.withLock { _ in
+            let changes = state.withLock { $0.changes }
+            try replaceFile()
+            state.withLock { state in
+                state.changes -= changes
+                state.last = now
+            }
+        }
+    }
+
+    /// Writes the file under a temporary name, syncs and renames it; then the folder is synced.
+    private func replaceFile() throws {
         let path = folder + "/catalog.backup"
         let temporary = path + ".new"
         do {
             try fileSystem.remove(temporary)
             // Created here with the vault's mode: SQLite would leave the mode to the umask.
             _ = try fileSystem.create(temporary)
-            try copyRows(index, to: temporary)
+            try copyRows(to: temporary)
             try fileSystem.open(temporary, writable: true).synchronize()
             try fileSystem.rename(temporary, to: path)
             try fileSystem.synchronizeDirectory(folder)
@@ -28,7 +75,7 @@ package enum CatalogBackup {
     /// Copies the rows as they are at one moment.
     ///
     /// The copy has a connection of its own, so that no reader or writer of the index waits for it.
-    private static func copyRows(_ index: VaultIndex, to path: String) throws {
+    private func copyRows(to path: String) throws {
         try index.database.checkOpen()
         try IndexError.translating {
             var configuration = IndexDatabase.configuration(readOnly: false)

@@ -26,7 +26,7 @@ extension VaultStore {
     ///
     /// - Throws: ``VaultError`` if one may remain; erasing is retried every minute.
     package func finishRewrap() throws {
-        try eraseKeyCopies(after: "every key was rewrapped, but old ones")
+        try erasure.erase(after: "every key was rewrapped, but old ones")
     }
 
     /// Destroys a generation: the index removes it, then its key leaves the keyring.
@@ -45,7 +45,7 @@ extension VaultStore {
         guard !record.isRetired else { return }
         noteChange()
         try withDiskSpace { try index.removeGeneration(number) }
-        try eraseKeyCopies(after: "nothing needs generation \(number) any more, but keys that it wrapped")
+        try erasure.erase(after: "nothing needs generation \(number) any more, but keys that it wrapped")
         try log.place.destroyCopies(of: keyring.vaultID)
         try log.change(.retire, generation: number) { try $0.retireGeneration(number) }
     }

@@ -17,7 +17,9 @@ extension VaultStore {
         joined.length = last.range.upperBound - first.start
         // Nothing is evicted for it.
         let needed = joined.diskSize + StorageQuota.step + quota.limits.free
-        guard quota.freeBytes().map({ $0 >= needed }) ?? true, quota.shortage(of: joined.diskSize) == nil else {
+        guard quota.account.freeBytes().map({ $0 >= needed }) ?? true,
+            quota.account.shortage(of: joined.diskSize) == nil
+        else {
             return nil
         }
         return try resealRuns(old, as: [joined.range], of: resource, keepsLimits: true)?.first

@@ -97,7 +97,7 @@ extension VaultStore {
                     changing: { $0.rename(principals: renamed) })
             }
         }
-        try eraseKeyCopies(after: "every resource has a new id, but old ids")
+        try erasure.erase(after: "every resource has a new id, but old ids")
         let hasPrincipals = try !index.settings().principals.isEmpty
         try log.change(.changeLocator, outcome: unopened == 0 ? .done : .partly) { edit in
             edit.dropLocators(except: new)

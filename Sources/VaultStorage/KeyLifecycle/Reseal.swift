@@ -56,11 +56,11 @@ extension VaultStore {
                 if keepsLimits {
                     var whole = new[last]
                     whole.length = run.length
-                    guard quota.reserve(whole.diskSize, for: whole.id) == nil else {
+                    guard quota.account.reserve(whole.diskSize, for: whole.id) == nil else {
                         throw VaultError(.noRoom, "no space to join segments; raise the limit, or remove something")
                     }
                 } else {
-                    quota.trackUncounted(new[last].id)
+                    quota.account.trackUncounted(new[last].id)
                 }
                 try copy(run, of: old, to: &new[last], resource)
             }
@@ -120,10 +120,10 @@ extension VaultStore {
 
     /// Removes the files of segments whose bytes other segments hold now.
     package func removeReplaced(_ old: [SegmentDescription], by new: [SegmentDescription]) {
-        quota.track(old)
+        quota.account.track(old)
         // A file that cannot be removed now stays on the list.
-        _ = try? removeFiles(of: old.map(\.id))
-        for segment in new { quota.settle(segment.id, size: segment.diskSize) }
+        _ = try? removal.removeFiles(of: old.map(\.id))
+        for segment in new { quota.account.settle(segment.id, size: segment.diskSize) }
     }
 
     /// Removes the keys of a resource that none of its segments needs any more.
@@ -170,7 +170,7 @@ extension VaultStore {
     package func finishResealOrder(
         _ order: ResealOrder, of finished: [ResourceID], noting log: AuditLog
     ) throws {
-        try eraseKeyCopies()
+        try erasure.erase()
         let receipts = try log.receipts(after: order.after)
         if order.resources != nil {
             for id in finished where !order.isNoted(log.subject(of: id), in: receipts) {

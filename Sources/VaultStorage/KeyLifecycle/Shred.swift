@@ -12,7 +12,7 @@ extension VaultStore {
     package func shred(_ id: ResourceID, isQuick: Bool, noting log: AuditLog) throws -> Int64? {
         guard let subject = log.subject(of: id) else { throw IndexError.damaged }
         let pending = PendingShred(subject: subject, isQuick: isQuick, after: try log.lastSequence())
-        if let held = try index.candidate(id)?.segments { quota.track(held) }
+        if let held = try index.candidate(id)?.segments { quota.account.track(held) }
         let removed = try withDiskSpace(orReserve: true) {
             try index.remove(id) { settings in settings.add(pending) }
         }
@@ -20,7 +20,7 @@ extension VaultStore {
         noteChange()
         changes.note(id)
         // Files that cannot be removed now stay on the list; no key opens them any more.
-        _ = try? removeFiles(of: removed.map(\.id))
+        _ = try? removal.removeFiles(of: removed.map(\.id))
         return removed.reduce(0) { $0 + $1.diskSize }
     }
 
@@ -44,7 +44,7 @@ extension VaultStore {
         guard !pending.isEmpty else { return kept }
         let receipts = try log.receipts(after: pending.compactMap(\.after).min())
         let due = pending.filter { !$0.isNoted(in: receipts) }
-        if !due.isEmpty { try eraseKeyCopies() }
+        if !due.isEmpty { try erasure.erase() }
         if due.contains(where: { !$0.isQuick }) { kept = try replaceGenerations(noting: log) }
         for shred in due {
             let isDestroyed = !shred.isQuick && kept.isEmpty
@@ -66,12 +66,12 @@ extension VaultStore {
     /// - Returns: the number of resources, including those of an earlier attempt that failed.
     package func destroyRows() throws -> Int64 {
         let count = try withDiskSpace(orReserve: true) { try index.removeAll() }
-        try eraseAllKeyCopies()
+        try erasure.eraseAll()
         return count
     }
 
     /// Removes the files of all segments that are pending deletion.
-    package func finishDestruction() throws { try finishPendingDeletions() }
+    package func finishDestruction() throws { try removal.finish() }
 }
 
 /// A resource whose keys are deleted and whose receipt is not written yet.

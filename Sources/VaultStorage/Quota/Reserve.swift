@@ -55,12 +55,12 @@ struct Reserve: Sendable {
             do {
                 return try body()
             } catch let error as VaultError where meansFullDisk(error) {
-                guard giveUp() else { throw Self.noRoom(error) }
+                guard giveUp() else { throw Self.diskFull(error) }
             }
         }
     }
 
-    private static func noRoom(_ error: VaultError) -> VaultError {
+    private static func diskFull(_ error: VaultError) -> VaultError {
         guard error.code != .diskFull else { return error }
         return VaultError(
             .diskFull, "no space left on the disk for the side files of the index; free some space and try again")

@@ -1,10 +1,16 @@
 package import VaultModel
 
-/// The disk space that a vault uses and may use; it admits bytes before they are written.
+/// The limits on a vault's disk space: admits bytes before they are written, and evicts to make space for them.
 package final class StorageQuota: Sendable {
-    private let ledger = Locked(QuotaLedger())
-    private let folder: String
-    private let fileSystem: any FileSystem
+    let account: QuotaAccount
+    let evictor: Evictor
+    private let index: VaultIndex
+    /// Given up if the disk has no space for something that must be written.
+    let reserve: Reserve
+    /// The plaintext bytes of a block in new segments.
+    private let blockSize: Int
+    /// Whether this process may change the vault: a reader evicts nothing.
+    private let isOwner: Bool
 
     /// The unit of eviction in bytes.
     ///
@@ -12,208 +18,158 @@ package final class StorageQuota: Sendable {
     /// before storing resumes.
     package static let step: Int64 = 1 << 20
 
-    init(folder: String, fileSystem: any FileSystem) {
-        self.folder = folder
-        self.fileSystem = fileSystem
+    init(
+        account: QuotaAccount, evictor: Evictor, index: VaultIndex, reserve: Reserve, blockSize: Int, isOwner: Bool
+    ) {
+        self.account = account
+        self.evictor = evictor
+        self.index = index
+        self.reserve = reserve
+        self.blockSize = blockSize
+        self.isOwner = isOwner
     }
 
     /// The bytes of segment files, including those that are being deleted.
-    package var used: Int64 { ledger.withLock { $0.used } }
+    package var used: Int64 { account.used }
 
     /// The limits in force.
-    package var limits: StorageLimits {
-        get { ledger.withLock { $0.limits } }
-        set {
-            ledger.withLock { ledger in
-                ledger.limits = newValue
-                ledger.discardMeasurement()
+    package var limits: StorageLimits { account.limits }
+
+    /// Sets the limits in force, with the usual part of the disk to leave free if they do not set one.
+    package func enforce(_ limits: StorageLimits) { account.limits = account.settled(limits) }
+
+    /// Refuses a size limit below the space of the resources that no limit evicts.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    package func requireAttainable(_ limits: StorageLimits) throws {
+        guard let size = limits.size else { return }
+        let kept = try index.protectedFileBytes(evicting: limits.sizeClasses)
+        guard kept > size else { return }
+        let what = limits.evictsDownloads == true ? "are pinned" : "are pinned or downloaded"
+        let way =
+            limits.evictsDownloads == true
+            ? "or unpin or remove something" : "remove something, or allow eviction of downloads"
+        throw VaultError(
+            .invalidArgument,
+            "the vault cannot be limited to \(size) bytes: \(kept) bytes of it \(what), and no limit evicts those; "
+                + "raise the limit, \(way)",
+            hint: limits.evictsDownloads == true ? nil : .evictDownloads)
+    }
+
+    /// Whether the vault exceeds the limits in force, as far as is known without querying the index.
+    package var exceedsLimits: Bool { account.excess != nil }
+
+    /// Evicts what exceeds the given limits: first by age, then by size.
+    package func prune(_ limits: StorageLimits) throws -> EvictionCounters { try evictor.prune(limits) }
+
+    /// Returns what ``prune(_:)`` would evict now, without evicting anything.
+    package func previewPrune(_ limits: StorageLimits) throws -> EvictionCounters { try evictor.previewPrune(limits) }
+
+    /// What was evicted since the vault was opened.
+    package var evictions: EvictionCounters { evictor.total }
+
+    /// Sets how to find out which resources are in use, since these are not evicted.
+    package func setResourceUse(_ use: ResourceUse) { evictor.setResourceUse(use) }
+
+    // MARK: Admission
+
+    /// Lets a segment's file grow to `size` bytes, and evicts what is necessary for that.
+    ///
+    /// - Throws: ``VaultError`` with code `noRoom`.
+    func admit(_ size: Int64, for id: SegmentID, _ estimate: WriteEstimate) throws {
+        guard let shortage = account.reserve(size, for: id) else { return }
+        guard shortage.size == 0 || mayEvict(for: estimate.length) else {
+            throw VaultError(.noRoom, "the title is larger than the vault's size limit; raise the limit")
+        }
+        try evictor.queue.withLock { queue in
+            while let shortage = account.reserve(size, for: id) {
+                let gone =
+                    shortage.size > 0
+                    ? try evictor.evict(shortage.size + estimate.ahead, limits.sizeClasses, &queue)
+                    : try evictor.evict(shortage.free + estimate.ahead, [.cache], &queue)
+                guard gone.bytes > 0 else {
+                    throw VaultError(
+                        .noRoom,
+                        shortage.size > 0
+                            ? "the vault has reached its size limit, and everything that is left is pinned, in use or "
+                                + "a download; raise the limit, or unpin or remove something"
+                            : "the disk has no space left beyond what must stay free; free some space, or "
+                                + "lower that limit")
+                }
             }
         }
     }
 
-    func begin(told: Int64, untold: [SegmentID: Int64]) {
-        ledger.withLock { $0.begin(told: told, untold: untold) }
+    /// Returns whether other resources may be evicted for one of this length: not for one that can never fit.
+    private func mayEvict(for length: Int64?) -> Bool {
+        guard let limit = limits.size, let length else { return true }
+        return fileBytes(of: length) <= limit
     }
 
-    /// Counts a growing segment's file as `size` bytes, before they are written.
+    /// Returns the bytes of the files that hold a whole resource in as few segments as possible.
+    private func fileBytes(of length: Int64) -> Int64 {
+        guard length <= ContentInformation.maxBytes else { return length }
+        let block = Int64(blockSize)
+        let files = (length + SegmentDescription.maxBytes - 1) / SegmentDescription.maxBytes
+        let bytes =
+            length + Int64(SegmentDescription.tagByteCount) * ((length + block - 1) / block)
+            + Int64(SegmentDescription.headerByteCount) * files
+        // Each file may end within a unit of the disk.
+        return SegmentDescription.diskSize(ofFile: bytes) + SegmentDescription.diskUnit * max(0, files - 1)
+    }
+
+    // MARK: A full disk
+
+    /// Returns whether storing a resource may be tried again after the store refused it with an error.
     ///
-    /// - Returns: the shortage that prevents this, in which case nothing was counted; nil if the bytes fit.
-    func reserve(_ size: Int64, for id: SegmentID) -> QuotaLedger.Shortage? {
-        if ledger.withLock({ $0.needsMeasurement }) { measure() }
-        guard let shortage = ledger.withLock({ $0.reserve(size, for: id) }) else { return nil }
-        guard shortage.free > 0 else { return shortage }
-        // Other programs use the disk too: more may be free now than at the last measurement.
-        measure()
-        return ledger.withLock { $0.reserve(size, for: id) }
-    }
-
-    /// Returns the shortage of space for `bytes` more, as of now; nil if they fit.
-    func shortage(of bytes: Int64) -> QuotaLedger.Shortage? {
-        if limits.free > 0 { measure() }
-        return ledger.withLock { $0.shortage(of: bytes) }
-    }
-
-    /// The bytes beyond the limits as of now: the vault's limit was lowered, or other programs filled the disk.
-    var excess: QuotaLedger.Shortage? { shortage(of: 0) }
-
-    /// Begins to track a file that counts only after it is settled.
-    func trackUncounted(_ id: SegmentID) { ledger.withLock { $0.track(id, size: 0) } }
-
-    func settle(_ id: SegmentID, size: Int64) { ledger.withLock { $0.settle(id, size: size) } }
-
-    func add(_ size: Int64) { ledger.withLock { $0.add(size) } }
-
-    func track(_ segments: [SegmentDescription]) {
-        ledger.withLock { ledger in
-            for segment in segments { ledger.track(segment.id, size: segment.diskSize) }
+    /// - Parameter length: the resource's length in bytes, if known.
+    package func canStore(after error: VaultError, length: Int64?) -> Bool {
+        switch error.code {
+        case .diskFull: return hasDiskSpace
+        case .noRoom:
+            guard let shortage = account.shortage(of: Self.step) else { return true }
+            guard shortage.size == 0 || mayEvict(for: length) else { return false }
+            return evictor.queue.withLock { queue in
+                queue.begin(inUse: evictor.resourcesInUse)
+                return ((try? evictor.next(shortage.size > 0 ? limits.sizeClasses : [.cache], &queue)) ?? nil) != nil
+            }
+        default: return true
         }
     }
 
-    @discardableResult
-    func remove(_ id: SegmentID, size: Int64) -> Int64 { ledger.withLock { $0.remove(id, size: size) } }
+    /// Whether the disk has enough space to resume storing. If that is unknown, the next write will show it.
+    package var hasDiskSpace: Bool { account.freeBytes().map { $0 >= Self.step + limits.free } ?? true }
 
-    /// Keeps a file counted, even if it is deleted, until the pin is released.
-    func pin(_ id: SegmentID) -> SegmentPin {
-        ledger.withLock { $0.pin(id) }
-        return SegmentPin(id, in: self)
-    }
+    /// Creates the reserve, which is given up when the disk is full, if there is space for it.
+    package func keepReserve() { if isOwner { reserve.keep() } }
 
-    fileprivate func unpin(_ id: SegmentID) { ledger.withLock { $0.unpin(id) } }
-
-    /// Returns the bytes that are free on the file system; nil if it does not report them.
-    func freeBytes() -> Int64? { try? fileSystem.freeBytes(at: folder) }
-
-    /// Returns limits with the space to leave free: the usual part of the disk if none is set.
-    func settled(_ limits: StorageLimits) -> StorageLimits {
-        var limits = limits
-        if limits.minFree == nil, let disk = try? fileSystem.totalBytes(at: folder) {
-            limits.minFree = StorageLimits.standardFree(ofDisk: disk)
+    /// Runs work on the index; if the disk is full, evicts something and tries once more.
+    ///
+    /// - Parameter isVital: whether the reserve is given up first: the work frees space, or nothing works without it.
+    func withDiskSpace<Result>(orReserve isVital: Bool = false, _ body: () throws -> Result) throws -> Result {
+        do {
+            return try isVital ? reserve.withReserve(for: body) : body()
+        } catch let error as VaultError where error.code == .diskFull {
+            guard freeDiskSpace() else { throw error }
+            return try body()
         }
-        return limits
     }
 
-    private func measure() {
-        // If the file system does not report free space, assume that there is some: if it is full, the write fails.
-        let free = freeBytes() ?? .max / 2
-        ledger.withLock { $0.measured(free: free) }
+    /// Evicts something that was only played, because the disk is full.
+    ///
+    /// - Returns: whether anything was evicted.
+    package func freeDiskSpace() -> Bool {
+        guard isOwner else { return false }
+        return evictor.queue.withLock { queue in
+            // Rows are always deleted before files: if the index takes no writes even now, nothing is evicted.
+            ((try? evictor.evict(Self.step, [.cache], &queue).bytes) ?? 0) > 0
+        }
     }
 }
 
 extension StorageLimits {
     /// The classes that a size limit may evict: downloads only if that is allowed.
     var sizeClasses: Set<ResourceClass> { evictsDownloads == true ? [.cache, .download] : [.cache] }
-}
-
-/// Keeps a segment's file counted while a reader has it open.
-package final class SegmentPin: Sendable {
-    private let id: SegmentID
-    private let quota: StorageQuota
-
-    init(_ id: SegmentID, in quota: StorageQuota) {
-        self.id = id
-        self.quota = quota
-    }
-
-    deinit { quota.unpin(id) }
-}
-
-/// The account of a vault's segment files, as a value.
-///
-/// From before its bytes are written, a growing segment counts with the size that its file would have if it were closed
-/// now. A file that is being deleted counts until it is gone and no reader has it open.
-struct QuotaLedger {
-    /// The bytes that must be freed before a file can grow: under the vault's own limit, and on the file system.
-    struct Shortage: Hashable {
-        var size: Int64 = 0
-        var free: Int64 = 0
-    }
-
-    var limits = StorageLimits()
-    /// The bytes of all files that count.
-    private(set) var used: Int64 = 0
-    /// The bytes that may be written before free space must be measured again; nil without a measurement.
-    private(set) var spare: Int64?
-    /// The files whose size is better known here than from the index: growing files, and those about to be removed.
-    private var tracked: [SegmentID: Int64] = [:]
-    private var pins: [SegmentID: Int] = [:]
-    private var removedWhileOpen: [SegmentID: Int64] = [:]
-
-    /// Begins with the existing files: those whose rows state their size, and those whose rows do not.
-    ///
-    /// - Parameters:
-    ///   - told: the total bytes of the former.
-    ///   - untold: the bytes of each of the latter.
-    mutating func begin(told: Int64, untold: [SegmentID: Int64]) {
-        used = told + untold.values.reduce(0, +)
-        tracked = untold
-    }
-
-    /// Whether free space must be measured before anything is reserved.
-    var needsMeasurement: Bool { limits.free > 0 && spare == nil }
-
-    /// Takes over a measurement of the free bytes of the file system.
-    mutating func measured(free: Int64) { spare = free - limits.free }
-
-    /// Discards the last measurement.
-    mutating func discardMeasurement() { spare = nil }
-
-    /// Returns the shortage of space for `bytes` more; nil if they fit.
-    func shortage(of bytes: Int64) -> Shortage? {
-        var shortage = Shortage()
-        if let limit = limits.size { shortage.size = max(0, used + bytes - limit) }
-        if limits.free > 0, let spare { shortage.free = max(0, bytes - spare) }
-        return shortage == Shortage() ? nil : shortage
-    }
-
-    /// Counts a growing segment's file as `size` bytes.
-    ///
-    /// - Returns: the shortage that prevents this, in which case nothing was counted; nil if the bytes fit.
-    mutating func reserve(_ size: Int64, for id: SegmentID) -> Shortage? {
-        let more = size - (tracked[id] ?? 0)
-        guard more > 0 else { return nil }
-        if let shortage = shortage(of: more) { return shortage }
-        take(more)
-        tracked[id] = size
-        return nil
-    }
-
-    /// Sets the final size of a closed segment's file. A segment that was removed since no longer counts.
-    mutating func settle(_ id: SegmentID, size: Int64) {
-        if let counted = tracked.removeValue(forKey: id) { take(size - counted) }
-    }
-
-    /// Counts a file that existed but was not counted.
-    mutating func add(_ size: Int64) { take(size) }
-
-    /// Tracks a file that counts with this size, such as one that is about to be removed.
-    mutating func track(_ id: SegmentID, size: Int64) {
-        if tracked[id] == nil { tracked[id] = size }
-    }
-
-    /// Stops counting a file that was removed from its folder, at the latest when its last reader closes it.
-    ///
-    /// - Parameter size: the size of the file, used if it is not tracked.
-    /// - Returns: the bytes with which it was counted.
-    mutating func remove(_ id: SegmentID, size: Int64) -> Int64 {
-        let counted = tracked.removeValue(forKey: id) ?? size
-        if pins[id] == nil { take(-counted) } else { removedWhileOpen[id, default: 0] += counted }
-        return counted
-    }
-
-    /// Records that a reader opens the file.
-    mutating func pin(_ id: SegmentID) { pins[id, default: 0] += 1 }
-
-    /// Records that a reader has closed the file.
-    mutating func unpin(_ id: SegmentID) {
-        guard let count = pins[id] else { return }
-        pins[id] = count > 1 ? count - 1 : nil
-        if count == 1, let size = removedWhileOpen.removeValue(forKey: id) { take(-size) }
-    }
-
-    private mutating func take(_ bytes: Int64) {
-        used = max(0, used + bytes)
-        spare = spare.map { $0 - bytes }
-    }
 }
 
 /// An estimate of the bytes to come, so that eviction can allow for them.
@@ -239,15 +195,15 @@ package struct ResourceUse: Sendable {
     /// Forgets a resource that is not in use, within the transaction that evicts it; false if it is in use.
     ///
     /// Later requests for the resource read the index again, after the transaction.
-    package let letGo: @Sendable (ResourceID) -> Bool
+    package let forget: @Sendable (ResourceID) -> Bool
 
     package init(
-        all: @escaping @Sendable () -> Set<ResourceID>, letGo: @escaping @Sendable (ResourceID) -> Bool
+        all: @escaping @Sendable () -> Set<ResourceID>, forget: @escaping @Sendable (ResourceID) -> Bool
     ) {
         self.all = all
-        self.letGo = letGo
+        self.forget = forget
     }
 
     /// No resource is in use.
-    package static let none = ResourceUse(all: { [] }, letGo: { _ in true })
+    package static let none = ResourceUse(all: { [] }, forget: { _ in true })
 }

@@ -84,8 +84,8 @@ extension VaultStore {
         let counted = try index.fileBytes(of: segment.id)
         guard try index.adopt(segment, badBlocks: badBlocks, now: now()) else { return false }
         // Under a wrong row it was counted with another size.
-        quota.remove(segment.id, size: counted)
-        quota.add(segment.diskSize)
+        quota.account.remove(segment.id, size: counted)
+        quota.account.add(segment.diskSize)
         return true
     }
 

@@ -14,7 +14,7 @@ package struct SegmentWriter: ~Copyable {
     private var sealer: SegmentSealer
     private var filling: [UInt8] = []
     private var sealed: [UInt8]
-    /// The end of the bytes that the system was asked to start writing.
+    /// The end of the bytes whose writing was started.
     private var writebackEnd: Int64 = 0
     private var writeFailure: FileFailure?
     private var syncFailure: FileFailure?
@@ -38,7 +38,7 @@ package struct SegmentWriter: ~Copyable {
     }
 
     /// The number of bytes that still fit into the segment.
-    package var room: Int64 { SegmentDescription.maxBytes - segment.length - Int64(filling.count) }
+    package var capacity: Int64 { SegmentDescription.maxBytes - segment.length - Int64(filling.count) }
 
     /// The offset of the representation one past the last byte appended.
     package var end: Int64 { segment.start + segment.length + Int64(filling.count) }
@@ -50,9 +50,9 @@ package struct SegmentWriter: ~Copyable {
         return closed.fileSize
     }
 
-    /// Appends at most ``room`` bytes; seals and writes every block that is full.
+    /// Appends at most ``capacity`` bytes; seals and writes every block that is full.
     package mutating func append(_ bytes: ArraySlice<UInt8>) throws(FileFailure) {
-        precondition(Int64(bytes.count) <= room)
+        precondition(Int64(bytes.count) <= capacity)
         var rest = bytes
         while !rest.isEmpty {
             if filling.isEmpty, rest.count >= segment.blockSize {

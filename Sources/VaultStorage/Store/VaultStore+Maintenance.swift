@@ -3,33 +3,44 @@ package import VaultModel
 
 // Counting, backing up, and finishing what an earlier owner left unfinished.
 extension VaultStore {
-    /// Counts bytes that an origin sent; they are committed with the next change.
-    package func countFetched(_ bytes: Int64) {
-        counters.withLock { $0.fetched += bytes }
+    /// Counts the existing files.
+    ///
+    /// Their sizes come from the index; only files whose rows do not state their size are examined.
+    func beginCounting() throws {
+        var measured: [SegmentID: Int64] = [:]
+        var indexed = try index.fileBytes()
+        for (segment, _) in try index.openSegments() {
+            indexed -= segment.diskSize
+            measured[segment.id] = removal.diskSize(of: segment.id)
+        }
+        for id in try index.segmentsPendingDeletion(limit: .max) { measured[id] = removal.diskSize(of: id) }
+        quota.account.begin(indexed: indexed, measured: measured)
     }
+
+    /// Returns the disk space of segment files; for a reader, as the index states it.
+    package func bytesUsed() throws -> Int64 { isOwner ? quota.used : try index.fileBytes() }
+
+    /// Counts bytes that were delivered but not stored.
+    package func countPassedThrough(_ bytes: Int64) { work.passedThrough.count(bytes) }
+
+    /// Counts bytes that an origin sent; they are committed with the next change.
+    package func countFetched(_ bytes: Int64) { fetched.add(bytes) }
 
     /// Returns the bytes that origins have sent since the vault was created, including those not yet committed.
     package func bytesFetched() throws -> Int64 {
         let committed = try index.settings().bytesFetched
-        return isOwner ? counters.withLock { $0.fetched } : committed
+        return isOwner ? fetched.total : committed
     }
 
     /// Runs a commit that includes the count of fetched bytes.
     func countingFetched(_ commit: (Int64) throws -> Void) throws {
-        let total = counters.withLock { $0.fetched }
-        try commit(total)
-        counters.withLock { counters in
-            guard total > counters.committed else { return }
-            counters.committed = total
-            // The count is in a row that the backup holds too.
-            counters.changesSinceBackup += 1
-        }
+        // The count is in a row that the backup holds too.
+        if try fetched.recording(commit) { noteChange() }
     }
 
     /// Commits a count that no segment's commit included.
     package func flushCounters() throws {
-        let isDue = counters.withLock { $0.fetched > $0.committed }
-        if isDue { try countingFetched { try index.countFetched($0) } }
+        if fetched.isDue { try countingFetched { try index.countFetched($0) } }
     }
 
     /// Records that resources were read in this hour.
@@ -37,73 +48,42 @@ extension VaultStore {
         if isOwner, !ids.isEmpty { try index.touch(ids, now: now()) }
     }
 
-    package func noteChange() { counters.withLock { $0.changesSinceBackup += 1 } }
+    /// Sets last-access times that came from a wrong wall clock to `time`.
+    package func correctAccessTimes(from first: Int64, through last: Int64, to time: Int64) throws {
+        if isOwner { try index.moveAccessTimes(from: first, through: last, to: time) }
+    }
+
+    /// Runs work on the index; if the disk is full, evicts something and tries once more.
+    ///
+    /// - Parameter isVital: whether the reserve is given up first: the work frees space, or nothing works without it.
+    func withDiskSpace<Result>(orReserve isVital: Bool = false, _ body: () throws -> Result) throws -> Result {
+        try quota.withDiskSpace(orReserve: isVital, body)
+    }
+
+    // MARK: Backup and erasure
+
+    /// Records a change that `catalog.backup` does not have yet.
+    package func noteChange() { catalogBackup.noteChanges() }
 
     /// Backs up the catalog if the backup is 10 minutes or 1 000 changes behind.
     package func backUpCatalogIfDue(now: ContinuousClock.Instant = .now) throws {
-        let isDue = counters.withLock { counters in
-            counters.changesSinceBackup >= 1000
-                || (counters.changesSinceBackup > 0 && now - counters.lastBackup >= .seconds(600))
-        }
-        if isDue { try backUpCatalog(now: now) }
+        try catalogBackup.writeIfDue(now: now)
     }
 
     /// Writes a new `catalog.backup`.
-    package func backUpCatalog(now: ContinuousClock.Instant = .now) throws {
-        // One at a time: two would remove each other's half-written file.
-        try backup.withLock { _ in
-            let changes = counters.withLock { $0.changesSinceBackup }
-            try CatalogBackup.write(index, vault: folder, fileSystem: fileSystem)
-            counters.withLock { counters in
-                counters.changesSinceBackup -= changes
-                counters.lastBackup = now
-            }
-        }
-    }
+    package func backUpCatalog(now: ContinuousClock.Instant = .now) throws { try catalogBackup.write(now: now) }
 
-    /// Removes the files of all segments that are pending deletion.
-    ///
-    /// A segment whose file cannot be removed stays on the list for the next time: that is no reason to refuse a vault
-    /// or to stop playback.
-    func finishPendingDeletions() throws {
-        var last: SegmentID?
-        var stillListed: [SegmentID] = []
-        // One pass through the list: a segment that stays on it is tried only once.
-        while true {
-            let doomed = try index.segmentsPendingDeletion(after: last, limit: 256)
-            guard let end = doomed.last else { break }
-            last = end
-            stillListed += try removeFiles(of: doomed).stillListed
-        }
-        // If the index took no writes, there may be space by now.
-        if !stillListed.isEmpty { try? index.forgetPendingDeletions(stillListed) }
-    }
+    /// How long to wait for another program that reads the index's log.
+    package static let erasingTimeout: Duration = .seconds(5)
 
-    /// Removes the files of segments that are pending deletion, and then takes the segments off the list.
+    /// Returns whether an erasure is pending: a removed or rewrapped key may remain where it was.
+    package func hasPendingErasure() throws -> Bool { try erasure.pending() != nil }
+
+    /// Carries out a pending erasure.
     ///
-    /// - Returns: the segments whose files are durably gone although the list still names them, and the bytes of the
-    ///   files that are no longer in their folder.
-    @discardableResult
-    func removeFiles(of ids: [SegmentID]) throws -> (stillListed: [SegmentID], bytes: Int64) {
-        var bytes: Int64 = 0
-        let removed = removal.withLock { _ in
-            ids.filter { id in
-                // Measured just before the removal: a file that is already gone no longer counts.
-                let size = diskSize(of: id)
-                guard (try? segments.remove(id)) != nil else { return false }
-                bytes += quota.remove(id, size: size)
-                return true
-            }
-        }
-        let gone = removed.filter { id in (try? segments.synchronizeName(of: id)) != nil }
-        guard !gone.isEmpty else { return ([], bytes) }
-        do {
-            try index.forgetPendingDeletions(gone)
-            return ([], bytes)
-        } catch {
-            // A full disk may refuse this write; they are taken off the list the next time.
-            return (gone, bytes)
-        }
+    /// - Parameter patience: how long to wait, each time, for a program that reads the log.
+    package func carryOutErasure(patience: Duration = erasingTimeout) throws {
+        try erasure.carryOut(patience: patience)
     }
 
     // MARK: Recovery
@@ -113,13 +93,12 @@ extension VaultStore {
     /// Held bytes can be played in any case, and the next owner finds the rest.
     func recover(afterKill wasKilled: Bool) throws {
         let steps: [() throws -> Void] = [
-            index.database.catchUp, { try self.addLaterTables(afterKill: wasKilled) }, index.dropFilling,
-            finishPendingDeletions,
-            recoverOpenSegments,
+            index.database.catchUp, { try self.erasure.addLaterTables(afterKill: wasKilled) }, index.dropFilling,
+            removal.finish, recoverOpenSegments,
         ]
         for step in steps {
             do {
-                try reserve.withReserve(for: step)
+                try quota.reserve.withReserve(for: step)
             } catch let error as VaultError where error.code == .diskFull {
                 continue
             }
@@ -128,14 +107,11 @@ extension VaultStore {
 
     /// Does the work that was left pending while the disk was full, as far as possible. Called once a minute.
     package func finishPendingWork() {
-        reserve.keep()
-        for id in counters.withLock({ $0.abandoned }) { try? discard(id) }
-        try? finishPendingDeletions()
+        quota.reserve.keep()
+        for id in removal.abandonedSegments { try? discard(id) }
+        try? removal.finish()
         try? carryOutErasure(patience: .seconds(1))
     }
-
-    /// Creates the reserve, which is given up when the disk is full, if there is space for it.
-    package func createReserve() { if isOwner { reserve.keep() } }
 
     /// Closes the segments that the last owner left open, at the last block that opens.
     ///
@@ -159,7 +135,7 @@ extension VaultStore {
 
     func closeRecovered(_ segment: SegmentDescription) throws {
         do {
-            try reserve.withReserve { try index.commit(segment, closed: true, fetched: 0) }
+            try quota.reserve.withReserve { try index.commit(segment, closed: true, fetched: 0) }
         } catch let error as VaultError where error.code == .integrity {
             // Another segment holds these bytes by now.
             try abandonUnrecoverable(segment.id)
@@ -167,8 +143,8 @@ extension VaultStore {
     }
 
     private func abandonUnrecoverable(_ id: SegmentID) throws {
-        try reserve.withReserve { _ = try index.drop(id, doomed: true) }
-        try removeFiles(of: [id])
+        try quota.reserve.withReserve { _ = try index.drop(id, doomed: true) }
+        try removal.removeFiles(of: [id])
     }
 }
 

@@ -7,7 +7,7 @@ extension VaultStore {
     /// - Parameter start: the offset of its first byte in the representation.
     /// - Throws: ``VaultError``: `noRoom` if the limits allow no file, `diskFull`, `storage`.
     package func beginSegment(
-        at start: Int64, of resource: StoredResource, _ outlook: WriteEstimate = WriteEstimate()
+        at start: Int64, of resource: StoredResource, _ estimate: WriteEstimate = WriteEstimate()
     ) throws -> SegmentWriter {
         guard let representation = resource.serving, let key = resource.keys[resource.keyNumber] else {
             throw VaultError(.storage, "a segment needs a representation; open the resource again")
@@ -15,11 +15,11 @@ extension VaultStore {
         let segment = SegmentDescription(
             id: try SecureRandom.identifier("segment id"), representation: representation.id,
             keyNumber: resource.keyNumber, blockSize: Self.blockSize, start: start, length: 0)
-        try admit(segment.diskSize, for: segment.id, outlook)
+        try quota.admit(segment.diskSize, for: segment.id, estimate)
         do {
             try withDiskSpace { try index.begin(segment, now: now()) }
         } catch {
-            quota.remove(segment.id, size: 0)
+            quota.account.remove(segment.id, size: 0)
             throw error
         }
         do {
@@ -49,7 +49,7 @@ extension VaultStore {
             return nil
         }
         try commit(&writer, closed: true)
-        quota.settle(writer.segment.id, size: writer.segment.diskSize)
+        quota.account.settle(writer.segment.id, size: writer.segment.diskSize)
         return writer.segment
     }
 
@@ -77,15 +77,9 @@ extension VaultStore {
     ///
     /// - Parameter keepsLimits: whether nothing is evicted for this, and the reserve stays.
     func discard(_ id: SegmentID, keepsLimits: Bool = false) throws {
-        do {
-            let drop = { try self.index.drop(id, doomed: true) }
-            _ = try keepsLimits ? drop() : withDiskSpace(orReserve: true, drop)
-        } catch {
-            counters.withLock { _ = $0.abandoned.insert(id) }
-            throw error
-        }
-        counters.withLock { _ = $0.abandoned.remove(id) }
-        try removeFiles(of: [id])
+        let drop = { try self.index.drop(id, doomed: true) }
+        try removal.abandon(id) { _ = try keepsLimits ? drop() : withDiskSpace(orReserve: true, drop) }
+        try removal.removeFiles(of: [id])
     }
 
     /// Opens a segment for reading.
@@ -94,7 +88,8 @@ extension VaultStore {
     package func reader(of segment: SegmentDescription, resource: StoredResource) throws -> SegmentReader {
         guard let key = resource.keys[segment.keyNumber] else { throw SegmentFailure.wrongKey }
         return try SegmentReader(
-            segment, resourceKey: key.secret, in: segments, pin: isOwner ? quota.pin(segment.id) : nil, work: work)
+            segment, resourceKey: key.secret, in: segments, pin: isOwner ? quota.account.pin(segment.id) : nil,
+            work: work)
     }
 
     /// Records a failure to read a segment: the block, or the whole segment, is a gap from now on.
@@ -113,7 +108,7 @@ extension VaultStore {
         switch failure {
         case .badBlock(let block): try index.markBad(id, block: block)
         case .missing:
-            if try index.drop(id, doomed: false) { quota.remove(id, size: size) }
+            if try index.drop(id, doomed: false) { quota.account.remove(id, size: size) }
         case .foreign, .wrongKey:
             guard try index.drop(id, doomed: false) else { return }
             do throws(FileFailure) {
@@ -122,8 +117,27 @@ extension VaultStore {
                 // The row is gone, so the file is never served again. If it could not be moved, it still takes space.
                 guard error.kind == .notFound else { return }
             }
-            quota.remove(id, size: size)
+            quota.account.remove(id, size: size)
         case .unreadable: break
         }
     }
+}
+
+extension SegmentWriter {
+    /// Appends bytes once there is space for them, as ``append(_:)`` does.
+    ///
+    /// - Throws: ``VaultError``: `noRoom`; `diskFull` or `storage` if they cannot be written.
+    package mutating func append(_ bytes: ArraySlice<UInt8>, in store: VaultStore, _ estimate: WriteEstimate) throws {
+        try store.quota.admit(
+            SegmentDescription.diskSize(ofFile: fileSize(after: bytes.count)), for: segment.id, estimate)
+        do throws(FileFailure) {
+            try append(bytes)
+        } catch {
+            throw error.vaultError("a segment cannot be written")
+        }
+        store.work.sealed.count(Int64(bytes.count))
+    }
+
+    /// Makes the whole blocks durable and commits them.
+    package mutating func checkpoint(in store: VaultStore) throws { try store.checkpoint(&self) }
 }

@@ -18,43 +18,16 @@ package final class VaultStore: Sendable {
     private let lock: Locked<VaultLock?>
     /// The wall clock, in seconds since 1970.
     package let now: @Sendable () -> Int64
-    let counters = Locked(Counters())
     /// The space that segment files use and may use.
     package let quota: StorageQuota
-    /// Held during an eviction: one at a time, so that none evicts although another has just freed the space.
-    let eviction = Locked(EvictionQueue())
-    /// Held while files that are pending deletion are removed, so that each is subtracted once.
-    let removal = Locked(())
-    /// Given up if the disk has no space for something that must be written.
-    let reserve: Reserve
-    /// Held while copies of keys that are no longer needed are erased.
-    let erasing = Locked(())
-    /// Held while a new `catalog.backup` is written.
-    let backup = Locked(())
-    let use = Locked(ResourceUse.none)
+    let removal: SegmentRemoval
+    let catalogBackup: CatalogBackup
+    let erasure: KeyErasure
+    let fetched = FetchedBytes()
     /// Counters of the work done since the store was opened.
     package let work = WorkCounters()
     /// Reports which resources change.
     package let changes = ChangeNotifier()
-
-    struct Counters {
-        /// Bytes that origins have sent since the vault was created.
-        var fetched: Int64 = 0
-        /// How many of them the index has recorded.
-        var committed: Int64 = 0
-        /// Changes that `catalog.backup` does not have yet.
-        var changesSinceBackup = 0
-        /// Not a time of the wall clock, which may be set back.
-        var lastBackup = ContinuousClock.now
-        /// Bytes that were delivered but not stored, since the vault was opened.
-        var passedThrough: Int64 = 0
-        /// What was evicted since the vault was opened.
-        var evicted = EvictionCounters()
-        /// When copies of keys were last erased.
-        var lastErasure: ContinuousClock.Instant?
-        /// Segments that were given up while the index took no writes: they serve nothing, and their rows must go.
-        var abandoned: Set<SegmentID> = []
-    }
 
     /// The plaintext bytes of a block in new segments.
     ///
@@ -73,8 +46,21 @@ package final class VaultStore: Sendable {
         self.lock = Locked(lock)
         self.now = now
         segments = FolderSegmentStore(vault: folder, fileSystem: fileSystem)
-        quota = StorageQuota(folder: folder, fileSystem: fileSystem)
-        reserve = Reserve(in: folder, fileSystem: fileSystem)
+        let account = QuotaAccount(folder: folder, fileSystem: fileSystem)
+        let reserve = Reserve(in: folder, fileSystem: fileSystem)
+        removal = SegmentRemoval(index, segments, account)
+        catalogBackup = CatalogBackup(index, vault: folder, fileSystem: fileSystem)
+        let evictor = Evictor(
+            index: index, account: account, reserve: reserve, now: now,
+            removingFiles: { [removal] ids in try removal.removeFiles(of: ids).bytes },
+            reporting: { [catalogBackup, changes] resources, deleted in
+                catalogBackup.noteChanges(deleted)
+                for resource in resources { changes.note(resource) }
+            })
+        quota = StorageQuota(
+            account: account, evictor: evictor, index: index, reserve: reserve, blockSize: VaultStore.blockSize,
+            isOwner: isOwner)
+        erasure = KeyErasure(index, catalogBackup, quota, vault: folder, fileSystem: fileSystem)
     }
 
     /// - Throws: ``VaultError`` with code `owned` if this process may not change the vault.
@@ -204,9 +190,7 @@ package final class VaultStore: Sendable {
             let store = VaultStore(
                 folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: lock, now: now)
             // Damaged settings are reported when a caller reads or changes them.
-            if let fetched = try? index.settings().bytesFetched {
-                store.counters.withLock { ($0.fetched, $0.committed) = (fetched, fetched) }
-            }
+            if let fetched = try? index.settings().bytesFetched { store.fetched.begin(at: fetched) }
             try store.recover(afterKill: wasKilled)
             try store.beginCounting()
             // It is unknown how far behind a killed owner left the backup.
@@ -235,7 +219,7 @@ package final class VaultStore: Sendable {
         try flushCounters()
         // An erasure that fails now stays pending for the next owner.
         try? carryOutErasure()
-        if counters.withLock({ $0.changesSinceBackup }) > 0 { try backUpCatalog() }
+        if catalogBackup.isBehind { try backUpCatalog() }
     }
 
     // MARK: Resources
@@ -284,7 +268,7 @@ package final class VaultStore: Sendable {
         noteChange()
         resource.metadata = try withDiskSpace { try index.serve(serving.id, of: resource) }
         changes.note(resource.id)
-        try finishPendingDeletions()
+        try removal.finish()
     }
 
     /// Changes the class of a resource, which determines how long it is kept.
@@ -308,5 +292,30 @@ package final class VaultStore: Sendable {
         try withDiskSpace { try index.update(serving.info, of: serving.id, resource: resource) }
         changes.note(resource.id)
         resource.serving = serving
+    }
+
+    /// Removes a resource with everything it holds, its metadata and its keys.
+    ///
+    /// They are also erased from the index's log and from `catalog.backup`. If there was an erasure within the last
+    /// minute, this one is left pending: ``hasPendingErasure()``.
+    ///
+    /// - Returns: the bytes of its files; nil if there is no such resource.
+    /// - Throws: ``VaultError`` if a copy of the sealed key may remain; erasing is retried until it is gone.
+    package func remove(_ id: ResourceID) throws -> Int64? {
+        if let held = try index.candidate(id)?.segments { quota.account.track(held) }
+        guard let segments = try withDiskSpace(orReserve: true, { try index.remove(id) }) else { return nil }
+        noteChange()
+        changes.note(id)
+        // Files that cannot be removed now stay on the list.
+        _ = try? removal.removeFiles(of: segments.map(\.id))
+        do {
+            if erasure.isDue { try erasure.carryOut() }
+        } catch {
+            throw VaultError(
+                .storage,
+                "the resource was removed, but its sealed key may remain in the index, its log or catalog.backup; "
+                    + "erasing it is retried every minute: \(error)")
+        }
+        return segments.reduce(0) { $0 + $1.diskSize }
     }
 }

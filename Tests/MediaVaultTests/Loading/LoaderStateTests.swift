@@ -145,7 +145,7 @@ struct LoaderStateTests {
     func leftOver() {
         var (state, reader, fetch) = reading(20_000)
         _ = state.storeFailed(fetch, segment: nil, VaultError(.noRoom, "no room"))
-        #expect(state.bypass(reader) == .room)
+        #expect(state.bypass(reader) == .capacity)
         let (used, effects) = state.received([UInt8](repeating: 1, count: 20_000), by: fetch, now: start)
         #expect(used == 20_000 && effects.passedThrough == 20_000)
         _ = state.receiverEnded(fetch, nil, now: start, chance: 1)

@@ -94,7 +94,7 @@ struct StorageQuotaTests {
         #expect(status.passedThrough == length - held && status.bytesFetched == length)
         // The next reader reports that nothing is stored.
         let reader = try await vault.read(fixture.url(1, length), range: .from(5 * Self.mebibyte))
-        #expect(reader.bypass == .room)
+        #expect(reader.bypass == .capacity)
         reader.cancel()
         await vault.close()
     }
@@ -125,11 +125,11 @@ struct StorageQuotaTests {
         // The sealer is a little behind the player.
         while reader.bypass == nil { try await Task.sleep(for: .milliseconds(5)) }
         await fixture.later(vault, .zero)
-        guard case .passingThrough(.room, let message)? = await events.next() else {
+        guard case .passingThrough(.capacity, let message)? = await events.next() else {
             Issue.record("expected an event that bytes pass through unstored")
             return
         }
-        #expect(try await vault.status().storeFailure == message && reader.bypass == .room)
+        #expect(try await vault.status().storeFailure == message && reader.bypass == .capacity)
         try await vault.unpin(MediaReference(fixture.url(1, 1_900_000)))
         await fixture.later(vault, .seconds(4))
         #expect(reader.bypass == nil)

@@ -36,7 +36,7 @@ struct VerifyRunTests {
                     try owner.store.index.drop(segment, doomed: true)
                     removed.withLock { $0 += 1 }
                 }
-                try owner.store.finishPendingDeletions()
+                try owner.store.removal.finish()
             } catch {
                 Issue.record(error)
             }

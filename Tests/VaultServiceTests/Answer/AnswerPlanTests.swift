@@ -99,7 +99,7 @@ struct AnswerPlanTests {
         arguments: [
             (CacheStatus.hit, "MediaVault; hit"), (.miss, "MediaVault; fwd=miss; stored"),
             (.partial, "MediaVault; fwd=partial; stored"),
-            (.bypass(.room), "MediaVault; fwd=bypass; detail=room"),
+            (.bypass(.capacity), "MediaVault; fwd=bypass; detail=room"),
             (.bypass(.diskFull), "MediaVault; fwd=bypass; detail=disk-full"),
             (.bypass(.store), "MediaVault; fwd=bypass; detail=store"),
             (.confirmed(originStatus: 304), "MediaVault; fwd=stale; fwd-status=304"),
@@ -123,7 +123,7 @@ struct AnswerPlanTests {
             (.held, nil, .unreachable, nil, .stale(.unreachable)), (.held, nil, .offline, nil, .stale(.offline)),
             // Bytes were fetched, so the kind of fetch decides.
             (.partial, nil, nil, 304, .partial), (.fetched, nil, nil, nil, .miss),
-            (.partial, .room, nil, 304, .bypass(.room)), (.partial, nil, .offline, nil, .partial),
+            (.partial, .capacity, nil, 304, .bypass(.capacity)), (.partial, nil, .offline, nil, .partial),
             (.partial, nil, .slow, nil, .stale(.slow)),
         ] as [(MediaReader.Source, BypassReason?, Staleness?, Int?, CacheStatus)])
     func cacheStatus(

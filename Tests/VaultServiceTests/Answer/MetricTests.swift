@@ -73,7 +73,7 @@ struct MetricTests {
         arguments: [
             (.hit, nil), (.miss, .miss), (.partial, .partial), (.stale(.unreachable), .stale), (.stale(.offline), nil),
             (.confirmed(originStatus: 304), .stale), (.stale(.refused, originStatus: 503), .stale),
-            (.bypass(.room), .bypass), (.failed(.unreachable, originStatus: nil), .miss),
+            (.bypass(.capacity), .bypass), (.failed(.unreachable, originStatus: nil), .miss),
         ] as [(CacheStatus, CacheStatus.Fill?)])
     func fills(cacheStatus: CacheStatus, fill: CacheStatus.Fill?) {
         #expect(cacheStatus.fill == fill)

@@ -207,7 +207,7 @@ struct ErasureTests {
         try store.index.write { db in
             try db.execute(sql: "UPDATE resource SET class = 'pinned'")
             // On the writing connection, the backup would see the uncommitted transaction.
-            try CatalogBackup.write(store.index, vault: vault.folder, fileSystem: PosixFileSystem())
+            try CatalogBackup(store.index, vault: vault.folder, fileSystem: PosixFileSystem()).write()
         }
         let backup = try DatabaseQueue(path: vault.folder + "/catalog.backup")
         let classes = try backup.read { try String.fetchAll($0, sql: "SELECT DISTINCT class FROM resource") }

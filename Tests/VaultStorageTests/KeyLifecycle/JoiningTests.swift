@@ -97,11 +97,11 @@ struct JoiningTests {
         let played = try store.addMedia("played", length: 200_000)
         _ = try store.store([UInt8](repeating: 1, count: 200_000), at: 0, of: played)
         for more: Int64 in [0, 4096, 100_000] {
-            store.enforce(StorageLimits(maxSize: try store.bytesUsed() + more))
+            store.quota.enforce(StorageLimits(maxSize: try store.bytesUsed() + more))
             #expect(try store.join(old, of: resource) == nil)
         }
         #expect(try store.index.resource(played.id)?.serving?.segments.count == 1, "no title may be evicted for a join")
-        store.enforce(StorageLimits(maxSize: try store.bytesUsed() + 200_000))
+        store.quota.enforce(StorageLimits(maxSize: try store.bytesUsed() + 200_000))
         #expect(try store.join(old, of: resource) != nil)
         try store.close()
     }
@@ -151,7 +151,7 @@ struct JoiningTests {
         let store = try vault.open(fileSystem: disk)
         let played = try store.addMedia("played", length: 40_000)
         _ = try store.store(Array(Self.bytes[0..<40_000]), at: 0, of: played)
-        store.createReserve()
+        store.quota.keepReserve()
         let resource = try #require(try store.index.resource(id))
         let old = try #require(try store.neighbours(of: resource, excluding: [], isWhole: true))
         let used = try store.bytesUsed()

@@ -37,24 +37,24 @@ struct EvictionQueueTests {
         let (vault, store) = try Self.crowded()
         let all = Set(try store.index.resourceIDs(after: nil, limit: .max))
         try #require(all.count == Self.count)
-        store.setResourceUse(ResourceUse(all: { all }, letGo: { _ in false }))
+        store.quota.setResourceUse(ResourceUse(all: { all }, forget: { _ in false }))
         let wanted = StorageLimits(maxSize: 1)
-        #expect(try store.previewPrune(wanted) == EvictionCounters())
+        #expect(try store.quota.previewPrune(wanted) == EvictionCounters())
         var queue = EvictionQueue()
         queue.begin(inUse: all)
-        #expect(try store.next([.cache], &queue) == nil)
+        #expect(try store.quota.evictor.next([.cache], &queue) == nil)
         // Only the last title in the order is not in use.
         let last = try #require(try store.index.evictable(limit: .max, after: nil).last?.resource)
         queue.begin(inUse: all.subtracting([last]))
-        #expect(try store.next([.cache], &queue)?.resource == last)
+        #expect(try store.quota.evictor.next([.cache], &queue)?.resource == last)
         withExtendedLifetime(vault) {}
     }
 
     @Test("Pruning ends even if all titles refuse to be evicted")
     func refusing() throws {
         let (vault, store) = try Self.crowded()
-        store.setResourceUse(ResourceUse(all: { [] }, letGo: { _ in false }))
-        #expect(try store.prune(StorageLimits(maxAge: 1)) == EvictionCounters())
+        store.quota.setResourceUse(ResourceUse(all: { [] }, forget: { _ in false }))
+        #expect(try store.quota.prune(StorageLimits(maxAge: 1)) == EvictionCounters())
         #expect(try store.index.totals().segments == Self.count)
         withExtendedLifetime(vault) {}
     }

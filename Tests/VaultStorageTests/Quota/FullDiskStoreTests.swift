@@ -47,7 +47,7 @@ struct FullDiskStoreTests {
         disk.mend()
         #expect(try store.index.totals().doomed == 5)
         disk.fail(.write, of: "index.sqlite", lasting: true, with: Self.full)
-        try store.finishPendingDeletions()
+        try store.removal.finish()
         #expect(try TemporaryFolder.files(below: vault.folder + "/segments").isEmpty)
         #expect(try store.index.totals().doomed == 5, "the index was written, so this test proves nothing")
         disk.mend()
@@ -68,7 +68,7 @@ struct FullDiskStoreTests {
             vault = try TemporaryVault()
             copy = try TemporaryFolder()
             let store = try vault.open()
-            if hasReserve { store.createReserve() }
+            if hasReserve { store.quota.keepReserve() }
             held = try FullDiskStoreTests.film(store, "held", segments: 3, .download).id
             // A representation that serves nothing yet, and the pending deletions that it causes when it is replaced.
             var renewed = try #require(
@@ -129,7 +129,7 @@ struct FullDiskStoreTests {
         try? store.close()
         killed.disk.fill(leaving: nil)
         let next = try killed.open()
-        next.createReserve()
+        next.quota.keepReserve()
         #expect(
             try PosixFileSystem().size(of: killed.folder + "/reserve") == Reserve.byteCount,
             "the reserve must be restored when there is space again")
@@ -144,11 +144,11 @@ struct FullDiskStoreTests {
         let film = try Self.film(store, "film", segments: 3, act == 0 ? .pinned : .cache)
         let cold = try Self.film(store, "other", segments: 3, .pinned)
         try store.index.database.truncateLog()
-        store.createReserve()
+        store.quota.keepReserve()
         disk.fill(leaving: 0)
         switch act {
         case 0: #expect(try store.remove(film.id) == 3 * 40_960)
-        case 1: #expect(try store.prune(StorageLimits(maxSize: 3 * 40_960)).bytes == 3 * 40_960)
+        case 1: #expect(try store.quota.prune(StorageLimits(maxSize: 3 * 40_960)).bytes == 3 * 40_960)
         default: try store.changeSettings { $0.limits = StorageLimits(maxSize: 5) }
         }
         let reserve = { try PosixFileSystem().size(of: vault.folder + "/reserve") }
@@ -168,10 +168,10 @@ struct FullDiskStoreTests {
         let store = try vault.open(fileSystem: disk)
         let films = try (0..<3).map { try Self.film(store, "film \($0)", segments: 2) }
         disk.fail(.write, of: "index.sqlite", lasting: true, with: Self.full)
-        #expect(!store.freeDiskSpace())
+        #expect(!store.quota.freeDiskSpace())
         disk.mend()
         for film in films { #expect(try Self.bytesHeld(store, film.id) == 80_000) }
-        #expect(store.freeDiskSpace(), "nothing could be evicted, so this test proves nothing")
+        #expect(store.quota.freeDiskSpace(), "nothing could be evicted, so this test proves nothing")
         #expect(try films.map { try Self.bytesHeld(store, $0.id) }.reduce(0, +) < 240_000)
         try store.close()
     }

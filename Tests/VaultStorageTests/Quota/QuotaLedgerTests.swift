@@ -11,7 +11,7 @@ struct QuotaLedgerTests {
     private func ledger(_ limits: StorageLimits, used: Int64 = 0) -> QuotaLedger {
         var ledger = QuotaLedger()
         ledger.limits = limits
-        ledger.begin(told: used, untold: [:])
+        ledger.begin(indexed: used, measured: [:])
         return ledger
     }
 

@@ -37,12 +37,12 @@ struct SegmentRoundTripTests {
     func room() throws {
         let fixture = try SegmentFixture()
         var writer = try fixture.begin(at: 5, blockSize: 1 << 20)
-        #expect(writer.room == 8 << 20)
+        #expect(writer.capacity == 8 << 20)
         #expect(writer.end == 5)
         try writer.append(SeededGenerator.bytes((8 << 20) - 1, seed: 1)[...])
-        #expect(writer.room == 1)
+        #expect(writer.capacity == 1)
         try writer.append([9])
-        #expect(writer.room == 0)
+        #expect(writer.capacity == 0)
         #expect(writer.end == 5 + (8 << 20))
         #expect(writer.segment.length == 8 << 20)
     }

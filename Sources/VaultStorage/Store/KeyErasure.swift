@@ -1,36 +1,55 @@
 import GRDB
 import VaultModel
 
-// Sealed keys that were deleted or replaced remain in pages of the index, in its log, in `catalog.backup` and in copies
-// of the index until they are erased there.
-extension VaultStore {
-    /// How long to wait for another program that reads the index's log.
-    package static let erasingTimeout: Duration = .seconds(5)
+/// Erases copies of keys that are no longer needed.
+///
+/// Sealed keys that were deleted or replaced remain in pages of the index, in its log, in `catalog.backup` and in copies
+/// of the index until they are erased there.
+final class KeyErasure: Sendable {
+    private let index: VaultIndex
+    private let backup: CatalogBackup
+    private let quota: StorageQuota
+    private let folder: String
+    private let fileSystem: any FileSystem
+    /// Held during an erasure: one at a time.
+    private let erasing = Locked(())
+    /// When copies of keys were last erased.
+    private let last = Locked<ContinuousClock.Instant?>(nil)
+
     /// The shortest time between two erasures that removals by name cause.
     ///
     /// A removal before that leaves its erasure pending.
-    static let erasingInterval: Duration = .seconds(60)
+    private static let interval: Duration = .seconds(60)
     /// The number of pages that are wiped at a time; playback waits no longer than for these.
     private static let pagesInStep: Int64 = 512
 
-    /// Returns whether an erasure is pending: a removed or rewrapped key may remain where it was.
-    package func hasPendingErasure() throws -> Bool { try pendingErasure() != nil }
+    init(
+        _ index: VaultIndex, _ backup: CatalogBackup, _ quota: StorageQuota, vault folder: String,
+        fileSystem: any FileSystem
+    ) {
+        self.index = index
+        self.backup = backup
+        self.quota = quota
+        self.folder = folder
+        self.fileSystem = fileSystem
+    }
+
+    /// Returns the pending erasure; nil if no removed or rewrapped key can remain where it was.
+    func pending() throws -> PendingErasure? { try index.read { db in try PendingErasure(db) } }
 
     /// Carries out a pending erasure: wipes the index's unused bytes, empties its log, renews the backup.
     ///
     /// - Parameter patience: how long to wait, each time, for a program that reads the log.
-    package func carryOutErasure(patience: Duration = erasingTimeout) throws {
-        // One erasure at a time. A removal in the meantime renumbers the pending erasure, which then stays pending.
+    func carryOut(patience: Duration = VaultStore.erasingTimeout) throws {
+        // A removal in the meantime renumbers the pending erasure, which then stays pending.
         try erasing.withLock { _ in
-            guard let pending = try pendingErasure() else { return }
-            counters.withLock { $0.lastErasure = .now }
+            guard let pending = try pending() else { return }
+            last.withLock { $0 = .now }
             try wipeUnusedBytes(patience)
-            try backUpCatalog()
-            try withDiskSpace(orReserve: true) { try index.write { db in try pending.remove(db) } }
+            try backup.write()
+            try quota.withDiskSpace(orReserve: true) { try index.write { db in try pending.remove(db) } }
         }
     }
-
-    private func pendingErasure() throws -> PendingErasure? { try index.read { db in try PendingErasure(db) } }
 
     /// Adds the tables that the first vaults lack.
     ///
@@ -52,20 +71,18 @@ extension VaultStore {
     }
 
     /// Whether enough time has passed to erase a removal at once.
-    var isErasingDue: Bool {
-        counters.withLock { counters in
-            counters.lastErasure.map { ContinuousClock.now - $0 >= Self.erasingInterval } ?? true
-        }
+    var isDue: Bool {
+        last.withLock { last in last.map { ContinuousClock.now - $0 >= Self.interval } ?? true }
     }
 
     /// Erases even if no erasure is pending, and removes copies of the index that were kept aside.
     ///
     /// - Parameter what: what has been done by then, for the message of the error; nil leaves the error as it is.
     /// - Throws: ``VaultError`` if a sealed key may remain there; erasing is retried every minute.
-    func eraseKeyCopies(after what: String? = nil) throws {
+    func erase(after what: String? = nil) throws {
         do {
-            try withDiskSpace(orReserve: true) { try index.write { db in try PendingErasure.require(db) } }
-            try carryOutErasure()
+            try quota.withDiskSpace(orReserve: true) { try index.write { db in try PendingErasure.require(db) } }
+            try carryOut()
             try removeCopies(Self.copies)
         } catch let error as VaultError {
             guard let what else { throw error }
@@ -76,9 +93,9 @@ extension VaultStore {
     }
 
     /// Erases all copies of keys, including `catalog.backup`, when nothing is left that it could back up.
-    func eraseAllKeyCopies() throws {
-        counters.withLock { $0.changesSinceBackup = 0 }
-        try erasing.withLock { _ in try wipeUnusedBytes(Self.erasingTimeout) }
+    func eraseAll() throws {
+        backup.discardChanges()
+        try erasing.withLock { _ in try wipeUnusedBytes(VaultStore.erasingTimeout) }
         try removeCopies(Self.copies + ["catalog.backup"])
     }
 

@@ -107,17 +107,17 @@ extension VaultIndex {
     /// Rows are deleted, and files become pending deletions. A resource that was only played and has nothing left is
     /// deleted with its keys, unless it has a mode of its own.
     ///
-    /// - Parameter letGo: ``ResourceUse/letGo``; called within the transaction.
+    /// - Parameter forget: ``ResourceUse/forget``; called within the transaction.
     /// - Returns: the victims whose segments became pending deletions, and the number of resources deleted with them.
     func evict(
-        _ victims: [EvictionPlan.Victim], letGo: (ResourceID) -> Bool
+        _ victims: [EvictionPlan.Victim], forget: (ResourceID) -> Bool
     ) throws -> (victims: [EvictionPlan.Victim], resources: Int) {
         try write { db in
             var evicted: [EvictionPlan.Victim] = []
             var resources = 0
             for victim in victims {
                 guard let now = try Self.candidate(victim.resource, db), now.resourceClass != .pinned,
-                    now.accessed <= victim.accessed, letGo(victim.resource)
+                    now.accessed <= victim.accessed, forget(victim.resource)
                 else { continue }
                 for segment in victim.segments { try PendingDeletion.insert(segment.id, db) }
                 evicted.append(victim)

@@ -1,0 +1,200 @@
+import VaultModel
+
+/// Evicts resources: rows first, then files, through the list of pending deletions.
+final class Evictor: Sendable {
+    /// Held during an eviction: one at a time, so that none evicts although another has just freed the space.
+    let queue = Locked(EvictionQueue())
+    private let use = Locked(ResourceUse.none)
+    private let evicted = Locked(EvictionCounters())
+
+    private let index: VaultIndex
+    private let account: QuotaAccount
+    private let reserve: Reserve
+    private let now: @Sendable () -> Int64
+    /// Removes the files of segments that are pending deletion, and returns their bytes.
+    private let removeFiles: @Sendable ([SegmentID]) throws -> Int64
+    /// Called with the resources of which something was evicted, and the number of those deleted.
+    private let didEvict: @Sendable ([ResourceID], Int) -> Void
+
+    init(
+        index: VaultIndex, account: QuotaAccount, reserve: Reserve, now: @escaping @Sendable () -> Int64,
+        removingFiles: @escaping @Sendable ([SegmentID]) throws -> Int64,
+        reporting: @escaping @Sendable (_ resources: [ResourceID], _ deleted: Int) -> Void
+    ) {
+        self.index = index
+        self.account = account
+        self.reserve = reserve
+        self.now = now
+        removeFiles = removingFiles
+        didEvict = reporting
+    }
+
+    /// What was evicted since the vault was opened.
+    var total: EvictionCounters { evicted.withLock { $0 } }
+
+    var resourcesInUse: Set<ResourceID> { use.withLock { $0 }.all() }
+
+    /// Sets how to find out which resources are in use, since these are not evicted.
+    func setResourceUse(_ use: ResourceUse) { self.use.withLock { $0 = use } }
+
+    /// Evicts until `needed` bytes of files are gone, or nothing more may be evicted. The caller holds ``queue``.
+    func evict(
+        _ needed: Int64, _ classes: Set<ResourceClass>, _ queue: inout EvictionQueue
+    ) throws -> EvictionCounters {
+        var gone = EvictionCounters()
+        let inUse = resourcesInUse
+        queue.begin(inUse: inUse)
+        while gone.bytes < needed {
+            var candidates: [EvictionPlan.Candidate] = []
+            var bytes: Int64 = 0
+            while bytes < needed - gone.bytes, candidates.count < EvictionQueue.pageSize,
+                let candidate = try next(classes, &queue)
+            {
+                queue.pass()
+                candidates.append(candidate)
+                bytes += candidate.bytes
+            }
+            if candidates.isEmpty { break }
+            let plan = EvictionPlan(freeing: needed - gone.bytes, of: candidates, inUse: inUse, classes: classes)
+            let (now, refused) = try carryOut(plan)
+            gone += now
+            queue.begin(inUse: queue.inUse.union(refused))
+            if let last = plan.victims.last, !last.isWhole,
+                let rest = candidates.first(where: { $0.resource == last.resource })
+            {
+                queue.putBack(rest)
+            }
+            // If the disk removes no files, going on would delete every row in vain.
+            if now.segments > 0, now.bytes == 0 { break }
+        }
+        return gone
+    }
+
+    /// Returns the next resource to evict, if its class is one of these.
+    func next(_ classes: Set<ResourceClass>, _ queue: inout EvictionQueue) throws -> EvictionPlan.Candidate? {
+        while true {
+            if queue.waiting.isEmpty {
+                queue.fill(try index.evictable(limit: EvictionQueue.pageSize, after: queue.last))
+            }
+            guard let id = queue.waiting.first?.resource else { return nil }
+            guard !queue.passed.contains(id), let candidate = try index.candidate(id), !candidate.segments.isEmpty,
+                candidate.resourceClass != .pinned
+            else {
+                queue.pass()
+                continue
+            }
+            // A resource that was only played may have been added since the index was queried.
+            if candidate.resourceClass == .download, !queue.isFresh {
+                queue.clear()
+                continue
+            }
+            return classes.contains(candidate.resourceClass) ? candidate : nil
+        }
+    }
+
+    /// Deletes what a plan names: one transaction, then the files.
+    ///
+    /// - Returns: what was evicted, and the resources that a reader began to use, or that were pinned, in the meantime.
+    private func carryOut(_ plan: EvictionPlan) throws -> (EvictionCounters, refused: [ResourceID]) {
+        account.track(plan.victims.flatMap(\.segments))
+        let forget = use.withLock { $0 }.forget
+        let (victims, resources) = try freeingSpace { try index.evict(plan.victims, forget: forget) }
+        didEvict(victims.map(\.resource), resources)
+        let segments = victims.flatMap(\.segments)
+        let bytes = try removeFiles(segments.map(\.id))
+        let gone = EvictionCounters(resources: resources, segments: segments.count, bytes: bytes)
+        evicted.withLock { $0 += gone }
+        let refused = Set(plan.victims.map(\.resource)).subtracting(victims.map(\.resource))
+        return (gone, Array(refused))
+    }
+
+    /// Runs a write that frees space on a disk that may have none.
+    ///
+    /// It is written over parts of the log that are no longer needed, or where the reserve was.
+    private func freeingSpace<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as VaultError where error.code == .diskFull {
+            try? index.database.reuseLog()
+            return try reserve.withReserve(for: body)
+        }
+    }
+
+    // MARK: Limits
+
+    /// Evicts what exceeds the given limits: first by age, then by size.
+    func prune(_ limits: StorageLimits) throws -> EvictionCounters {
+        try queue.withLock { queue in
+            queue.clear()
+            var gone = EvictionCounters()
+            if let age = limits.age { gone += try evictUnreadSince(for: age) }
+            let excess = limits.size.map { account.used - $0 } ?? 0
+            if excess > 0 { gone += try evict(excess, limits.sizeClasses, &queue) }
+            let short = limits.free > 0 ? limits.free - (account.freeBytes() ?? .max) : 0
+            if short > 0 { gone += try evict(short, [.cache], &queue) }
+            return gone
+        }
+    }
+
+    /// Returns what ``prune(_:)`` would evict now, without evicting anything.
+    func previewPrune(_ limits: StorageLimits) throws -> EvictionCounters {
+        var gone = EvictionCounters()
+        var chosen = resourcesInUse
+        func choose(_ plan: EvictionPlan) throws {
+            for victim in plan.victims {
+                chosen.insert(victim.resource)
+                gone.segments += victim.segments.count
+                if victim.isWhole, try index.candidate(victim.resource)?.resourceClass == .cache,
+                    try index.hasNoOwnMode(victim.resource)
+                {
+                    gone.resources += 1
+                }
+            }
+            gone.bytes += plan.bytes
+        }
+        func preview(_ needed: Int64, _ classes: Set<ResourceClass>) throws {
+            let target = gone.bytes + needed
+            try visit { candidates in
+                try choose(
+                    EvictionPlan(freeing: target - gone.bytes, of: candidates, inUse: chosen, classes: classes))
+                return gone.bytes < target
+            }
+        }
+        if let age = limits.age {
+            try visit(readBefore: now() - age) { candidates in
+                try choose(EvictionPlan(olderThan: age, now: now(), of: candidates, inUse: chosen))
+                return true
+            }
+        }
+        let excess = limits.size.map { account.used - gone.bytes - $0 } ?? 0
+        if excess > 0 { try preview(excess, limits.sizeClasses) }
+        let short = limits.free > 0 ? limits.free - (account.freeBytes() ?? .max) - gone.bytes : 0
+        if short > 0 { try preview(short, [.cache]) }
+        return gone
+    }
+
+    /// Visits resources that may be evicted, in the order of eviction, while `take` returns true.
+    private func visit(
+        readBefore time: Int64? = nil, _ take: ([EvictionPlan.Candidate]) throws -> Bool
+    ) throws {
+        var last: EvictionPosition?
+        while true {
+            let page = try index.evictable(limit: EvictionQueue.pageSize, after: last, readBefore: time)
+            guard let end = page.last else { return }
+            last = end
+            guard try take(try page.compactMap { try index.candidate($0.resource) }) else { return }
+        }
+    }
+
+    private func evictUnreadSince(for age: Int64) throws -> EvictionCounters {
+        var gone = EvictionCounters()
+        let inUse = resourcesInUse
+        // Each resource is visited once, even if it keeps its row because it has a mode of its own.
+        try visit(readBefore: now() - age) { candidates in
+            let plan = EvictionPlan(olderThan: age, now: now(), of: candidates, inUse: inUse)
+            if !plan.victims.isEmpty { gone += try carryOut(plan).0 }
+            return true
+        }
+        return gone
+    }
+}

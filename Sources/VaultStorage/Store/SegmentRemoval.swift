@@ -1,0 +1,82 @@
+import VaultModel
+
+/// Removes segments whose rows were deleted: their files, and then their place on the list of pending deletions.
+final class SegmentRemoval: Sendable {
+    private let index: VaultIndex
+    private let segments: any SegmentStore
+    private let account: QuotaAccount
+    /// Held while files are removed, so that each is subtracted once.
+    private let removing = Locked(())
+    /// Segments that were given up while the index took no writes: they serve nothing, and their rows must go.
+    private let abandoned = Locked(Set<SegmentID>())
+
+    init(_ index: VaultIndex, _ segments: any SegmentStore, _ account: QuotaAccount) {
+        self.index = index
+        self.segments = segments
+        self.account = account
+    }
+
+    /// The segments whose rows could not be deleted yet.
+    var abandonedSegments: Set<SegmentID> { abandoned.withLock { $0 } }
+
+    /// Deletes the row of a segment that was given up; if that fails, remembers the segment for later.
+    func abandon(_ id: SegmentID, deletingRow delete: () throws -> Void) throws {
+        do {
+            try delete()
+        } catch {
+            abandoned.withLock { _ = $0.insert(id) }
+            throw error
+        }
+        abandoned.withLock { _ = $0.remove(id) }
+    }
+
+    /// Removes the files of all segments that are pending deletion.
+    ///
+    /// A segment whose file cannot be removed stays on the list for the next time: that is no reason to refuse a vault
+    /// or to stop playback.
+    func finish() throws {
+        var last: SegmentID?
+        var stillListed: [SegmentID] = []
+        // One pass through the list: a segment that stays on it is tried only once.
+        while true {
+            let page = try index.segmentsPendingDeletion(after: last, limit: 256)
+            guard let end = page.last else { break }
+            last = end
+            stillListed += try removeFiles(of: page).stillListed
+        }
+        // If the index took no writes, there may be space by now.
+        if !stillListed.isEmpty { try? index.forgetPendingDeletions(stillListed) }
+    }
+
+    /// Removes the files of segments that are pending deletion, and then takes the segments off the list.
+    ///
+    /// - Returns: the segments whose files are durably gone although the list still names them, and the bytes of the
+    ///   files that are no longer in their folder.
+    @discardableResult
+    func removeFiles(of ids: [SegmentID]) throws -> (stillListed: [SegmentID], bytes: Int64) {
+        var bytes: Int64 = 0
+        let removed = removing.withLock { _ in
+            ids.filter { id in
+                // Measured just before the removal: a file that is already gone no longer counts.
+                let size = diskSize(of: id)
+                guard (try? segments.remove(id)) != nil else { return false }
+                bytes += account.remove(id, size: size)
+                return true
+            }
+        }
+        let gone = removed.filter { id in (try? segments.synchronizeName(of: id)) != nil }
+        guard !gone.isEmpty else { return ([], bytes) }
+        do {
+            try index.forgetPendingDeletions(gone)
+            return ([], bytes)
+        } catch {
+            // A full disk may refuse this write; they are taken off the list the next time.
+            return (gone, bytes)
+        }
+    }
+
+    /// Returns the disk space of a segment's file; 0 if there is no file.
+    func diskSize(of id: SegmentID) -> Int64 {
+        SegmentDescription.diskSize(ofFile: (try? segments.size(of: id)) ?? 0)
+    }
+}
