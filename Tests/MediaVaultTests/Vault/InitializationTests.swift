@@ -46,7 +46,7 @@ struct InitializationTests {
     @Test("Folders created above the keyring survive a power loss")
     func folders() throws {
         let (disk, copies) = (SimulatedFileSystem(root: folder.path), try TemporaryFolder())
-        try Vault.createFolders(above: folder.path + "/a/b/c/keyring.json", disk)
+        try disk.createFolders(above: folder.path + "/a/b/c/keyring.json")
         for seed in UInt64(0)..<16 {
             let copy = copies.path + "/\(seed)"
             try disk.loseEverythingUnsynced(tearing: seed, into: copy)
