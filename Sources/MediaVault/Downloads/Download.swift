@@ -8,7 +8,7 @@ public struct Download: AsyncSequence, Sendable {
     /// The progress, reported at most ten times a second.
     public typealias Element = DownloadProgress
 
-    let vault: Vault
+    let loaders: LoaderTable
     let reference: MediaReference
     let options: DownloadOptions
 
@@ -16,10 +16,9 @@ public struct Download: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> AsyncThrowingStream<DownloadProgress, any Error>.Iterator {
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: DownloadProgress.self, bufferingPolicy: .bufferingNewest(1))
-        let (vault, reference, options) = (vault, reference, options)
         let task = Task {
             do {
-                try await vault.fill(reference, options) { continuation.yield($0) }
+                try await fill { continuation.yield($0) }
                 continuation.finish()
             } catch {
                 continuation.finish(throwing: error)
@@ -27,6 +26,13 @@ public struct Download: AsyncSequence, Sendable {
         }
         continuation.onTermination = { _ in task.cancel() }
         return stream.makeAsyncIterator()
+    }
+
+    /// Fetches the missing bytes; returns when all of them are durable.
+    private func fill(_ tell: @escaping @Sendable (DownloadProgress) -> Void) async throws {
+        let (loader, lease) = try await loaders.use(reference)
+        defer { withExtendedLifetime(lease) {} }
+        try await DownloadJob(loader, options, tell: tell).run()
     }
 }
 
@@ -102,23 +108,4 @@ public struct DownloadProgress: Hashable, Sendable {
 
     /// Whether nothing is missing.
     public var isComplete: Bool { held == total }
-}
-
-extension Vault {
-    /// Fetches what is missing of a resource, and makes it a download.
-    ///
-    /// Eviction removes resources that were merely played before downloads. A player waiting for bytes takes precedence
-    /// over the download.
-    public func download(_ reference: MediaReference, options: DownloadOptions = DownloadOptions()) -> Download {
-        Download(vault: self, reference: reference, options: options)
-    }
-
-    /// Fetches the missing bytes; returns when all of them are durable.
-    func fill(
-        _ reference: MediaReference, _ options: DownloadOptions, tell: @escaping @Sendable (DownloadProgress) -> Void
-    ) async throws {
-        let (loader, lease) = try await use(reference)
-        defer { withExtendedLifetime(lease) {} }
-        try await DownloadJob(loader, options, tell: tell).run()
-    }
 }

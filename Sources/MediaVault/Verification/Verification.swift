@@ -9,18 +9,20 @@ public struct Verification: AsyncSequence, Sendable {
     /// The progress, reported at most ten times a second.
     public typealias Element = VerifyProgress
 
-    let vault: Vault
+    let loaders: LoaderTable
+    /// Work that must end before the store closes.
+    let tasks: BackgroundTasks
     let options: VerifyOptions
 
     /// Begins the check.
     public func makeAsyncIterator() -> Iterator {
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: VerifyProgress.self, bufferingPolicy: .bufferingNewest(1))
-        let (vault, options) = (vault, options)
-        let task = vault.backgroundTasks.begin {
+        let (loaders, options) = (loaders, options)
+        let task = tasks.begin {
             do {
-                try options.check(isOwner: vault.store.isOwner)
-                var verifier = Verifier(vault: vault, options: options) { continuation.yield($0) }
+                try options.check(isOwner: loaders.environment.store.isOwner)
+                var verifier = Verifier(loaders: loaders, options: options) { continuation.yield($0) }
                 try await verifier.run()
                 continuation.finish()
             } catch {
@@ -47,16 +49,6 @@ public struct Verification: AsyncSequence, Sendable {
             try Task.checkCancellation()
             return nil
         }
-    }
-}
-
-extension Vault {
-    /// Opens every block of every segment in the index, and looks for files that are not in the index.
-    ///
-    /// A reader can verify; only an owner can repair. A repair invalidates what is damaged and fetches only its ranges
-    /// again, of the same representation; orphans are adopted or moved to `quarantine/`. Playback continues meanwhile.
-    public func verify(_ options: VerifyOptions = VerifyOptions()) -> Verification {
-        Verification(vault: self, options: options)
     }
 }
 
