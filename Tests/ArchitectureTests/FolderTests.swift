@@ -6,7 +6,7 @@ import Testing
 struct FolderTests {
     /// The targets whose folders must not form a dependency cycle.
     private static let targets = [
-        "VaultModel", "VaultManifest", "VaultCrypto", "VaultStorage", "VaultFetch", "VaultService",
+        "VaultModel", "VaultManifest", "VaultCrypto", "VaultStorage", "VaultFetch", "MediaVault", "VaultService",
         "VaultCommand",
     ]
 

@@ -73,27 +73,3 @@ public struct DownloadProgress: Hashable, Codable, Sendable {
     /// Whether nothing is missing.
     public var isComplete: Bool { held == total }
 }
-
-extension Vault {
-    /// Fetches what is missing of a resource, and makes it a download.
-    ///
-    /// It continues where an earlier download stopped, and ends when everything is held. Its progress is reported at
-    /// most ten times a second. Eviction removes resources that were merely played before downloads. A player waiting
-    /// for bytes takes precedence over the download.
-    ///
-    /// - Returns: the progress; iterating throws ``VaultError`` if the download cannot continue.
-    public func download(
-        _ reference: MediaReference, options: DownloadOptions = DownloadOptions()
-    ) -> ProgressSequence<DownloadProgress> {
-        ProgressSequence(among: nil) { [self] tell in try await fill(reference, options, tell: tell) }
-    }
-
-    /// Fetches the missing bytes; returns when all of them are durable.
-    func fill(
-        _ reference: MediaReference, _ options: DownloadOptions, tell: @escaping @Sendable (DownloadProgress) -> Void
-    ) async throws {
-        let (loader, lease) = try await use(reference)
-        defer { withExtendedLifetime(lease) {} }
-        try await DownloadJob(loader, options, tell: tell).run()
-    }
-}

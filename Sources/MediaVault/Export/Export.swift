@@ -183,34 +183,20 @@ struct ExportSource: Sendable {
     }
 }
 
-extension Vault {
-    /// Writes a resource's plaintext into a file: either all of it or no file.
-    ///
-    /// Only bytes that the index lists as held are written; no origin is contacted, and the vault need not be owned.
-    /// Only the file's owner can read the file (mode 0600), and it appears under its name only when it is complete and
-    /// durable. A cancelled export leaves nothing behind.
-    ///
-    /// - Parameters:
-    ///   - reference: the resource.
-    ///   - path: the absolute path of the file.
-    ///   - replacing: whether an existing file of that name is replaced.
-    ///   - progress: called at most ten times a second, and at the end.
-    /// - Throws: ``VaultError``: `notHeld` with `firstMissing` if bytes are missing, `integrity` if some are damaged,
-    ///   `invalidArgument` if the file exists, `diskFull`, `storage`.
-    public func export(
-        _ reference: MediaReference, to path: String, replacing: Bool = false,
-        progress: (ExportProgress) async -> Void = { _ in }
-    ) async throws {
-        try await export(reference, to: path, replacing: replacing, on: PosixFileSystem(), progress: progress)
-    }
+/// One export: a resource's plaintext, written into a file.
+struct ExportJob {
+    let loaders: LoaderTable
+    let reference: MediaReference
+    let path: String
+    let replacing: Bool
+    var fileSystem: any FileSystem = PosixFileSystem()
 
-    func export(
-        _ reference: MediaReference, to path: String, replacing: Bool = false, on fileSystem: any FileSystem,
-        progress: (ExportProgress) async -> Void
-    ) async throws {
-        let store = store
-        let id = try await name(reference).id
-        var source = try await pool.run { try ExportSource(store, id, reference.url) }
+    /// Writes the plaintext; the file appears when it is complete.
+    func run(progress: (ExportProgress) async -> Void) async throws {
+        let (store, pool, fileSystem) = (loaders.environment.store, loaders.environment.pool, fileSystem)
+        let (path, replacing) = (path, replacing)
+        let (id, url) = (try await loaders.name(reference).id, reference.url)
+        var source = try await pool.run { try ExportSource(store, id, url) }
         let file = try await pool.run { try ExportFile(path, replacing: replacing, fileSystem: fileSystem) }
         do {
             var position: Int64 = 0

@@ -96,6 +96,40 @@ extension LoaderState {
     }
 }
 
+extension ResourceLoader {
+    /// Makes the store accept bytes again, if there is space by now.
+    func storeAgain() async {
+        let (refusal, information, freshness, isTaken) = look { state in
+            (state.mode.stores ? state.refusal?.error : nil, state.information, state.freshness, state.canStore)
+        }
+        guard let refusal else { return }
+        let (store, record, source) = (store, record, addresses.current)
+        let isTakingAgain = try? await pool.run {
+            guard store.quota.canStore(after: refusal, length: information?.length) else { return false }
+            if !isTaken, let information { try record.takeIn(information, freshness, of: source) }
+            return true
+        }
+        change { state in
+            guard isTakingAgain == true else {
+                state.extendRefusal()
+                return Effects()
+            }
+            return state.storeAgain()
+        }
+    }
+
+    /// Whether another process may evict what this one reads.
+    var isBesideOwner: Bool { !store.isOwner }
+
+    /// Reloads the index after the file of a segment was missing: its row may be gone as well. The segment is left out.
+    func reloadIndex(without segment: SegmentDescription) async {
+        let record = record
+        let before = record.representation
+        let serving = (try? await pool.run { try record.load() }) ?? nil
+        change { $0.reload(serving?.id == before ? serving : nil, without: segment.id) }
+    }
+}
+
 /// Why bytes are passed on without being stored.
 public enum BypassReason: String, Sendable {
     /// The vault's own limits leave no space.

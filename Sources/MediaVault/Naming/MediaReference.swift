@@ -74,22 +74,3 @@ extension MediaReference {
         }
     }
 }
-
-extension Vault {
-    /// The policy that decides which URLs name the same resource.
-    ///
-    /// It is a setting of the vault, the same for the library, the command and the service.
-    ///
-    /// - Throws: ``VaultError`` with code `integrity` if the settings fail authentication.
-    public func keyPolicy() async throws -> KeyPolicy { try await names.policy() }
-
-    /// Changes which URLs name the same resource, now and whenever the vault is opened again.
-    ///
-    /// Current readers and downloads are not affected. What was stored under a name that no URL has any more is kept
-    /// and listed, and is found again if the policy is changed back.
-    ///
-    /// - Throws: ``VaultError`` if the settings cannot be written; with code `owned` if this process is not the owner.
-    public func setKeyPolicy(_ policy: KeyPolicy) async throws {
-        try await changeSettings(policy: { _ in policy })
-    }
-}

@@ -89,12 +89,3 @@ package struct ByteTrace: Hashable, Sendable {
         runs.reduce(0) { $0 + ($1.source == source ? $1.range.length : 0) }
     }
 }
-
-extension Vault {
-    /// Returns the sources of the latest answers of a resource: running answers first, then ended ones, latest first.
-    package func lastAnswers(of reference: MediaReference) async throws -> [AnswerTrace] {
-        let id = try await name(reference).id
-        let running = loader(of: id)?.look { $0.runningTraces } ?? []
-        return running.map { AnswerTrace(ended: nil, trace: $0) } + answers.answers(of: id)
-    }
-}

@@ -28,31 +28,6 @@ package final class ResourceChanges: Sendable {
     }
 }
 
-// Observation of a vault.
-extension Vault {
-    /// The work done since the vault was opened.
-    package var work: VaultWork {
-        let work = store.work
-        return VaultWork(opened: work.opened.total, sealed: work.sealed.total, damaged: work.damaged.total)
-    }
-
-    /// Listens for changes to resources and to which of their bytes are held.
-    ///
-    /// - Parameter wake: called for each change, on the thread that makes it; it must only forward the signal.
-    package func changes(_ wake: @escaping @Sendable () -> Void) -> ResourceChanges {
-        ResourceChanges(store.changes, wake: wake)
-    }
-
-    /// Returns the id of a resource in this vault.
-    package func id(of reference: MediaReference) async throws -> ResourceID { try await name(reference).id }
-
-    /// Returns what the vault holds of the resource with this id; nil if it has none.
-    package func summary(of id: ResourceID) async throws -> ResourceSummary? {
-        let store = store
-        return try await pool.run { try store.index.resource(id).map { ResourceSummary($0) } }
-    }
-}
-
 /// The work that a vault has done since it was opened.
 package struct VaultWork: Hashable, Sendable {
     /// The number of plaintext bytes that were opened.

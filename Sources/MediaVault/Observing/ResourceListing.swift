@@ -62,20 +62,6 @@ package struct ResourcePage: Sendable {
     package let next: ResourceID?
 }
 
-extension Vault {
-    /// Returns a page of at most `limit` resources, after a given one.
-    package func page(after last: ResourceID?, limit: Int) async throws -> ResourcePage {
-        let store = store
-        return try await pool.run {
-            let rows = try store.index.resources(after: last, limit: limit)
-            let known = rows.compactMap(\.resource)
-            return ResourcePage(
-                resources: known.map { ResourceSummary($0) }, damagedCount: rows.count - known.count,
-                next: rows.count < limit ? nil : rows.last?.id)
-        }
-    }
-}
-
 /// What a vault holds of one resource.
 public struct ResourceSummary: Hashable, Codable, Sendable {
     /// The URL as it was first given. It may carry a token in its query.

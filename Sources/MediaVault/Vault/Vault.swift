@@ -17,23 +17,17 @@ public final class Vault: Sendable {
     let store: VaultStore
     private let ownOrigin: CurlOrigin?
     let pool: BlockingPool
-    let sessionLimits: StorageLimits?
-    /// Detects bytes that pass through unstored, and has the listeners.
-    let bypassMonitor = Locked(BypassMonitor())
-    let quotaPace = Locked(QuotaPace())
-    /// Decides whether the time of day is trusted.
-    let clock = Locked(WallClockMonitor())
-    let evictionNotice = Locked(EvictionNotice())
     let isUnlockOnVaultDisk: Bool
     /// The addresses at which this process serves the vault: it never requests anything from itself.
     private let ownListeners = OwnListeners()
     let loaders: LoaderTable
+    /// Keeps the vault within its limits.
+    let quota: QuotaEnforcer
+    let joiner: SegmentJoiner
     /// Administers the keys: generations, slots, backups, resealing, shredding and the audit log.
     public let keys: KeyAdministration
     private let upkeep = Locked<Task<Void, Never>?>(nil)
     let accessTimes = Locked(AccessTimes())
-    /// Decides when segments are joined.
-    let joiningPace = Locked(JoiningPace())
     /// Work that must end before the store closes.
     let backgroundTasks: BackgroundTasks
 
@@ -44,7 +38,6 @@ public final class Vault: Sendable {
         self.store = store
         self.isUnlockOnVaultDisk = isUnlockOnVaultDisk
         pool = .shared
-        sessionLimits = options.limits
         let names = ResourceNames(store: store, pool: pool)
         let origin: any Origin
         if let given = options.origin {
@@ -64,6 +57,8 @@ public final class Vault: Sendable {
             answers: AnswerLog())
         let tasks = BackgroundTasks()
         backgroundTasks = tasks
+        quota = QuotaEnforcer(loaders: loaders, limitsOfRun: options.limits)
+        joiner = SegmentJoiner(loaders: loaders, tasks: tasks)
         keys = KeyAdministration(
             loaders: loaders, log: AuditLog(of: store, at: KeyringPlace(keyringFile, fileSystem: store.fileSystem)),
             tasks: tasks)
@@ -92,15 +87,15 @@ public final class Vault: Sendable {
             isUnlockOnVaultDisk: UnlockPlace.rests(unlock.path, with: place.folder))
         await vault.loadModeSetting()
         if options.access == .owner {
-            await vault.enforceLimits()
+            await vault.quota.enforceLimits()
             do {
                 // Before anything could be evicted to keep the limit.
-                try await vault.requireReachableLimits()
+                try await vault.quota.requireReachableLimits()
             } catch {
                 await vault.close()
                 throw error
             }
-            await vault.createReserve()
+            await vault.quota.createReserve()
             vault.startPeriodicWork()
         }
         return vault
@@ -132,8 +127,7 @@ public final class Vault: Sendable {
         for loader in ended { loader.record.retire() }
         // If randomness or memory is not available, the keys stay in locked memory until the process ends.
         try? store.keyring.close()
-        reportLastEvictions()
-        for listener in bypassMonitor.withLock({ $0.listeners.all }) { listener.finish() }
+        quota.end()
         await ownOrigin?.shutdown()
     }
 
@@ -242,8 +236,8 @@ public final class Vault: Sendable {
             await loader.writeFreshness()
         }
         loaders.removeIdle(now: now)
-        joinSegments(now: now)
-        await maintainQuota(now: now)
+        joiner.join(now: now, mayBegin: keys.lock.act == nil)
+        await quota.maintain(now: now)
         keys.resumeUnfinished(now: now)
         let (store, visited) = (store, accessTimes.withLock { $0.take() })
         do {
@@ -256,29 +250,5 @@ public final class Vault: Sendable {
             // Failed periodic work is tried again in a second.
             accessTimes.withLock { $0.putBack(visited) }
         }
-    }
-}
-
-/// The resources read, with the hour of the last access. Each is written to the index once an hour, so that reading
-/// does not write.
-struct AccessTimes {
-    private static let most = 10_000
-    private var hours: [ResourceID: Int64] = [:]
-    private var news: Set<ResourceID> = []
-
-    mutating func note(_ id: ResourceID, hour: Int64) {
-        guard hours.updateValue(hour, forKey: id) != hour else { return }
-        news.insert(id)
-        // Forget earlier hours, so that memory is bounded by the resources of one hour.
-        if hours.count > Self.most { hours = hours.filter { $0.value == hour } }
-    }
-
-    /// Returns ids that could not be written to the index.
-    mutating func putBack(_ ids: [ResourceID]) { news.formUnion(ids) }
-
-    /// Takes the ids that have not been written to the index.
-    mutating func take() -> [ResourceID] {
-        defer { news = [] }
-        return Array(news)
     }
 }

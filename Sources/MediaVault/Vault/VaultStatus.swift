@@ -36,26 +36,13 @@ public struct VaultStatus: Hashable, Sendable {
     public let isUnlockOnVaultDisk: Bool
 }
 
-// Status and listings.
 extension Vault {
-    /// Returns all resources, read page by page, in no meaningful order.
-    public func resources() -> ResourceListing { ResourceListing(store: store, pool: pool) }
-
-    /// Returns what the vault holds of a resource; nil if the vault does not know it.
-    public func summary(of reference: MediaReference) async throws -> ResourceSummary? {
-        let store = store
-        let id = try await name(reference).id
-        return try await pool.run {
-            try store.index.resource(id).map { ResourceSummary($0) }
-        }
-    }
-
     /// Returns counts and state of the vault.
     public func status() async throws -> VaultStatus {
         let store = store
         let rests = isUnlockOnVaultDisk
-        let failure = bypassMonitor.withLock { $0.failure }
-        let limits = try await limitsInForce()
+        let failure = quota.failure
+        let limits = try await quota.limitsInForce()
         return try await pool.run {
             let totals = try store.index.totals()
             let used = try store.bytesUsed()
@@ -70,9 +57,7 @@ extension Vault {
                 isUnlockOnVaultDisk: rests)
         }
     }
-}
 
-extension Vault {
     /// Reports once if keys could not be locked in memory: a message with the reason and a remedy.
     ///
     /// If that is already known, it is reported at once, else when it happens; then the sequence ends. All vaults of a
@@ -86,9 +71,13 @@ extension Vault {
         continuation.onTermination = { _ in telling.cancel() }
         return stream
     }
-}
 
-extension Vault {
+    /// The work done since the vault was opened.
+    package var work: VaultWork {
+        let work = store.work
+        return VaultWork(opened: work.opened.total, sealed: work.sealed.total, damaged: work.damaged.total)
+    }
+
     /// Returns unguessable text of 32 hexadecimal digits, for a marker that must not occur in media.
     package func randomText() throws -> String { Hex.encode(try SecureRandom.bytes(16, "text")) }
 }

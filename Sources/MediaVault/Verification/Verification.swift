@@ -1,23 +1,6 @@
 import VaultModel
 import VaultStorage
 
-extension Vault {
-    /// Opens every block of every segment in the index, and looks for files that are not in the index.
-    ///
-    /// A reader can verify; only an owner can repair. A repair invalidates what is damaged and fetches only its ranges
-    /// again, of the same representation; orphans are adopted or moved to `quarantine/`. Playback continues meanwhile.
-    ///
-    /// - Returns: the progress, reported at most ten times a second; the last element contains the report. Iterating
-    ///   throws ``VaultError`` if the index cannot be read.
-    public func verify(_ options: VerifyOptions = VerifyOptions()) -> ProgressSequence<VerifyProgress> {
-        ProgressSequence(among: backgroundTasks) { [self] tell in
-            try options.check(isOwner: store.isOwner)
-            var verifier = Verifier(vault: self, options: options, tell: tell)
-            try await verifier.run()
-        }
-    }
-}
-
 /// The options of ``Vault/verify(_:)``.
 public struct VerifyOptions: Hashable, Codable, Sendable {
     /// Whether to fetch damaged ranges again, and to adopt files that are not in the index or move them to quarantine.

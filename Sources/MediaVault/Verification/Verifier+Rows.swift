@@ -150,7 +150,7 @@ extension Verifier {
     private mutating func recreateRow(_ id: SegmentID) async throws -> Bool? {
         do {
             guard let claimed = try await intactSegment(of: id) else { return false }
-            return try await vault.adopt(claimed)
+            return try await adopt(claimed)
         } catch SegmentFailure.missing {
             return false
         } catch is SegmentFailure {
@@ -179,7 +179,7 @@ extension Verifier {
     }
 
     private func invalidate(_ id: SegmentID, for failure: SegmentFailure, of resource: StoredResource) async throws {
-        if options.repairs { try await vault.invalidate(id, for: failure, of: resource.id) }
+        if options.repairs { try await invalidate(id, for: failure, of: resource.id) }
     }
 
     /// Checks rows that belong to no resource: nothing opens the segments that they name.

@@ -7,7 +7,7 @@ import VaultStorage
 /// Rows are read page by page and blocks opened chunk by chunk, each on the blocking pool, so that other work can run
 /// in between. If an owner removes a segment after its row was read, the row is read again, and this is not damage.
 struct Verifier {
-    let vault: Vault
+    let loaders: LoaderTable
     let options: VerifyOptions
     private let tell: (VerifyProgress) -> Void
 
@@ -27,8 +27,8 @@ struct Verifier {
     /// How often progress is reported.
     private static let interval: Duration = .milliseconds(100)
 
-    init(vault: Vault, options: VerifyOptions, tell: @escaping (VerifyProgress) -> Void) {
-        self.vault = vault
+    init(loaders: LoaderTable, options: VerifyOptions, tell: @escaping (VerifyProgress) -> Void) {
+        self.loaders = loaders
         self.options = options
         self.tell = tell
         pace = options.bytesPerSecond.map { VerifyPace(bytesPerSecond: $0) }
@@ -60,13 +60,16 @@ struct Verifier {
 
     // MARK: Work
 
+    var store: VaultStore { loaders.environment.store }
+    var pool: BlockingPool { loaders.environment.pool }
+
     /// Runs a call on the blocking pool.
     func blocking<Result: Sendable>(
         _ call: @escaping @Sendable (VaultStore) throws -> Result
     ) async throws -> Result {
         try Task.checkCancellation()
-        let store = vault.store
-        return try await vault.pool.run { try call(store) }
+        let store = store
+        return try await pool.run { try call(store) }
     }
 
     /// Returns whether the next segment is to be opened.
@@ -120,7 +123,7 @@ extension Verifier {
         do {
             guard let claimed = try await intactSegment(of: id) else { return try await putAside(id.hex, in: byte) }
             report.orphans.good += 1
-            guard options.repairs, try await vault.adopt(claimed) else { return }
+            guard options.repairs, try await adopt(claimed) else { return }
             report.orphans.adopted += 1
         } catch SegmentFailure.missing {
             // The segment was just removed.
@@ -193,7 +196,7 @@ extension Verifier {
                 return "\(authority) is unreachable; repair again once it answers"
             }
             do {
-                report.bytesRefetched += try await vault.mend(gaps, of: representation, resource)
+                report.bytesRefetched += try await mend(gaps, of: representation, resource)
                 return nil
             } catch let error as VaultError where error.code == .unreachable {
                 unreachable.insert(authority)

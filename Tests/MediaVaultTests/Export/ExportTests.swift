@@ -24,9 +24,10 @@ struct ExportTests {
     ) async throws -> VaultError? {
         let vault = try await fixture.open(.reader)
         let error = await #expect(throws: VaultError.self) {
-            try await vault.export(
-                MediaReference(fixture.url), to: path ?? target, replacing: replacing, on: fileSystem
-            ) { _ in }
+            try await ExportJob(
+                loaders: vault.loaders, reference: MediaReference(fixture.url), path: path ?? target,
+                replacing: replacing, fileSystem: fileSystem
+            ).run { _ in }
         }
         await vault.close()
         return error
@@ -197,7 +198,10 @@ struct ExportTests {
         }
         disk.observe { _ in losePower() }
         let vault = try await fixture.open(.reader)
-        try await vault.export(MediaReference(fixture.url), to: target, replacing: replacing, on: disk) { _ in }
+        try await ExportJob(
+            loaders: vault.loaders, reference: MediaReference(fixture.url), path: target, replacing: replacing,
+            fileSystem: disk
+        ).run { _ in }
         disk.observe(nil)
         losePower()
         #expect(points.withLock { $0 } > 4)

@@ -29,7 +29,7 @@ struct VerifyRunTests {
         let removed = Mutex(0)
         // So slow that a second step is reported between two segments.
         let options = VerifyOptions(bytesPerSecond: 32_768 * 5)
-        var verifier = Verifier(vault: reader, options: options) { step in
+        var verifier = Verifier(loaders: reader.loaders, options: options) { step in
             guard step.segments == 2, removed.withLock({ $0 }) == 0 else { return }
             do {
                 for segment in fixture.segmentFiles.compactMap({ SegmentID(hex: $0.lastPathComponent) }) {

@@ -1,45 +1,6 @@
 import Synchronization
 import VaultModel
 
-/// Spreads bytes over time: computes how long to wait after bytes were taken.
-struct RateLimit {
-    private let bytesPerSecond: Int64
-    /// When all bytes taken so far would have arrived at the permitted rate.
-    private var paidUntil: ContinuousClock.Instant
-
-    /// Unused rate accumulates for at most this long.
-    private static let memory: Duration = .milliseconds(200)
-
-    init(bytesPerSecond: Int64, now: ContinuousClock.Instant) {
-        self.bytesPerSecond = bytesPerSecond
-        paidUntil = now
-    }
-
-    /// Notes that bytes were taken.
-    ///
-    /// - Returns: how long to wait before taking more.
-    mutating func take(_ bytes: Int64, now: ContinuousClock.Instant) -> Duration {
-        paidUntil = max(paidUntil, now - Self.memory) + .seconds(Double(bytes) / Double(bytesPerSecond))
-        return max(.zero, paidUntil - now)
-    }
-}
-
-/// Limits verification to a number of bytes per second. Idle time is not made up for.
-struct VerifyPace {
-    let bytesPerSecond: Int64
-    private var free: ContinuousClock.Instant?
-
-    init(bytesPerSecond: Int64) { self.bytesPerSecond = bytesPerSecond }
-
-    /// Returns how long to wait after bytes were opened.
-    mutating func delay(after bytes: Int64, now: ContinuousClock.Instant) -> Duration {
-        let begin = max(free ?? now, now)
-        let end = begin + .seconds(Double(bytes) / Double(bytesPerSecond))
-        free = end
-        return end - now
-    }
-}
-
 /// Makes downloads yield while a player waits for bytes from an origin. Each vault has one.
 final class PlaybackPriority: Sendable {
     private let players = Locked(WaitingPlayers())

@@ -2,10 +2,10 @@ import VaultModel
 import VaultStorage
 
 // The changes of a repair, in the index and in loaders.
-extension Vault {
+extension Verifier {
     /// Invalidates a block or a whole segment, so that it becomes a gap.
     func invalidate(_ segment: SegmentID, for failure: SegmentFailure, of resource: ResourceID) async throws {
-        let (store, loader) = (store, loader(of: resource))
+        let (store, loader) = (store, loaders.loader(of: resource))
         loader?.opened.drop(segment)
         loader?.change { state in
             state.invalidate(segment, for: failure)
@@ -19,7 +19,7 @@ extension Vault {
     ///
     /// - Returns: false if its bytes are held or are being fetched; the next check tries again.
     func adopt(_ claimed: ClaimedSegment) async throws -> Bool {
-        let loader = loader(of: claimed.resource)
+        let loader = loaders.loader(of: claimed.resource)
         guard loader?.isIdle ?? true else { return false }
         let (store, segment) = (store, claimed.segment)
         guard try await pool.run({ try store.adopt(segment) }) else { return false }

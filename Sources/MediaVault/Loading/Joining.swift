@@ -140,12 +140,28 @@ struct JoiningPace {
     }
 }
 
-extension Vault {
+/// Joins small segments of a vault's titles in the background.
+final class SegmentJoiner: Sendable {
+    private let loaders: LoaderTable
+    private let tasks: BackgroundTasks
+    private let pace = Locked(JoiningPace())
+
+    init(loaders: LoaderTable, tasks: BackgroundTasks) {
+        self.loaders = loaders
+        self.tasks = tasks
+    }
+
+    /// Whether segments are being joined now.
+    var isRunning: Bool { pace.withLock(\.isRunning) }
+
     /// Joins some segments of one title, if it has small adjacent ones and playback leaves time for it.
-    func joinSegments(now: ContinuousClock.Instant) {
-        let opened = store.work.opened.total
-        guard store.isOwner, !joiningPace.withLock({ $0.isBusy(opened: opened) }),
-            keys.lock.act == nil, !playbackPriority.isPlayerWaiting
+    ///
+    /// - Parameter mayBegin: whether nothing else seals segments again, such as a key operation.
+    func join(now: ContinuousClock.Instant, mayBegin: Bool = true) {
+        let environment = loaders.environment
+        let opened = environment.store.work.opened.total
+        guard environment.store.isOwner, !pace.withLock({ $0.isBusy(opened: opened) }), mayBegin,
+            !environment.playbackPriority.isPlayerWaiting
         else { return }
         let ready = loaders.resting(for: Joining.rest, now: now).compactMap { title in
             let (mayBegin, lastTry) = title.1.joining.withLock { ($0.mayBegin(now: now), $0.lastTry) }
@@ -154,14 +170,10 @@ extension Vault {
         guard let (title, _) = ready.first(where: { $0.0.1.needsJoining(isResting: $0.0.isResting) }),
             loaders.beginJoining(title.0, title.1, now: now)
         else { return }
-        joiningPace.withLock { $0.isRunning = true }
-        _ = backgroundTasks.begin { [self] in
-            endJoining(opened: await title.1.joinAdjacentSegments())
-        }
+        pace.withLock { $0.isRunning = true }
+        _ = tasks.begin { [self] in end(opened: await title.1.joinAdjacentSegments()) }
     }
 
     @inline(never)
-    private func endJoining(opened bytes: Int64) {
-        joiningPace.withLock { ($0.isRunning, $0.own) = (false, bytes) }
-    }
+    private func end(opened bytes: Int64) { pace.withLock { ($0.isRunning, $0.own) = (false, bytes) } }
 }

@@ -1,20 +1,32 @@
 import VaultModel
 import VaultStorage
 
-// The disk space of the vault.
-extension Vault {
-    /// Returns the limits in the vault's settings. ``VaultStatus/limits`` has the limits in force.
-    public func limits() async throws -> StorageLimits {
-        let store = store
-        return try await pool.run { try store.index.settings().limits }
+/// Keeps a vault within its limits, and reports what that costs: bytes that pass through unstored, and evictions.
+final class QuotaEnforcer: Sendable {
+    private let loaders: LoaderTable
+    /// The limits of the run, which override those of the settings.
+    let limitsOfRun: StorageLimits?
+    /// Detects bytes that pass through unstored, and has the listeners.
+    private let bypassMonitor = Locked(BypassMonitor())
+    private let pace = Locked(QuotaPace())
+    /// Decides whether the time of day is trusted.
+    private let clock = Locked(WallClockMonitor())
+    private let evictionNotice = Locked(EvictionNotice())
+
+    init(loaders: LoaderTable, limitsOfRun: StorageLimits?) {
+        self.loaders = loaders
+        self.limitsOfRun = limitsOfRun
     }
 
-    /// Writes limits to the vault's settings and enforces them from now on.
-    ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if a limit is negative, or if the size could only be kept
-    ///   by removing pinned titles or downloads; `owned` if this process is not the owner.
-    public func setLimits(_ limits: StorageLimits) async throws {
-        try await changeSettings(limits: { $0 = limits })
+    private var store: VaultStore { loaders.environment.store }
+    private var pool: BlockingPool { loaders.environment.pool }
+
+    // MARK: Limits
+
+    /// Returns the limits in the settings.
+    func settings() async throws -> StorageLimits {
+        let store = store
+        return try await pool.run { try store.index.settings().limits }
     }
 
     /// - Throws: ``VaultError`` with code `invalidArgument` if a limit is negative.
@@ -28,25 +40,15 @@ extension Vault {
     /// Enforces limits that have been written to the settings. The age limit is enforced later, once the wall clock is
     /// trusted. Blocks.
     func keep(to limits: StorageLimits) throws {
-        store.quota.enforce(sessionLimits?.over(limits) ?? limits)
+        store.quota.enforce(limitsOfRun?.over(limits) ?? limits)
         var inForce = store.quota.limits
         inForce.maxAge = nil
         _ = try store.quota.prune(inForce)
     }
 
-    /// Removes what exceeds limits, once.
-    ///
-    /// First what was merely played and has not been read for the maximum age; then, if the size is exceeded, what was
-    /// merely played before downloads, and downloads only if the limits allow it. Pinned titles and titles in use are
-    /// kept.
-    ///
-    /// - Parameters:
-    ///   - limits: nil for the limits in force, as far as they can be kept.
-    ///   - isDryRun: whether to report what would be removed without removing it.
-    /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `invalidArgument` if the size could
-    ///   only be kept by removing pinned titles or downloads: then nothing is removed.
-    public func prune(_ limits: StorageLimits? = nil, isDryRun: Bool = false) async throws -> PruneReport {
-        try requireOwner(to: "prunes titles")
+    /// Removes what exceeds limits, once; see ``Vault/prune(_:isDryRun:)``.
+    func prune(_ limits: StorageLimits?, isDryRun: Bool) async throws -> PruneReport {
+        try store.requireOwner(to: "prunes titles")
         let (store, inForce) = (store, try await limitsInForce())
         return try await pool.run {
             var limits = limits
@@ -64,24 +66,15 @@ extension Vault {
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     func requireReachableLimits() async throws {
-        guard sessionLimits?.size != nil else { return }
+        guard limitsOfRun?.size != nil else { return }
         let store = store
         try await pool.run { try store.quota.requireAttainable(store.quota.limits) }
-    }
-
-    /// Reports when bytes begin to pass through unstored, when all are stored again, and evictions; ends with the
-    /// vault.
-    public func storeEvents() -> AsyncStream<StoreEvent> {
-        let (stream, continuation) = AsyncStream.makeStream(of: StoreEvent.self)
-        let id = bypassMonitor.withLock { $0.listeners.add(continuation) }
-        continuation.onTermination = { [weak self] _ in self?.bypassMonitor.withLock { $0.listeners.remove(id) } }
-        return stream
     }
 
     /// Returns the limits in force.
     func limitsInForce() async throws -> StorageLimits {
         guard !store.isOwner else { return store.quota.limits }
-        return try await limits()
+        return try await settings()
     }
 
     /// Makes the store enforce the limits, and protect the resources in use.
@@ -90,7 +83,7 @@ extension Vault {
             ResourceUse(
                 all: { [weak loaders] in loaders?.resourcesInUse ?? [] },
                 forget: { [weak loaders] in loaders?.removeIfIdle($0) ?? true }))
-        let (store, ofRun) = (store, sessionLimits)
+        let (store, ofRun) = (store, limitsOfRun)
         // Invalid settings are reported when they are requested.
         let settings = try? await pool.run { try store.index.settings().limits }
         store.quota.enforce(ofRun?.over(settings ?? StorageLimits()) ?? settings ?? StorageLimits())
@@ -102,13 +95,23 @@ extension Vault {
         try? await pool.run { store.quota.keepReserve() }
     }
 
+    // MARK: Events
+
+    /// Reports when bytes begin to pass through unstored, when all are stored again, and evictions.
+    func events() -> AsyncStream<StoreEvent> {
+        let (stream, continuation) = AsyncStream.makeStream(of: StoreEvent.self)
+        let id = bypassMonitor.withLock { $0.listeners.add(continuation) }
+        continuation.onTermination = { [weak self] _ in self?.bypassMonitor.withLock { $0.listeners.remove(id) } }
+        return stream
+    }
+
     // MARK: Periodic work
 
     /// Retries storing for loaders that were refused, enforces the limits, and reports bytes passing through.
-    func maintainQuota(now: ContinuousClock.Instant) async {
+    func maintain(now: ContinuousClock.Instant) async {
         let loaders = loaders.all
         for loader in loaders where loader.look({ $0.refusalToRetry(now: now) }) != nil { await loader.storeAgain() }
-        let (isSizeDue, isAgeDue) = quotaPace.withLock { ($0.isSizeDue(now), $0.isAgeDue(now)) }
+        let (isSizeDue, isAgeDue) = pace.withLock { ($0.isSizeDue(now), $0.isAgeDue(now)) }
         let (store, isDiskFull) = (store, bypassMonitor.withLock { $0.isDiskFull })
         let (finding, isSteady) = lookAtClock(now)
         let hasDiskSpace = try? await pool.run {
@@ -142,16 +145,34 @@ extension Vault {
         tell(evictionNotice.withLock { $0.look(store.quota.evictions, now: now) })
     }
 
-    /// Reports evictions that have not been reported yet.
-    func reportLastEvictions() { tell(takeEvictions()) }
+    /// Reports evictions that have not been reported yet, and ends the events.
+    func end() {
+        tell(takeEvictions())
+        for listener in bypassMonitor.withLock({ $0.listeners.all }) { listener.finish() }
+    }
+
+    /// The message of the store's refusal while bytes pass through unstored; nil while the store accepts bytes.
+    var failure: String? { bypassMonitor.withLock { $0.failure } }
 
     /// Returns the evictions that have not been reported yet; listeners do not receive them.
-    package func takeEvictions() -> StoreEvent? { evictionNotice.withLock { $0.end(store.quota.evictions) } }
+    func takeEvictions() -> StoreEvent? { evictionNotice.withLock { $0.end(store.quota.evictions) } }
 
     private func tell(_ event: StoreEvent?) {
         guard let event else { return }
         for listener in bypassMonitor.withLock({ $0.listeners.all }) { listener.yield(event) }
     }
+}
+
+/// What pruning removed, or would remove.
+public struct PruneReport: Hashable, Codable, Sendable {
+    /// Titles removed completely, with their metadata.
+    public let resources: Int
+    /// Segment files removed.
+    public let segments: Int
+    /// The size of those files in bytes.
+    public let bytes: Int64
+    /// The size of the remaining segment files in bytes.
+    public let used: Int64
 }
 
 /// How often limits are checked: not for every byte, and not every second.
@@ -171,40 +192,6 @@ struct QuotaPace {
         if let last, now - last < interval { return false }
         last = now
         return true
-    }
-}
-
-extension ResourceLoader {
-    /// Makes the store accept bytes again, if there is space by now.
-    func storeAgain() async {
-        let (refusal, information, freshness, isTaken) = look { state in
-            (state.mode.stores ? state.refusal?.error : nil, state.information, state.freshness, state.canStore)
-        }
-        guard let refusal else { return }
-        let (store, record, source) = (store, record, addresses.current)
-        let isTakingAgain = try? await pool.run {
-            guard store.quota.canStore(after: refusal, length: information?.length) else { return false }
-            if !isTaken, let information { try record.takeIn(information, freshness, of: source) }
-            return true
-        }
-        change { state in
-            guard isTakingAgain == true else {
-                state.extendRefusal()
-                return Effects()
-            }
-            return state.storeAgain()
-        }
-    }
-
-    /// Whether another process may evict what this one reads.
-    var isBesideOwner: Bool { !store.isOwner }
-
-    /// Reloads the index after the file of a segment was missing: its row may be gone as well. The segment is left out.
-    func reloadIndex(without segment: SegmentDescription) async {
-        let record = record
-        let before = record.representation
-        let serving = (try? await pool.run { try record.load() }) ?? nil
-        change { $0.reload(serving?.id == before ? serving : nil, without: segment.id) }
     }
 }
 

@@ -35,7 +35,7 @@ extension Vault {
     }
 
     /// Whether segments are being joined now.
-    var isJoining: Bool { joiningPace.withLock(\.isRunning) }
+    var isJoining: Bool { joiner.isRunning }
 
     /// The loaders of recently read titles.
     var loadersAtHand: [ResourceLoader] { loaders.all }
@@ -66,7 +66,7 @@ struct JoiningUpkeepTests {
         var now = ContinuousClock.now + Joining.rest
         while try !isDone() {
             now += .seconds(1)
-            vault.joinSegments(now: now)
+            vault.joiner.join(now: now)
             for loader in vault.loadersAtHand { await loader.settleJoining() }
         }
     }
@@ -174,12 +174,12 @@ struct JoiningUpkeepTests {
             }
         }
         while vault.playbackPriority.isPlayerWaiting { await Task.yield() }
-        vault.joinSegments(now: .now)
+        vault.joiner.join(now: .now)
         var now = ContinuousClock.now + Joining.rest
         for _ in 0..<20 {
             vault.store.work.opened.add(JoiningPace.fullSpeedRate, ordering: .relaxed)
             now += .seconds(1)
-            vault.joinSegments(now: now)
+            vault.joiner.join(now: now)
             #expect(!vault.isJoining)
         }
         #expect(try fixture.files == 14)
@@ -193,7 +193,7 @@ struct JoiningUpkeepTests {
     func waiting() async throws {
         let (fixture, vault, _) = try await pieces(14, of: 560_000)
         try await vault.playbackPriority.waiting(at: "http://origin.example") {
-            vault.joinSegments(now: .now + Joining.rest + .seconds(1))
+            vault.joiner.join(now: .now + Joining.rest + .seconds(1))
             #expect(!vault.isJoining)
         }
         try await runPeriodicWork(vault) { try fixture.files == 1 }
@@ -222,7 +222,7 @@ struct JoiningUpkeepTests {
         let reader = try await fixture.open(access: .reader)
         try await fixture.play(reader, 1, 560_000)
         #expect(try #require(reader.loadersAtHand.first).needsJoining(isResting: true))
-        reader.joinSegments(now: .now + .seconds(60))
+        reader.joiner.join(now: .now + .seconds(60))
         #expect(!reader.isJoining)
         await reader.close()
         await vault.close()

@@ -77,40 +77,36 @@ extension Vault {
     }
 }
 
-// The same for resources named by a URL alone.
+// Limits and the key policy.
 extension Vault {
-    /// ``information(for:)-(MediaReference)`` for the resource with this URL.
-    public func information(for url: MediaURL) async throws -> ContentInformation {
-        try await information(for: MediaReference(url))
+    /// Returns the limits in the vault's settings. ``VaultStatus/limits`` has the limits in force.
+    public func limits() async throws -> StorageLimits { try await quota.settings() }
+
+    /// Writes limits to the vault's settings and enforces them from now on.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if a limit is negative, or if the size could only be kept
+    ///   by removing pinned titles or downloads; `owned` if this process is not the owner.
+    public func setLimits(_ limits: StorageLimits) async throws {
+        try await changeSettings(limits: { $0 = limits })
     }
 
-    /// ``head(of:)-(MediaReference)`` for the resource with this URL.
-    public func head(of url: MediaURL) async throws -> MediaHead { try await head(of: MediaReference(url)) }
+    /// The policy that decides which URLs name the same resource.
+    ///
+    /// It is a setting of the vault, the same for the library, the command and the service.
+    ///
+    /// - Throws: ``VaultError`` with code `integrity` if the settings fail authentication.
+    public func keyPolicy() async throws -> KeyPolicy { try await names.policy() }
 
-    /// ``read(_:range:)-(MediaReference,_)`` for the resource with this URL.
-    public func read(_ url: MediaURL, range: RequestedRange = .whole) async throws -> MediaReader {
-        try await read(MediaReference(url), range: range)
+    /// Changes which URLs name the same resource, now and whenever the vault is opened again.
+    ///
+    /// Current readers and downloads are not affected. What was stored under a name that no URL has any more is kept
+    /// and listed, and is found again if the policy is changed back.
+    ///
+    /// - Throws: ``VaultError`` if the settings cannot be written; with code `owned` if this process is not the owner.
+    public func setKeyPolicy(_ policy: KeyPolicy) async throws {
+        try await changeSettings(policy: { _ in policy })
     }
 
-    /// ``download(_:options:)-(MediaReference,_)`` for the resource with this URL.
-    public func download(
-        _ url: MediaURL, options: DownloadOptions = DownloadOptions()
-    ) -> ProgressSequence<DownloadProgress> {
-        download(MediaReference(url), options: options)
-    }
-
-    /// ``summary(of:)-(MediaReference)`` for the resource with this URL.
-    public func summary(of url: MediaURL) async throws -> ResourceSummary? {
-        try await summary(of: MediaReference(url))
-    }
-
-    /// ``export(_:to:replacing:progress:)-(MediaReference,_,_,_)`` for the resource with this URL.
-    public func export(_ url: MediaURL, to path: String, replacing: Bool = false) async throws {
-        try await export(MediaReference(url), to: path, replacing: replacing)
-    }
-}
-
-extension Vault {
     /// Changes several settings together: all of them are written, or none.
     ///
     /// - Parameters:
@@ -125,14 +121,14 @@ extension Vault {
         mode: VaultMode?? = nil
     ) async throws {
         try requireOwner(to: "changes its settings")
-        let (store, names, ofRun) = (store, names, sessionLimits)
+        let (store, names, ofRun) = (store, names, quota.limitsOfRun)
         try await pool.run { [self] in
             var (limits, policy): (StorageLimits?, KeyPolicy?) = (nil, nil)
             // Check limits before the transaction: the index serves one transaction at a time.
             if let change {
                 var wanted = try store.index.settings().limits
                 try change(&wanted)
-                try Self.check(wanted)
+                try QuotaEnforcer.check(wanted)
                 try store.quota.requireAttainable(ofRun?.over(wanted) ?? wanted)
             }
             try store.changeSettings { settings in
@@ -148,7 +144,7 @@ extension Vault {
                 if let mode { settings.mode = mode }
             }
             if let policy { names.use(policy) }
-            if let limits { try keep(to: limits) }
+            if let limits { try quota.keep(to: limits) }
         }
         if let mode { await use(mode) }
     }

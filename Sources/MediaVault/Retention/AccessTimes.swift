@@ -1,0 +1,25 @@
+import VaultModel
+
+/// The resources read, with the hour of the last access. Each is written to the index once an hour, so that reading
+/// does not write.
+struct AccessTimes {
+    private static let most = 10_000
+    private var hours: [ResourceID: Int64] = [:]
+    private var news: Set<ResourceID> = []
+
+    mutating func note(_ id: ResourceID, hour: Int64) {
+        guard hours.updateValue(hour, forKey: id) != hour else { return }
+        news.insert(id)
+        // Forget earlier hours, so that memory is bounded by the resources of one hour.
+        if hours.count > Self.most { hours = hours.filter { $0.value == hour } }
+    }
+
+    /// Returns ids that could not be written to the index.
+    mutating func putBack(_ ids: [ResourceID]) { news.formUnion(ids) }
+
+    /// Takes the ids that have not been written to the index.
+    mutating func take() -> [ResourceID] {
+        defer { news = [] }
+        return Array(news)
+    }
+}

@@ -1,0 +1,69 @@
+import VaultModel
+
+// Work on the bytes of resources that takes a while: downloads, exports and verification.
+extension Vault {
+    /// Fetches what is missing of a resource, and makes it a download.
+    ///
+    /// It continues where an earlier download stopped, and ends when everything is held. Its progress is reported at
+    /// most ten times a second. Eviction removes resources that were merely played before downloads. A player waiting
+    /// for bytes takes precedence over the download.
+    ///
+    /// - Returns: the progress; iterating throws ``VaultError`` if the download cannot continue.
+    public func download(
+        _ reference: MediaReference, options: DownloadOptions = DownloadOptions()
+    ) -> ProgressSequence<DownloadProgress> {
+        ProgressSequence(among: nil) { [loaders] tell in
+            let (loader, lease) = try await loaders.use(reference)
+            defer { withExtendedLifetime(lease) {} }
+            try await DownloadJob(loader, options, tell: tell).run()
+        }
+    }
+
+    /// ``download(_:options:)-(MediaReference,_)`` for the resource with this URL.
+    public func download(
+        _ url: MediaURL, options: DownloadOptions = DownloadOptions()
+    ) -> ProgressSequence<DownloadProgress> {
+        download(MediaReference(url), options: options)
+    }
+
+    /// Writes a resource's plaintext into a file: either all of it or no file.
+    ///
+    /// Only bytes that the index lists as held are written; no origin is contacted, and the vault need not be owned.
+    /// Only the file's owner can read the file (mode 0600), and it appears under its name only when it is complete and
+    /// durable. A cancelled export leaves nothing behind.
+    ///
+    /// - Parameters:
+    ///   - reference: the resource.
+    ///   - path: the absolute path of the file.
+    ///   - replacing: whether an existing file of that name is replaced.
+    ///   - progress: called at most ten times a second, and at the end.
+    /// - Throws: ``VaultError``: `notHeld` with `firstMissing` if bytes are missing, `integrity` if some are damaged,
+    ///   `invalidArgument` if the file exists, `diskFull`, `storage`.
+    public func export(
+        _ reference: MediaReference, to path: String, replacing: Bool = false,
+        progress: (ExportProgress) async -> Void = { _ in }
+    ) async throws {
+        try await ExportJob(loaders: loaders, reference: reference, path: path, replacing: replacing)
+            .run(progress: progress)
+    }
+
+    /// ``export(_:to:replacing:progress:)-(MediaReference,_,_,_)`` for the resource with this URL.
+    public func export(_ url: MediaURL, to path: String, replacing: Bool = false) async throws {
+        try await export(MediaReference(url), to: path, replacing: replacing)
+    }
+
+    /// Opens every block of every segment in the index, and looks for files that are not in the index.
+    ///
+    /// A reader can verify; only an owner can repair. A repair invalidates what is damaged and fetches only its ranges
+    /// again, of the same representation; orphans are adopted or moved to `quarantine/`. Playback continues meanwhile.
+    ///
+    /// - Returns: the progress, reported at most ten times a second; the last element contains the report. Iterating
+    ///   throws ``VaultError`` if the index cannot be read.
+    public func verify(_ options: VerifyOptions = VerifyOptions()) -> ProgressSequence<VerifyProgress> {
+        ProgressSequence(among: backgroundTasks) { [loaders] tell in
+            try options.check(isOwner: loaders.environment.store.isOwner)
+            var verifier = Verifier(loaders: loaders, options: options, tell: tell)
+            try await verifier.run()
+        }
+    }
+}

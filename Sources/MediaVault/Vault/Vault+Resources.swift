@@ -1,0 +1,133 @@
+import VaultModel
+import VaultStorage
+
+// What the vault holds: listings, summaries and changes.
+extension Vault {
+    /// Returns all resources, read page by page, in no meaningful order.
+    public func resources() -> ResourceListing { ResourceListing(store: store, pool: pool) }
+
+    /// Returns what the vault holds of a resource; nil if the vault does not know it.
+    public func summary(of reference: MediaReference) async throws -> ResourceSummary? {
+        let store = store
+        let id = try await name(reference).id
+        return try await pool.run {
+            try store.index.resource(id).map { ResourceSummary($0) }
+        }
+    }
+
+    /// ``summary(of:)-(MediaReference)`` for the resource with this URL.
+    public func summary(of url: MediaURL) async throws -> ResourceSummary? {
+        try await summary(of: MediaReference(url))
+    }
+
+    /// Returns a page of at most `limit` resources, after a given one.
+    package func page(after last: ResourceID?, limit: Int) async throws -> ResourcePage {
+        let store = store
+        return try await pool.run {
+            let rows = try store.index.resources(after: last, limit: limit)
+            let known = rows.compactMap(\.resource)
+            return ResourcePage(
+                resources: known.map { ResourceSummary($0) }, damagedCount: rows.count - known.count,
+                next: rows.count < limit ? nil : rows.last?.id)
+        }
+    }
+
+    /// Listens for changes to resources and to which of their bytes are held.
+    ///
+    /// - Parameter wake: called for each change, on the thread that makes it; it must only forward the signal.
+    package func changes(_ wake: @escaping @Sendable () -> Void) -> ResourceChanges {
+        ResourceChanges(store.changes, wake: wake)
+    }
+
+    /// Returns the id of a resource in this vault.
+    package func id(of reference: MediaReference) async throws -> ResourceID { try await name(reference).id }
+
+    /// Returns what the vault holds of the resource with this id; nil if it has none.
+    package func summary(of id: ResourceID) async throws -> ResourceSummary? {
+        let store = store
+        return try await pool.run { try store.index.resource(id).map { ResourceSummary($0) } }
+    }
+
+    /// Returns the sources of the latest answers of a resource: running answers first, then ended ones, latest first.
+    package func lastAnswers(of reference: MediaReference) async throws -> [AnswerTrace] {
+        let id = try await name(reference).id
+        let running = loader(of: id)?.look { $0.runningTraces } ?? []
+        return running.map { AnswerTrace(ended: nil, trace: $0) } + answers.answers(of: id)
+    }
+}
+
+// What is kept and what is removed, by name.
+extension Vault {
+    /// Removes a resource: its bytes, its metadata and its key, from the index and from `catalog.backup`.
+    ///
+    /// Its readers and downloads end with code `removed`; it can be opened again as a new resource. Its key is erased
+    /// from the index and from `catalog.backup` at once, or together with those of resources that were removed within
+    /// the last minute: ``hasPendingErasure()``.
+    ///
+    /// - Returns: the size of the removed files in bytes.
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource; `storage` if it was
+    ///   removed but a copy of its sealed key may remain: erasing the key is tried again until it succeeds.
+    @discardableResult
+    public func remove(_ reference: MediaReference) async throws -> Int64 {
+        try requireOwner(to: "removes titles")
+        return try await loaders.remove(reference) { store, id in try store.remove(id) }
+    }
+
+    /// Returns whether the key of a removed resource may still be in the index, its log or `catalog.backup`.
+    ///
+    /// It is erased within a minute, or when the vault is closed; if that fails, by the next owner.
+    public func hasPendingErasure() async throws -> Bool {
+        let store = store
+        return try await pool.run { try store.hasPendingErasure() }
+    }
+
+    /// Exempts a resource from all limits. What it lacks is stored as it is read or downloaded.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource.
+    public func pin(_ reference: MediaReference) async throws { try await setClass(.pinned, of: reference) }
+
+    /// Makes a resource subject to limits again. If it is complete, it is treated as a download
+    /// (``StorageLimits/evictsDownloads``), otherwise as merely played. A resource that is not pinned is not changed.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource.
+    public func unpin(_ reference: MediaReference) async throws {
+        try requireOwner(to: "pins and unpins titles")
+        guard let summary = try await summary(of: reference) else { throw reference.notHeld }
+        try await setClass(summary.isComplete ? .download : .cache, of: reference, only: .pinned)
+    }
+
+    private func setClass(
+        _ resourceClass: ResourceClass, of reference: MediaReference, only: ResourceClass? = nil
+    ) async throws {
+        try requireOwner(to: "pins and unpins titles")
+        let (store, id) = (store, try await name(reference).id)
+        let isKnown = try await pool.run { try store.setClass(resourceClass, of: id, only: only) }
+        guard isKnown else { throw reference.notHeld }
+        loader(of: id)?.change { state in
+            state.isPinned = resourceClass == .pinned
+            return Effects()
+        }
+    }
+
+    /// Removes what exceeds limits, once.
+    ///
+    /// First what was merely played and has not been read for the maximum age; then, if the size is exceeded, what was
+    /// merely played before downloads, and downloads only if the limits allow it. Pinned titles and titles in use are
+    /// kept.
+    ///
+    /// - Parameters:
+    ///   - limits: nil for the limits in force, as far as they can be kept.
+    ///   - isDryRun: whether to report what would be removed without removing it.
+    /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `invalidArgument` if the size could
+    ///   only be kept by removing pinned titles or downloads: then nothing is removed.
+    public func prune(_ limits: StorageLimits? = nil, isDryRun: Bool = false) async throws -> PruneReport {
+        try await quota.prune(limits, isDryRun: isDryRun)
+    }
+
+    /// Reports when bytes begin to pass through unstored, when all are stored again, and evictions; ends with the
+    /// vault.
+    public func storeEvents() -> AsyncStream<StoreEvent> { quota.events() }
+
+    /// Returns the evictions that have not been reported yet; listeners do not receive them.
+    package func takeEvictions() -> StoreEvent? { quota.takeEvictions() }
+}
