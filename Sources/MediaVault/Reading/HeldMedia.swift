@@ -57,10 +57,9 @@ extension Vault {
     ///
     /// All requested bytes must be held and fresh, and the resource must have been read recently. Returns nil
     /// otherwise, and on any error.
-    package func readHeld(_ reference: MediaReference, range: RequestedRange) -> MediaReader? {
-        guard let (id, key) = try? names.cachedName(tokens.resolvingPlaybackLinks(reference).settled()),
-            loader(of: id) != nil,
-            let (loader, lease) = try? use(id, key, reference), let opening = loader.openHeld(range)
+    package func readHeld(_ resource: NamedResource, range: RequestedRange) -> MediaReader? {
+        guard loader(of: resource.id) != nil, let (loader, lease) = try? use(resource),
+            let opening = loader.openHeld(range)
         else { return nil }
         return reader(opening, loader, lease)
     }
@@ -69,18 +68,16 @@ extension Vault {
     ///
     /// - Parameter count: the most bytes that may be returned.
     /// - Returns: nil if there are more bytes, if anything has to be waited for, or on any error.
-    package func held(_ reference: MediaReference, range: RequestedRange, atMost count: Int) -> HeldMedia? {
-        guard let (id, _) = try? names.cachedName(tokens.resolvingPlaybackLinks(reference).settled()),
-            let loader = loaders.loaderInUse(id)
-        else { return nil }
+    package func held(_ resource: NamedResource, range: RequestedRange, atMost count: Int) -> HeldMedia? {
+        guard let loader = loaders.loaderInUse(resource.id) else { return nil }
         let now = store.now()
         guard let held = loader.look({ $0.held(range, now: now) }), held.range.length <= Int64(count),
             held.run.upperBound >= held.range.upperBound, let reader = loader.opened.reader(of: held.segment.id)
         else { return nil }
-        loader.addresses.give(reference)
+        loader.addresses.give(resource.reference)
         return HeldMedia(held, reader, entityTag: loader.name(held.entityTag, of: held.information)) { [self] in
             noteAccess(of: loader)
-            answers.note([ByteTrace(held.range, .vault)], of: id, at: now)
+            answers.note([ByteTrace(held.range, .vault)], of: resource.id, at: now)
         }
     }
 

@@ -92,6 +92,8 @@ public struct TokenIssuer: Sendable {
     /// A verified target and how long the verification remains valid.
     package struct Admission: Sendable {
         package let reference: MediaReference
+        /// The resource by its name; nil if only the index knows the name, or the reference cannot be used.
+        package fileprivate(set) var resource: NamedResource?
         fileprivate let expires: Int64
         /// The revision of the keyring at verification; revoking playback links increments it.
         fileprivate let revision: Int64
@@ -211,6 +213,20 @@ struct PlaybackLink {
 }
 
 extension Vault {
+    /// Verifies a target as ``TokenIssuer/reference(ofTarget:now:)`` does, and names its resource.
+    ///
+    /// The result can be kept, because ``isValid(_:now:)`` is faster than verifying and naming again.
+    package func admission(ofTarget target: String, now: Int64) -> TokenIssuer.Admission? {
+        guard var admission = tokens.admission(ofTarget: target, now: now) else { return nil }
+        admission.resource = try? names.nameAtOnce(admission.reference.settled())
+        return admission
+    }
+
+    /// Returns whether an earlier admission is still valid, and its resource still has the same name.
+    package func isValid(_ admission: TokenIssuer.Admission, now: Int64) -> Bool {
+        tokens.isValid(admission, now: now) && admission.resource.map(names.isCurrent) ?? true
+    }
+
     /// Revokes all playback links and the admin token: from now on they open nothing, also after a restart. Responses
     /// that have begun continue. New links are created as before.
     ///

@@ -57,23 +57,21 @@ final class LoaderTable: Sendable {
     /// Returns the loader of a resource, which all its users share.
     ///
     /// - Parameter mode: the vault's mode, for a new loader; read under the lock, so that no change of mode misses it.
-    func use(
-        _ id: ResourceID, _ key: CacheKey, _ reference: MediaReference, mode: @autoclosure () -> VaultMode
-    ) throws -> (ResourceLoader, LoaderLease) {
-        let store = environment.store
+    func use(_ resource: NamedResource, mode: @autoclosure () -> VaultMode) throws -> (ResourceLoader, LoaderLease) {
+        let id = resource.id
         let loader = try state.withLock { state in
             if let refusal = state.refusal { throw refusal }
             // An id computed before the locator was changed is no longer valid.
-            guard try key.id(keyring: store.keyring, locator: store.index.locator) == id else { throw Vault.renaming }
+            guard resource.locator == environment.store.index.locator else { throw Vault.renaming }
             if let entry = state.entries[id], entry.isRemoving { throw ResourceRecord.removed }
             var entry =
                 state.entries[id].flatMap { $0.loader.isBroken ? nil : $0 }
-                ?? Entry(loader: ResourceLoader(reference, id: id, key: key, mode: mode(), in: environment))
+                ?? Entry(loader: ResourceLoader(resource, mode: mode(), in: environment))
             entry.uses += 1
             state.entries[id] = entry
             return entry.loader
         }
-        loader.addresses.give(reference)
+        loader.addresses.give(resource.reference)
         return (loader, LoaderLease { [weak self, weak loader] in self?.release(id, loader) })
     }
 
@@ -134,14 +132,6 @@ final class LoaderTable: Sendable {
         }
     }
 
-    /// Removes all loaders from the table, and returns them.
-    func removeAll() -> [ResourceLoader] {
-        state.withLock { state in
-            defer { state.entries = [:] }
-            return state.entries.values.map(\.loader)
-        }
-    }
-
     /// Ends all readers and fetches, stops all writes that they would cause, and gives out no loader from now on.
     ///
     /// - Parameters:
@@ -160,9 +150,14 @@ final class LoaderTable: Sendable {
         }
     }
 
-    private func refuse(_ refusal: VaultError) -> [ResourceLoader] {
-        state.withLock { $0.refusal = refusal }
-        return removeAll()
+    /// Removes all loaders from the table, and returns them; gives out none from now on.
+    @discardableResult
+    func refuse(_ refusal: VaultError) -> [ResourceLoader] {
+        state.withLock { state in
+            defer { state.entries = [:] }
+            state.refusal = refusal
+            return state.entries.values.map(\.loader)
+        }
     }
 
     /// Gives out loaders again.

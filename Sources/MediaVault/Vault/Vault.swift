@@ -136,7 +136,7 @@ public final class Vault: Sendable {
             try store.touch(visited)
             try store.close()
         }
-        _ = loaders.removeAll()
+        loaders.refuse(VaultError.vaultClosed)
         for loader in ended { loader.record.retire() }
         // If randomness or memory is not available, the keys stay in locked memory until the process ends.
         try? store.keyring.close()
@@ -161,7 +161,12 @@ public final class Vault: Sendable {
     ///
     /// - Throws: as ``information(for:)-(MediaReference)``.
     public func head(of reference: MediaReference) async throws -> MediaHead {
-        let (loader, lease) = try await use(reference)
+        try await head(of: name(reference))
+    }
+
+    /// ``head(of:)-(MediaReference)`` for a named resource.
+    package func head(of resource: NamedResource) async throws -> MediaHead {
+        let (loader, lease) = try use(await current(resource))
         defer { withExtendedLifetime(lease) {} }
         return try await loader.head()
     }
@@ -173,7 +178,12 @@ public final class Vault: Sendable {
     /// - Throws: ``VaultError``: `notHeld` (offline, and the first byte is missing), `unreachable`, `refused` (with
     ///   `originStatus`), `invalidResponse`, `unsatisfiableRange` (with `length` if known), `integrity`, `closed`.
     public func read(_ reference: MediaReference, range: RequestedRange = .whole) async throws -> MediaReader {
-        let (loader, lease) = try await use(reference)
+        try await read(name(reference), range: range)
+    }
+
+    /// ``read(_:range:)-(MediaReference,_)`` for a named resource.
+    package func read(_ resource: NamedResource, range: RequestedRange) async throws -> MediaReader {
+        let (loader, lease) = try use(await current(resource))
         return reader(try await loader.open(range), loader, lease)
     }
 
@@ -184,26 +194,21 @@ public final class Vault: Sendable {
 
     /// Returns the loader of a resource; all users share it.
     func use(_ reference: MediaReference) async throws -> (ResourceLoader, LoaderLease) {
-        try checkOpen()
-        let reference = try tokens.resolvingPlaybackLinks(reference).settled()
-        let (id, key) = try await names.name(reference)
-        return try use(id, key, reference)
+        try use(await name(reference))
     }
 
     /// Returns the loader of a resource that is in the index.
     func use(_ resource: StoredResource) throws -> (ResourceLoader, LoaderLease) {
-        try use(
-            resource.id, CacheKey(bytes: resource.metadata.cacheKey), MediaReference(MediaURL(resource.metadata.url)))
+        try checkOpen()
+        return try use(names.name(resource))
     }
 
     /// Returns the loader of a resource if the resource is in use, or was used recently.
     func loader(of id: ResourceID) -> ResourceLoader? { loaders.loader(of: id) }
 
-    func use(
-        _ id: ResourceID, _ key: CacheKey, _ reference: MediaReference
-    ) throws -> (ResourceLoader, LoaderLease) {
+    func use(_ resource: NamedResource) throws -> (ResourceLoader, LoaderLease) {
         try checkOpen()
-        return try loaders.use(id, key, reference, mode: mode)
+        return try loaders.use(resource, mode: mode)
     }
 
     /// Requires that the vault is open: without keys no id can be computed.
@@ -211,11 +216,17 @@ public final class Vault: Sendable {
         guard !isClosed.withLock({ $0 }) else { throw VaultError.vaultClosed }
     }
 
-    /// Returns the id of a resource, and the cache key that the id is a hash of.
-    func name(_ reference: MediaReference) async throws -> (id: ResourceID, cacheKey: [UInt8]) {
+    /// Names the resource behind a reference.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the reference cannot be used; `closed`.
+    package func name(_ reference: MediaReference) async throws -> NamedResource {
         try checkOpen()
-        let (id, key) = try await names.name(try tokens.resolvingPlaybackLinks(reference).settled())
-        return (id, key.bytes)
+        return try await names.name(tokens.resolvingPlaybackLinks(reference).settled())
+    }
+
+    /// Returns a named resource, named again if its name has changed since.
+    private func current(_ resource: NamedResource) async throws -> NamedResource {
+        names.isCurrent(resource) ? resource : try await name(resource.reference)
     }
 
     /// Issues and verifies playback links and the admin token.
