@@ -17,6 +17,7 @@ let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift"
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
@@ -134,7 +135,7 @@ let package = Package(
             dependencies: [
                 "VaultService", "MediaVault", "VaultModel", "OriginTestSupport", hummingbird, httpTypes, logging,
                 metrics,
-                nioCore, nioHTTP1, nioPosix, nioSSL,
+                nioCore, nioEmbedded, nioHTTP1, nioHTTPTypes, nioPosix, nioSSL,
             ],
             swiftSettings: settings),
         .testTarget(

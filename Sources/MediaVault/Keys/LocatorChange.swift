@@ -18,7 +18,7 @@ extension KeyAdministration {
         try store.requireOwner(to: "changes its keys")
         let (store, log) = (store, log)
         return try await lock.exclusively(.changeLocator) {
-            await loaders.end(with: Self.renamed, refusing: LoaderTable.renaming)
+            await loaders.end(with: Self.renamed, refusing: ResourceNames.renaming)
             defer { loaders.resume() }
             let (unopened, report) = try await pool.run {
                 let unopened = try store.changeLocator(noting: log) {

@@ -59,56 +59,45 @@ final class LoaderTable: Sendable {
 
     /// Returns the loader of a resource, which all its users share.
     ///
-    /// - Parameter mode: the vault's mode, for a new loader; read under the lock, so that no change of mode misses it.
-    func use(
-        _ id: ResourceID, _ key: CacheKey, _ reference: MediaReference, mode: @autoclosure () -> VaultMode
-    ) throws -> (ResourceLoader, LoaderLease) {
-        let store = environment.store
+    /// - Throws: ``VaultError`` with code `closed` if the vault was closed, `busy` if resource ids are being recomputed,
+    ///   `removed` if the resource is being removed.
+    func use(_ resource: NamedResource) throws -> (ResourceLoader, LoaderLease) {
+        try checkOpen()
+        let id = resource.id
         let loader = try state.withLock { state in
             if let refusal = state.refusal { throw refusal }
             // An id computed before the locator was changed is no longer valid.
-            guard try key.id(keyring: store.keyring, locator: store.index.locator) == id else { throw Self.renaming }
+            guard resource.locator == environment.store.index.locator else { throw ResourceNames.renaming }
             if let entry = state.entries[id], entry.isRemoving { throw ResourceRecord.removed }
+            // The mode of a new loader is read under the lock, so that no change of mode misses the loader.
             var entry =
                 state.entries[id].flatMap { $0.loader.isBroken ? nil : $0 }
-                ?? Entry(loader: ResourceLoader(reference, id: id, key: key, mode: mode(), in: environment))
+                ?? Entry(loader: ResourceLoader(resource, mode: environment.mode.current, in: environment))
             entry.uses += 1
             state.entries[id] = entry
             return entry.loader
         }
-        loader.addresses.give(reference)
+        loader.addresses.give(resource.reference)
         return (loader, LoaderLease { [weak self, weak loader] in self?.release(id, loader) })
-    }
-
-    /// Returns the loader of a resource, in the mode of the vault.
-    ///
-    /// - Throws: ``VaultError`` with code `closed` if the vault was closed.
-    func use(
-        _ id: ResourceID, _ key: CacheKey, _ reference: MediaReference
-    ) throws -> (ResourceLoader, LoaderLease) {
-        try checkOpen()
-        return try use(id, key, reference, mode: environment.mode.current)
     }
 
     /// Returns the loader of the resource that a reference names.
     ///
-    /// - Throws: ``VaultError`` with code `closed` if the vault was closed; `invalidArgument` if the reference cannot be
-    ///   used.
+    /// - Throws: as ``use(_:)-(NamedResource)``; `invalidArgument` if the reference cannot be used.
     func use(_ reference: MediaReference) async throws -> (ResourceLoader, LoaderLease) {
-        try checkOpen()
-        let reference = try settled(reference)
-        let (id, key) = try await environment.names.name(reference)
-        return try use(id, key, reference)
+        try use(await name(reference))
     }
 
     /// Returns the loader of a resource that is in the index.
     func use(_ resource: StoredResource) throws -> (ResourceLoader, LoaderLease) {
-        try use(
-            resource.id, CacheKey(bytes: resource.metadata.cacheKey), MediaReference(MediaURL(resource.metadata.url)))
+        try checkOpen()
+        return try use(environment.names.name(resource))
     }
 
-    /// Returns the id of a resource, and the cache key that the id is a hash of.
-    func name(_ reference: MediaReference) async throws -> (id: ResourceID, key: CacheKey) {
+    /// Names the resource behind a reference.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the reference cannot be used; `closed`.
+    func name(_ reference: MediaReference) async throws -> NamedResource {
         try checkOpen()
         return try await environment.names.name(settled(reference))
     }
@@ -122,10 +111,6 @@ final class LoaderTable: Sendable {
     private func checkOpen() throws {
         guard !isClosed.load(ordering: .relaxed) else { throw VaultError.vaultClosed }
     }
-
-    /// The error for callers while resource ids are being recomputed.
-    static let renaming = VaultError(
-        .busy, "the vault's resource ids are being recomputed; try again in a moment")
 
     private func release(_ id: ResourceID, _ loader: ResourceLoader?) {
         if let traces = loader?.change({ ($0.takeTraces(), Effects()) }), !traces.isEmpty {
@@ -215,14 +200,6 @@ final class LoaderTable: Sendable {
         }
     }
 
-    /// Removes all loaders from the table, and returns them.
-    func removeAll() -> [ResourceLoader] {
-        state.withLock { state in
-            defer { state.entries = [:] }
-            return state.entries.values.map(\.loader)
-        }
-    }
-
     /// Ends all readers and fetches, stops all writes that they would cause, and gives out no loader from now on.
     ///
     /// - Parameters:
@@ -241,9 +218,14 @@ final class LoaderTable: Sendable {
         }
     }
 
-    private func refuse(_ refusal: VaultError) -> [ResourceLoader] {
-        state.withLock { $0.refusal = refusal }
-        return removeAll()
+    /// Removes all loaders from the table, and returns them; gives out none from now on.
+    @discardableResult
+    func refuse(_ refusal: VaultError) -> [ResourceLoader] {
+        state.withLock { state in
+            defer { state.entries = [:] }
+            state.refusal = refusal
+            return state.entries.values.map(\.loader)
+        }
     }
 
     /// Gives out no loader from now on, because the vault is being closed.

@@ -90,6 +90,12 @@ struct OriginURLList {
 
     /// Adds a URL that a caller gave; fields that came with it replace earlier ones.
     mutating func give(_ url: MediaURL, fields: OriginFields?, reach: NetworkReach = .anywhere) {
+        // Most requests name the newest URL again.
+        if let newest = addresses.last, newest.url == url, newest.reach == .anywhere || newest.reach == reach,
+            fields == nil || fields == self.fields
+        {
+            return
+        }
         let known = addresses.first { $0.url == url }
         addresses.removeAll { $0.url == url }
         // A URL that the operator has named may lead anywhere, even if a manifest or a redirect names it again.

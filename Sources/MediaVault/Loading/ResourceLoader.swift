@@ -42,15 +42,13 @@ final class ResourceLoader: Sendable {
         }
     }
 
-    init(
-        _ reference: MediaReference, id: ResourceID, key: CacheKey, mode: VaultMode, in environment: LoaderEnvironment
-    ) {
-        url = reference.url
-        let addresses = OriginURLs(reference)
+    init(_ resource: NamedResource, mode: VaultMode, in environment: LoaderEnvironment) {
+        url = resource.reference.url
+        let addresses = OriginURLs(resource.reference)
         self.addresses = addresses
         self.environment = environment
         let (store, pool) = (environment.store, environment.pool)
-        let record = ResourceRecord(id: id, key: key, store: store)
+        let record = ResourceRecord(id: resource.id, key: resource.key, store: store)
         self.record = record
         guarded = Locked(Guarded(state: LoaderState(mode: mode, retry: environment.retry)))
         loading = Task {

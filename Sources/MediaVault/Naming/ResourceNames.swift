@@ -11,6 +11,8 @@ final class ResourceNames: Sendable {
     private struct Known {
         var policy = KeyPolicy()
         var principals: [[UInt8]] = []
+        /// How often these have changed; each change may give a reference another name.
+        var changes = 0
         /// Whether there are more principals than the settings can list.
         var isIncomplete: Bool { principals.count > VaultSettings.maxPrincipals }
     }
@@ -28,50 +30,68 @@ final class ResourceNames: Sendable {
         self.known = Locked(known)
     }
 
-    /// Returns the id of a settled reference, and the cache key that the id is a hash of.
-    func name(_ reference: MediaReference) async throws -> (id: ResourceID, key: CacheKey) {
-        let (keyring, locator, principals) = (store.keyring, store.index.locator, known.withLock { $0.principals })
-        if let name = try cachedName(reference) { return name }
-        let plain = try key(of: reference)
-        return try await pool.run { [store] in
-            let key = try Self.onlyPrincipalKey(of: principals, having: plain, in: store) ?? plain
-            return (try key.id(keyring: keyring, locator: locator), key)
-        }
+    /// Names a settled reference.
+    func name(_ reference: MediaReference) async throws -> NamedResource {
+        let (plain, principals) = try plainName(of: reference)
+        guard !principals.isEmpty else { return plain }
+        return try await pool.run { [self] in try onlyPrincipalName(of: principals, having: plain) ?? plain }
     }
 
-    /// Does the same without reading the index; returns nil if the index is needed.
-    func cachedName(_ reference: MediaReference) throws -> (id: ResourceID, key: CacheKey)? {
-        let key = try key(of: reference)
-        let isPlain = known.withLock { $0.principals.isEmpty || $0.isIncomplete }
-        guard isPlain || reference.excludesPrincipals || key.principal != nil else { return nil }
-        return (try key.id(keyring: store.keyring, locator: store.index.locator), key)
+    /// Names a settled reference without reading the index; returns nil if the index is needed.
+    func nameAtOnce(_ reference: MediaReference) throws -> NamedResource? {
+        let (plain, principals) = try plainName(of: reference)
+        return principals.isEmpty ? plain : nil
+    }
+
+    /// Names a resource that is in the index.
+    ///
+    /// - Throws: ``VaultError`` with code `busy` if its id is no longer the one in the index.
+    func name(_ stored: StoredResource) throws -> NamedResource {
+        let (known, locator) = (known.withLock { $0 }, store.index.locator)
+        let named = try NamedResource(
+            MediaReference(MediaURL(stored.metadata.url)), CacheKey(bytes: stored.metadata.cacheKey),
+            keyring: store.keyring, locator: locator, changes: known.changes)
+        guard named.id == stored.id else { throw Self.renaming }
+        return named
+    }
+
+    /// The error for callers while resource ids are being recomputed.
+    static let renaming = VaultError(
+        .busy, "the vault's resource ids are being recomputed; try again in a moment")
+
+    /// Whether a resource would still get the same name.
+    func isCurrent(_ resource: NamedResource) -> Bool {
+        resource.locator == store.index.locator && resource.changes == known.withLock { $0.changes }
     }
 
     /// Returns every key that a settled reference may have been stored under, whether it is held or not.
     func allKeys(of reference: MediaReference) throws -> [CacheKey] {
-        let plain = try key(of: reference)
+        let known = known.withLock { $0 }
+        let plain = try CacheKey(
+            reference, policy: known.policy, keyring: store.keyring, locator: store.index.locator)
         guard plain.principal == nil else { return [plain] }
-        return [plain] + known.withLock { $0.principals }.map { CacheKey(name: plain.name, principal: $0) }
+        return [plain] + known.principals.map { CacheKey(name: plain.name, principal: $0) }
     }
 
-    private func key(of reference: MediaReference) throws -> CacheKey {
-        try CacheKey(
-            reference, policy: known.withLock { $0.policy }, keyring: store.keyring, locator: store.index.locator)
+    /// Returns the name that a settled reference has by itself, and the principals for one of whom its resource may be
+    /// stored instead.
+    private func plainName(of reference: MediaReference) throws -> (plain: NamedResource, principals: [[UInt8]]) {
+        let (known, locator) = (known.withLock { $0 }, store.index.locator)
+        let key = try CacheKey(reference, policy: known.policy, keyring: store.keyring, locator: locator)
+        let plain = try NamedResource(
+            reference, key, keyring: store.keyring, locator: locator, changes: known.changes)
+        let isOnly = known.isIncomplete || reference.excludesPrincipals || key.principal != nil
+        return (plain, isOnly ? [] : known.principals)
     }
 
-    /// Returns the principal's key for a plain name if the resource is stored for exactly one principal.
+    /// Returns the principal's name for a resource if it is stored for exactly one principal. Blocks.
     ///
     /// Returns nil if it is stored under the plain name itself, or for several principals: then the plain name refers
     /// to none of them.
-    private static func onlyPrincipalKey(
-        of principals: [[UInt8]], having plain: CacheKey, in store: VaultStore
-    ) throws -> CacheKey? {
-        let (keyring, locator, index) = (store.keyring, store.index.locator, store.index)
-        func isStored(_ key: CacheKey) throws -> Bool {
-            try index.hasResource(try key.id(keyring: keyring, locator: locator))
-        }
-        guard try !isStored(plain) else { return nil }
-        let found = try principals.map { CacheKey(name: plain.name, principal: $0) }.filter(isStored)
+    private func onlyPrincipalName(of principals: [[UInt8]], having plain: NamedResource) throws -> NamedResource? {
+        guard try !store.index.hasResource(plain.id) else { return nil }
+        let found = try principals.map { try plain.named(for: $0, keyring: store.keyring) }
+            .filter { try store.index.hasResource($0.id) }
         return found.count == 1 ? found[0] : nil
     }
 
@@ -79,14 +99,19 @@ final class ResourceNames: Sendable {
     func note(_ principal: [UInt8]) throws {
         guard known.withLock({ !$0.principals.contains(principal) && !$0.isIncomplete }) else { return }
         try store.changeSettings { $0.note(principal: principal) }
-        let principals = try store.index.settings().principals
-        known.withLock { $0.principals = principals }
+        use(try store.index.settings().principals)
     }
 
     /// Reads the principals again: a new locator gives them other names.
     func reload() async throws {
-        let principals = try await pool.run { [store] in try store.index.settings().principals }
-        known.withLock { $0.principals = principals }
+        use(try await pool.run { [store] in try store.index.settings().principals })
+    }
+
+    private func use(_ principals: [[UInt8]]) {
+        known.withLock { known in
+            known.principals = principals
+            known.changes += 1
+        }
     }
 
     // MARK: Policy
@@ -108,7 +133,45 @@ final class ResourceNames: Sendable {
     }
 
     /// Switches to a key policy that has been written to the settings.
-    func use(_ policy: KeyPolicy) { known.withLock { $0.policy = policy } }
+    func use(_ policy: KeyPolicy) {
+        known.withLock { known in
+            known.policy = policy
+            known.changes += 1
+        }
+    }
+}
+
+/// A resource by its name in the vault, with the reference by which it can be requested.
+///
+/// It is made once for a request, and passed on: the id is a hash.
+package struct NamedResource: Sendable {
+    /// Settled, and not one of this vault's own playback links.
+    package let reference: MediaReference
+    /// What the id is a hash of.
+    let key: CacheKey
+    let id: ResourceID
+    /// The locator that the id was computed with; another one gives another id.
+    let locator: Int
+    /// How often the vault's names had changed.
+    fileprivate let changes: Int
+
+    /// - Throws: ``VaultError`` with code `foreignKeyring` if the keyring lacks the locator.
+    fileprivate init(
+        _ reference: MediaReference, _ key: CacheKey, keyring: Keyring, locator: Int, changes: Int
+    ) throws {
+        self.reference = reference
+        self.key = key
+        self.locator = locator
+        self.changes = changes
+        id = try key.id(keyring: keyring, locator: locator)
+    }
+
+    /// Returns the same resource as it is named if it is stored for a principal.
+    fileprivate func named(for principal: [UInt8], keyring: Keyring) throws -> NamedResource {
+        try NamedResource(
+            reference, CacheKey(name: key.name, principal: principal), keyring: keyring, locator: locator,
+            changes: changes)
+    }
 }
 
 /// The input of the keyed hash that is a resource's id: a name, and a principal if the origin was sent credentials.

@@ -92,6 +92,8 @@ public struct TokenIssuer: Sendable {
     /// A verified target and how long the verification remains valid.
     package struct Admission: Sendable {
         package let reference: MediaReference
+        /// The resource by its name; nil if only the index knows the name, or the reference cannot be used.
+        package internal(set) var resource: NamedResource?
         fileprivate let expires: Int64
         /// The revision of the keyring at verification; revoking playback links increments it.
         fileprivate let revision: Int64

@@ -23,10 +23,9 @@ extension Vault {
     ///
     /// All requested bytes must be held and fresh, and the resource must have been read recently. Returns nil
     /// otherwise, and on any error.
-    package func readHeld(_ reference: MediaReference, range: RequestedRange) -> MediaReader? {
-        guard let (id, key) = try? names.cachedName(tokens.resolvingPlaybackLinks(reference).settled()),
-            loader(of: id) != nil,
-            let (loader, lease) = try? use(id, key, reference), let opening = loader.openHeld(range)
+    package func readHeld(_ resource: NamedResource, range: RequestedRange) -> MediaReader? {
+        guard loader(of: resource.id) != nil, let (loader, lease) = try? loaders.use(resource),
+            let opening = loader.openHeld(range)
         else { return nil }
         return reader(opening, loader, lease)
     }
@@ -35,18 +34,16 @@ extension Vault {
     ///
     /// - Parameter count: the most bytes that may be returned.
     /// - Returns: nil if there are more bytes, if anything has to be waited for, or on any error.
-    package func held(_ reference: MediaReference, range: RequestedRange, atMost count: Int) -> HeldMedia? {
-        guard let (id, _) = try? names.cachedName(tokens.resolvingPlaybackLinks(reference).settled()),
-            let loader = loaders.loaderInUse(id)
-        else { return nil }
+    package func held(_ resource: NamedResource, range: RequestedRange, atMost count: Int) -> HeldMedia? {
+        guard let loader = loaders.loaderInUse(resource.id) else { return nil }
         let now = store.now()
         guard let held = loader.look({ $0.held(range, now: now) }), held.range.length <= Int64(count),
             held.run.upperBound >= held.range.upperBound, let reader = loader.opened.reader(of: held.segment.id)
         else { return nil }
-        loader.addresses.give(reference)
+        loader.addresses.give(resource.reference)
         return HeldMedia(held, reader, entityTag: loader.name(held.entityTag, of: held.information)) { [self] in
             noteAccess(of: loader)
-            answers.note([ByteTrace(held.range, .vault)], of: id, at: now)
+            answers.note([ByteTrace(held.range, .vault)], of: resource.id, at: now)
         }
     }
 
@@ -54,5 +51,22 @@ extension Vault {
     func noteAccess(of loader: ResourceLoader) {
         guard loader.look({ $0.mode != .noStore }) else { return }
         accessTimes.withLock { $0.note(loader.record.id, hour: store.now() / 3600) }
+    }
+}
+
+// Admission of targets.
+extension Vault {
+    /// Verifies a target as ``TokenIssuer/reference(ofTarget:now:)`` does, and names its resource.
+    ///
+    /// The result can be kept, because ``isValid(_:now:)`` is faster than verifying and naming again.
+    package func admission(ofTarget target: String, now: Int64) -> TokenIssuer.Admission? {
+        guard var admission = tokens.admission(ofTarget: target, now: now) else { return nil }
+        admission.resource = try? names.nameAtOnce(admission.reference.settled())
+        return admission
+    }
+
+    /// Returns whether an earlier admission is still valid, and its resource still has the same name.
+    package func isValid(_ admission: TokenIssuer.Admission, now: Int64) -> Bool {
+        tokens.isValid(admission, now: now) && admission.resource.map(names.isCurrent) ?? true
     }
 }

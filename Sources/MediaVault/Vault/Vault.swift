@@ -123,7 +123,7 @@ public final class Vault: Sendable {
             try store.touch(visited)
             try store.close()
         }
-        _ = loaders.removeAll()
+        loaders.refuse(VaultError.vaultClosed)
         for loader in ended { loader.record.retire() }
         // If randomness or memory is not available, the keys stay in locked memory until the process ends.
         try? store.keyring.close()
@@ -168,7 +168,12 @@ public final class Vault: Sendable {
     ///
     /// - Throws: as ``information(for:)-(MediaReference)``.
     public func head(of reference: MediaReference) async throws -> MediaHead {
-        let (loader, lease) = try await use(reference)
+        try await head(of: name(reference))
+    }
+
+    /// ``head(of:)-(MediaReference)`` for a named resource.
+    package func head(of resource: NamedResource) async throws -> MediaHead {
+        let (loader, lease) = try loaders.use(await current(resource))
         defer { withExtendedLifetime(lease) {} }
         return try await loader.head()
     }
@@ -180,7 +185,12 @@ public final class Vault: Sendable {
     /// - Throws: ``VaultError``: `notHeld` (offline, and the first byte is missing), `unreachable`, `refused` (with
     ///   `originStatus`), `invalidResponse`, `unsatisfiableRange` (with `length` if known), `integrity`, `closed`.
     public func read(_ reference: MediaReference, range: RequestedRange = .whole) async throws -> MediaReader {
-        let (loader, lease) = try await use(reference)
+        try await read(name(reference), range: range)
+    }
+
+    /// ``read(_:range:)-(MediaReference,_)`` for a named resource.
+    package func read(_ resource: NamedResource, range: RequestedRange) async throws -> MediaReader {
+        let (loader, lease) = try loaders.use(await current(resource))
         return reader(try await loader.open(range), loader, lease)
     }
 
@@ -194,19 +204,17 @@ public final class Vault: Sendable {
         try await loaders.use(reference)
     }
 
-    func use(
-        _ id: ResourceID, _ key: CacheKey, _ reference: MediaReference
-    ) throws -> (ResourceLoader, LoaderLease) {
-        try loaders.use(id, key, reference)
-    }
-
     /// Returns the loader of a resource if the resource is in use, or was used recently.
     func loader(of id: ResourceID) -> ResourceLoader? { loaders.loader(of: id) }
 
-    /// Returns the id of a resource, and the cache key that the id is a hash of.
-    func name(_ reference: MediaReference) async throws -> (id: ResourceID, cacheKey: [UInt8]) {
-        let (id, key) = try await loaders.name(reference)
-        return (id, key.bytes)
+    /// Names the resource behind a reference.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the reference cannot be used; `closed`.
+    package func name(_ reference: MediaReference) async throws -> NamedResource { try await loaders.name(reference) }
+
+    /// Returns a named resource, named again if its name has changed since.
+    private func current(_ resource: NamedResource) async throws -> NamedResource {
+        names.isCurrent(resource) ? resource : try await name(resource.reference)
     }
 
     /// Issues and verifies playback links and the admin token.

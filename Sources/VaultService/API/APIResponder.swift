@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -42,8 +43,10 @@ struct APIResponder: Sendable {
         case .resources: return try json(try await vault.resources(after: asked["after"], limit: asked.number("limit")))
         case .resource: return try json(try await resource(asked.reference()))
         case .content:
-            return try await MediaResponder(vault: vault.vault, reference: asked.reference(), context: context)
-                .respond(to: request)
+            let now = Int64(Date().timeIntervalSince1970)
+            return try await MediaResponder(
+                vault: vault.vault, reference: asked.reference(), context: context, arrival: .now, now: now
+            ).respond(to: MediaRequest(request.method == .head ? .head : .get, request.headers, now: now))
         case .explanation: return try json(try await explanation(asked.reference()))
         case .removals: return try json(try await vault.remove(asked.body(ReferenceDocument.self).reference()))
         case .pins:

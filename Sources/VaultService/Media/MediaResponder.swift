@@ -1,4 +1,3 @@
-import Foundation
 import Hummingbird
 import Logging
 import MediaVault
@@ -11,28 +10,33 @@ struct MediaResponder: Sendable {
     private let reference: MediaReference
     private let context: ServiceContext
     private let watch: DisconnectWatch
-    private let arrival = ContinuousClock.now
-    /// Seconds since 1970.
+    private let arrival: ContinuousClock.Instant
     private let now: Int64
 
-    init(vault: Vault, reference: MediaReference, context: ServiceContext) {
+    /// - Parameters:
+    ///   - arrival: when the request arrived.
+    ///   - now: the same in seconds since 1970.
+    init(
+        vault: Vault, reference: MediaReference, context: ServiceContext, arrival: ContinuousClock.Instant, now: Int64
+    ) {
         self.vault = vault
         self.reference = reference
         self.context = context
-        now = Int64(Date().timeIntervalSince1970)
+        self.arrival = arrival
+        self.now = now
         watch = DisconnectWatch(context.channel)
     }
 
-    /// Answers a request; any method but HEAD counts as GET.
-    func respond(to request: Request) async throws -> Response {
-        try await respond(to: MediaRequest(request.method == .head ? .head : .get, request.headers, now: now))
-    }
-
-    private func respond(to request: MediaRequest) async throws -> Response {
+    /// Answers a request.
+    ///
+    /// - Parameter known: the resource, if it has been named without the index.
+    func respond(to request: MediaRequest, of known: NamedResource? = nil) async throws -> Response {
         do {
+            let resource: NamedResource
+            if let known { resource = known } else { resource = try await named() }
             // Starts again if the representation changes between two steps; gives up if it changes each time.
             for _ in 0..<3 {
-                if let response = try await attempt(request) { return response }
+                if let response = try await attempt(request, of: resource) { return response }
             }
             throw Self.changed
         } catch let error as VaultError {
@@ -46,11 +50,15 @@ struct MediaResponder: Sendable {
         }
     }
 
+    private func named() async throws -> NamedResource {
+        try await watch.during { [vault, reference] in try await vault.name(reference) }
+    }
+
     /// Tries to answer; returns nil if the representation changed meanwhile.
-    private func attempt(_ request: MediaRequest) async throws -> Response? {
-        guard request.needsFacts else { return try await media(Selection(request.wanted), of: nil) }
-        let (facts, took) = try await timed { [vault, reference, now] in
-            MediaFacts(try await vault.head(of: reference), now: now)
+    private func attempt(_ request: MediaRequest, of resource: NamedResource) async throws -> Response? {
+        guard request.needsFacts else { return try await media(Selection(request.wanted), of: resource, nil) }
+        let (facts, took) = try await timed { [vault, now] in
+            MediaFacts(try await vault.head(of: resource), now: now)
         }
         var timed = facts
         timed.timing = ServerTiming(open: took, firstByte: nil)
@@ -62,32 +70,38 @@ struct MediaResponder: Sendable {
         if request.method == .head {
             return Response(headOf: AnswerPlan(timed, isRanged: false), context: context)
         }
-        return try await media(Selection(request, of: facts), of: facts)
+        return try await media(Selection(request, of: facts), of: resource, facts)
     }
 
     /// - Parameter facts: the facts on which the request was evaluated; nil if it needs none.
-    private func media(_ selection: Selection, of facts: MediaFacts?) async throws -> Response? {
+    private func media(
+        _ selection: Selection, of resource: NamedResource, _ facts: MediaFacts?
+    ) async throws -> Response? {
         switch selection {
         // A 416 has to state the length (RFC 9110 §14.4), and a range may be ignored at any time (§14.2).
-        case .nothing where facts?.information.length == nil: return try await single(.whole, of: facts)
+        case .nothing where facts?.information.length == nil: return try await single(.whole, of: resource, facts)
         case .nothing: throw Self.nothing(of: facts?.information.length)
-        case .whole: return try await single(.whole, of: facts)
-        case .single(let range): return try await single(range, of: facts)
-        case .several(let parts): return try await several(parts, of: facts)
+        case .whole: return try await single(.whole, of: resource, facts)
+        case .single(let range): return try await single(range, of: resource, facts)
+        case .several(let parts): return try await several(parts, of: resource, facts)
         }
     }
 
-    private func single(_ range: RequestedRange, of judged: MediaFacts?) async throws -> Response? {
+    private func single(
+        _ range: RequestedRange, of resource: NamedResource, _ judged: MediaFacts?
+    ) async throws -> Response? {
         do {
-            guard let (reader, facts) = try await open(range, of: judged) else { return nil }
+            guard let (reader, facts) = try await open(range, of: resource, judged) else { return nil }
             return media(reader, AnswerPlan(facts, isRanged: range != .whole))
         } catch let error as VaultError where error.code == .unsatisfiableRange && error.length == 0 && range.isSuffix {
-            return try await single(.whole, of: judged)
+            return try await single(.whole, of: resource, judged)
         }
     }
 
-    private func several(_ parts: [ByteRange], of judged: MediaFacts?) async throws -> Response? {
-        guard let (reader, opened) = try await open(parts[0].asRequested, of: judged) else { return nil }
+    private func several(
+        _ parts: [ByteRange], of resource: NamedResource, _ judged: MediaFacts?
+    ) async throws -> Response? {
+        guard let (reader, opened) = try await open(parts[0].asRequested, of: resource, judged) else { return nil }
         var facts = opened
         guard reader.range == parts[0], let total = facts.information.length else {
             // The part ends before a gap; an answer may contain less than was requested.
@@ -100,8 +114,8 @@ struct MediaResponder: Sendable {
             source, reader.bypass(of: source), reader.staleness, originStatus: facts.originStatus)
         let multipart = Multipart(boundary: try vault.randomText(), type: facts.type, total: total, parts: given)
         let body = MultipartBody(multipart: multipart, first: reader, channel: context.channel, watch: watch) {
-            [vault, reference] part in
-            let next = try await vault.read(reference, range: part.asRequested)
+            [vault] part in
+            let next = try await vault.read(resource, range: part.asRequested)
             guard next.entityTag == reader.entityTag, next.range == part else {
                 next.cancel()
                 throw Self.changed
@@ -118,9 +132,9 @@ struct MediaResponder: Sendable {
 
     /// Opens a reader; returns nil if the representation is not the one on which the request was evaluated.
     private func open(
-        _ range: RequestedRange, of judged: MediaFacts?
+        _ range: RequestedRange, of resource: NamedResource, _ judged: MediaFacts?
     ) async throws -> (reader: MediaReader, facts: MediaFacts)? {
-        let (reader, took) = try await reader(of: range)
+        let (reader, took) = try await reader(of: resource, range)
         guard judged == nil || judged?.entityTag == reader.entityTag else {
             reader.cancel()
             return nil
@@ -130,10 +144,10 @@ struct MediaResponder: Sendable {
         return (reader, facts)
     }
 
-    private func reader(of range: RequestedRange) async throws -> (MediaReader, Duration) {
+    private func reader(of resource: NamedResource, _ range: RequestedRange) async throws -> (MediaReader, Duration) {
         let start = ContinuousClock.now
-        if let held = vault.readHeld(reference, range: range) { return (held, .now - start) }
-        return try await timed { [vault, reference] in try await vault.read(reference, range: range) }
+        if let held = vault.readHeld(resource, range: range) { return (held, .now - start) }
+        return try await timed { [vault] in try await vault.read(resource, range: range) }
     }
 
     /// Runs work of the vault while the client is connected, and measures its time.

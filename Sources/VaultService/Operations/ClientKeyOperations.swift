@@ -16,7 +16,7 @@ package struct ClientKeyOperations: KeyOperations {
     }
 
     package func generations() async throws -> [Int] {
-        try await client.keys().generations.filter { !$0.isRetired }.map(\.number)
+        try await client.keys().generations.filter { $0.state != .retired }.map(\.number)
     }
 
     package func rotate() async throws { _ = try await client.rotate() }
@@ -39,6 +39,6 @@ package struct ClientKeyOperations: KeyOperations {
 
     package func audit() async throws -> (receipts: [Receipt], isSound: Bool) {
         let log = try await client.audit()
-        return (log.receipts, log.sound)
+        return (log.receipts, log.isSound)
     }
 }

@@ -1,10 +1,12 @@
 import HTTPTypes
 import Hummingbird
+import MediaVault
 import NIOCore
 import VaultModel
 
-/// The checks of a request before anything is looked up for it: its host and its sender.
+/// The checks of a request before anything is looked up for it: its host, its sender and its capability.
 struct RequestGate: Sendable {
+    /// The result of the checks of host and sender.
     enum Verdict {
         /// The request is refused with this answer.
         case refused(Answer)
@@ -17,9 +19,12 @@ struct RequestGate: Sendable {
     private let hosts: HostCheck
     private let pages: CrossSiteCheck
     private let isSecure: Bool
+    /// The vault that issued the capabilities.
+    let vault: Vault
 
     /// - Throws: ``VaultError`` if a host name or an origin is invalid.
-    init(_ configuration: ServiceConfiguration) throws {
+    init(_ configuration: ServiceConfiguration, of vault: Vault) throws {
+        self.vault = vault
         isSecure = configuration.tls != nil
         hosts = try HostCheck(hostNames: configuration.hostNames, isSecure: isSecure)
         pages = try CrossSiteCheck(allowing: configuration.allowedOrigins)

@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -11,6 +10,8 @@ import VaultModel
 ///
 /// Most repeated requests of players are of this kind. ``ServiceResponder`` answers all others, including errors.
 struct CacheHitResponder: Sendable {
+    /// Decides on requests.
+    let gate: RequestGate
     private let responder: ServiceResponder
     private let logger: Logger
 
@@ -18,6 +19,7 @@ struct CacheHitResponder: Sendable {
     private static let maxBytes = 256 << 10
 
     init(_ responder: ServiceResponder, logger: Logger) {
+        gate = responder.gate
         self.responder = responder
         self.logger = logger
     }
@@ -27,25 +29,20 @@ struct CacheHitResponder: Sendable {
 
     /// Returns the answer to a GET without a body, without waiting; nil if ``ServiceResponder`` must answer.
     ///
-    /// - Parameter memory: the connection's memory of its last request.
-    func answer(to request: HTTPRequest, on channel: any Channel, _ memory: inout Memory) -> HeldAnswer? {
-        let (arrival, now) = (ContinuousClock.now, Int64(Date().timeIntervalSince1970))
-        guard let target = request.path, Route(target: target) == .media,
-            case .admitted(let grant) = responder.gate.verdict(on: request, about: .media, at: channel.localAddress),
-            let reference = reference(of: target, now, &memory.admission)
-        else { return nil }
-        let asked = MediaRequest(.get, request.headerFields, now: now)
-        guard !asked.needsFacts, let range = asked.range,
-            let held = responder.vault.held(reference, range: range, atMost: Self.maxBytes),
+    /// - Parameter shared: the head of the connection's last answer.
+    func answer(to admission: RequestAdmission, on channel: any Channel, _ shared: inout CacheHitHead?) -> HeldAnswer? {
+        guard case .admitted(let grant) = admission.verdict, let media = admission.media,
+            let resource = media.link.resource, !media.request.needsFacts, let range = media.request.range,
+            let held = responder.vault.held(resource, range: range, atMost: Self.maxBytes),
             let body = open(held, channel.allocator)
         else { return nil }
         var context = ServiceContext(source: ApplicationRequestContextSource(channel: channel, logger: logger))
-        let open = context.begin("GET", responder.api.metrics, at: arrival)
-        open.recordRoute(Route.media.word)
-        let common = head(of: held, now, &memory.head)
+        let open = context.begin("GET", responder.api.metrics, at: admission.arrival)
+        open.recordRoute(admission.route.word)
+        let common = head(of: held, admission.now, &shared)
         var facts = common.facts
         facts.range = held.range
-        let took = ContinuousClock.now - arrival
+        let took = ContinuousClock.now - admission.arrival
         facts.timing = ServerTiming(open: took, firstByte: took)
         let plan = AnswerPlan(facts, isRanged: range != .whole)
         open.recordMedia(plan.cacheStatus)
@@ -55,15 +52,6 @@ struct CacheHitResponder: Sendable {
         grant?.mark(&head.headerFields)
         head.headerFields[.requestID] = "\(open.id)"
         return HeldAnswer(head: head, body: body)
-    }
-
-    private func reference(of target: String, _ now: Int64, _ admission: inout Admission?) -> MediaReference? {
-        let tokens = responder.vault.tokens
-        if let known = admission, known.target == target, tokens.isValid(known.found, now: now) {
-            return known.found.reference
-        }
-        admission = tokens.admission(ofTarget: target, now: now).map { Admission(target: target, found: $0) }
-        return admission?.found.reference
     }
 
     /// Opens the bytes into the buffer from which the connection sends them.
@@ -81,20 +69,6 @@ struct CacheHitResponder: Sendable {
         let made = CacheHitHead(held, now: now)
         known = made
         return made
-    }
-}
-
-extension CacheHitResponder {
-    /// The results of a connection's last request, kept for the next one.
-    struct Memory {
-        fileprivate var admission: Admission?
-        fileprivate var head: CacheHitHead?
-    }
-
-    /// A target, and the reference that its capability admits.
-    fileprivate struct Admission {
-        let target: String
-        let found: TokenIssuer.Admission
     }
 }
 
@@ -152,7 +126,12 @@ final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPResponsePart
 
     private let responder: CacheHitResponder
-    private var memory = CacheHitResponder.Memory()
+    /// The target of the last request, kept for the next one.
+    private var verified: VerifiedTarget?
+    /// The head of the last answer, kept for the next one.
+    private var shared: CacheHitHead?
+    /// The decision on the request that was passed on last, until ``ServiceResponder`` takes it.
+    private var admission: RequestAdmission?
     /// The head of a request whose end has not arrived.
     private var head: HTTPRequest?
     /// How many requests were passed on and are not answered.
@@ -175,10 +154,12 @@ final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .body: context.fireChannelRead(data)
         case .end:
             guard let request = head else { return context.fireChannelRead(data) }
-            if let answer = responder.answer(to: request, on: context.channel, &memory) {
+            let admission = responder.gate.admit(request, at: context.channel.localAddress, &verified)
+            if let answer = responder.answer(to: admission, on: context.channel, &shared) {
                 head = nil
                 give(answer, context)
             } else {
+                self.admission = admission
                 passOn(wrapInboundOut(.head(request)), context)
                 context.fireChannelRead(data)
             }
@@ -189,6 +170,15 @@ final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
         head = nil
         passedOn += 1
         context.fireChannelRead(request)
+    }
+
+    /// Takes the admission of a request that the channel's handler passed on; nil if it made none for this request.
+    static func takeAdmission(of request: HTTPRequest, on channel: any Channel) -> RequestAdmission? {
+        // On another thread, or without a handler, the request is decided on again.
+        guard channel.eventLoop.inEventLoop, let me = try? channel.pipeline.syncOperations.handler(type: Self.self),
+            let admission = me.admission.take(), admission.request == request
+        else { return nil }
+        return admission
     }
 
     private func give(_ answer: HeldAnswer, _ context: ChannelHandlerContext) {
@@ -211,7 +201,10 @@ final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         // Only an end counts, because an informational head has none.
-        if case .end = unwrapOutboundIn(data) { passedOn -= 1 }
+        if case .end = unwrapOutboundIn(data) {
+            passedOn -= 1
+            if passedOn == 0 { admission = nil }
+        }
         context.write(data, promise: promise)
     }
 

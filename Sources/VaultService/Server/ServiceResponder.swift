@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -6,7 +5,7 @@ import MediaVault
 import NIOCore
 import VaultModel
 
-/// Answers every request: the gate checks its host and sender, then its route decides.
+/// Answers every request: the gate decides on it, then its route.
 struct ServiceResponder: HTTPResponder {
     let vault: Vault
     let api: APIResponder
@@ -14,9 +13,11 @@ struct ServiceResponder: HTTPResponder {
 
     func respond(to request: Request, context: ServiceContext) async throws -> Response {
         var context = context
-        let open = context.begin("\(request.method)", api.metrics)
+        let admission = admission(of: request.head, on: context.channel)
+        let open = context.begin("\(request.method)", api.metrics, at: admission.arrival)
+        open.recordRoute(admission.route.word)
         do {
-            var response = try await answer(to: request, context: context)
+            var response = try await answer(to: request, admission, context)
             response.headers[.requestID] = "\(open.id)"
             return response
         } catch {
@@ -26,27 +27,33 @@ struct ServiceResponder: HTTPResponder {
         }
     }
 
-    private func answer(to request: Request, context: ServiceContext) async throws -> Response {
-        let target = request.head.path ?? ""
-        let route = Route(target: target)
-        context.request?.recordRoute(route.word)
-        switch gate.verdict(on: request.head, about: route, at: context.channel.localAddress) {
+    /// Returns the decision that the connection made before it passed the request on; decides if there is none.
+    private func admission(of request: HTTPRequest, on channel: any Channel) -> RequestAdmission {
+        if let made = CacheHitHandler.takeAdmission(of: request, on: channel), gate.holds(made) { return made }
+        var verified: VerifiedTarget?
+        return gate.admit(request, at: channel.localAddress, &verified)
+    }
+
+    private func answer(
+        to request: Request, _ admission: RequestAdmission, _ context: ServiceContext
+    ) async throws -> Response {
+        switch admission.verdict {
         case .refused(let answer): return Response(answer, isHead: request.method == .head, context: context)
         case .preflight(let grant): return grant.preflight(of: request, context: context)
         case .admitted(let grant):
-            var response = try await answer(to: request, about: route, target, context)
+            var response = try await answer(toAdmitted: request, admission, context)
             grant?.mark(&response.headers)
             return response
         }
     }
 
     private func answer(
-        to request: Request, about route: Route, _ target: String, _ context: ServiceContext
+        toAdmitted request: Request, _ admission: RequestAdmission, _ context: ServiceContext
     ) async throws -> Response {
         let isHead = request.method == .head
         func short(_ answer: Answer) -> Response { Response(answer, isHead: isHead, context: context) }
         guard Methods.areKnown(request.method.rawValue) else { return short(ErrorAnswer.unknownMethod) }
-        switch route {
+        switch admission.route {
         case .unknown:
             // CONNECT names no resource, and OPTIONS may name the server as a whole.
             let isOfServer = [.connect, .trace, .options].contains(request.method)
@@ -55,22 +62,20 @@ struct ServiceResponder: HTTPResponder {
             guard BearerToken.read(request.headers[.authorization]).map(vault.tokens.isAdminToken) ?? false else {
                 return short(ErrorAnswer.notFound)
             }
-            guard case .api(let route) = route else { return try await api.showMetrics(to: request, context: context) }
+            guard case .api(let route) = admission.route else {
+                return try await api.showMetrics(to: request, context: context)
+            }
             guard request.head.hasAcceptableBody else { return short(ErrorAnswer.notJSON) }
             return try await api.respond(to: request, about: route, context: context)
         case .readiness: return try await api.showReadiness(to: request, context: context)
         case .health, .media:
             guard isHead || request.method == .get else { return short(ErrorAnswer.methodNotAllowed()) }
-            return route == .health ? short(.healthy) : try await media(request, target, context)
+            guard admission.route == .media else { return short(.healthy) }
+            guard let media = admission.media else { return short(ErrorAnswer.notFound) }
+            let responder = MediaResponder(
+                vault: vault, reference: media.link.reference, context: context, arrival: admission.arrival,
+                now: admission.now)
+            return try await responder.respond(to: media.request, of: media.link.resource)
         }
-    }
-
-    private func media(_ request: Request, _ target: String, _ context: ServiceContext) async throws -> Response {
-        let isHead = request.method == .head
-        let now = Int64(Date().timeIntervalSince1970)
-        guard let reference = vault.tokens.reference(ofTarget: target, now: now) else {
-            return Response(ErrorAnswer.notFound, isHead: isHead, context: context)
-        }
-        return try await MediaResponder(vault: vault, reference: reference, context: context).respond(to: request)
     }
 }

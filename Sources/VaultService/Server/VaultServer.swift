@@ -45,7 +45,7 @@ package final class VaultServer: Sendable {
             limits: configuration.connectionLimits, afterPeak: configuration.afterPeak)
         let api = APIResponder(vault: vault, metrics: ServiceMetrics())
         self.api = api
-        let responder = ServiceResponder(vault: vault, api: api, gate: try RequestGate(configuration))
+        let responder = ServiceResponder(vault: vault, api: api, gate: try RequestGate(configuration, of: vault))
         let identity = try configuration.tls.map {
             try TLSIdentity($0, every: configuration.tlsCheckInterval, logger: logger)
         }

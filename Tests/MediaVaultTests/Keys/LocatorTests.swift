@@ -17,7 +17,10 @@ struct LocatorTests {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         let vault = try await fixture.open()
         #expect(try await fixture.read(vault) == 0..<length)
-        let (id, keyring) = (try await vault.name(MediaReference(fixture.url)).id, vault.store.keyring)
+        let (named, keyring) = (try await vault.name(MediaReference(fixture.url)), vault.store.keyring)
+        let path = vault.tokens.playbackPath(for: fixture.url, expires: 4_000_000_000)
+        let admission = try #require(vault.admission(ofTarget: path, now: 0))
+        #expect(admission.resource?.id == named.id && vault.isValid(admission, now: 0))
         let reader = try await vault.read(fixture.url)
         _ = try await reader.next()
         let report = try await vault.keys.changeLocator()
@@ -26,7 +29,12 @@ struct LocatorTests {
         let ended = await #expect(throws: VaultError.self) { while try await reader.next() != nil {} }
         #expect(ended?.code == .removed)
         let newID = try await vault.name(MediaReference(fixture.url)).id
-        #expect(newID != id && keyring.resourceID(cacheKey: [], locator: 1) == nil)
+        #expect(newID != named.id && keyring.resourceID(cacheKey: [], locator: 1) == nil)
+        // Who has the old name gets no loader by it: the name is made again.
+        #expect(!vault.isValid(admission, now: 0))
+        #expect(throws: Vault.renaming) { try vault.use(named) }
+        #expect(vault.readHeld(named, range: .whole) == nil)
+        #expect(try await vault.read(named, range: .whole).range == 0..<length)
         #expect(try await vault.summary(of: fixture.url)?.isComplete == true)
         #expect(try await fixture.read(vault) == 0..<length)
         await vault.close()

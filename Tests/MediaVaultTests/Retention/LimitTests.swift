@@ -224,13 +224,13 @@ struct LimitTests {
     func clock() async throws {
         let fixture = try await FreshFixture(cacheControl: "max-age=60")
         let vault = try await fixture.filled()
-        let reference = MediaReference(fixture.url)
+        let resource = try await vault.name(MediaReference(fixture.url))
         let range = RequestedRange.closed(first: 0, last: 999)
         // Reads once, so that the segment is open.
         _ = try await fixture.vault.read(vault, range)
-        #expect(vault.held(reference, range: range, atMost: 4096) != nil)
+        #expect(vault.held(resource, range: range, atMost: 4096) != nil)
         fixture.clock.advance(by: 61)
-        #expect(vault.held(reference, range: range, atMost: 4096) == nil)
+        #expect(vault.held(resource, range: range, atMost: 4096) == nil)
         await vault.close()
     }
 
@@ -238,20 +238,19 @@ struct LimitTests {
     func accessTimes() async throws {
         let fixture = try await FreshFixture(cacheControl: "max-age=100000")
         let vault = try await fixture.filled()
-        let reference = MediaReference(fixture.url)
-        let id = try await vault.name(reference).id
+        let resource = try await vault.name(MediaReference(fixture.url))
         let range = RequestedRange.closed(first: 0, last: 999)
         _ = try await fixture.vault.read(vault, range)
         for _ in 0..<2 {
             fixture.clock.advance(by: 3600)
-            let held = try #require(vault.held(reference, range: range, atMost: 4096))
+            let held = try #require(vault.held(resource, range: range, atMost: 4096))
             let isGiven = unsafe withUnsafeTemporaryAllocation(byteCount: held.count, alignment: 1) {
                 unsafe held.open(into: $0)
             }
             try #require(isGiven)
             await vault.runPeriodicWork(now: .now)
             let hour = fixture.clock.now - fixture.clock.now % 3600
-            #expect(try vault.store.index.candidate(id)?.accessed == hour)
+            #expect(try vault.store.index.candidate(resource.id)?.accessed == hour)
         }
         await vault.close()
     }

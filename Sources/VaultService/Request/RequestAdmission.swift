@@ -1,0 +1,82 @@
+import Foundation
+import HTTPTypes
+import MediaVault
+import NIOCore
+import VaultModel
+
+/// The decision on one request, made from its head: whether it is answered, and what of the vault it is for.
+///
+/// It is made once for a request, by ``RequestGate``, and travels with it to the code that answers.
+struct RequestAdmission: Sendable {
+    /// The request that the decision is about, and no other.
+    let request: HTTPRequest
+    let route: Route
+    let verdict: RequestGate.Verdict
+    /// The requested media; nil unless the request was admitted, and its capability is good.
+    let media: RequestedMedia?
+    let arrival: ContinuousClock.Instant
+    /// The time of arrival, in seconds since 1970.
+    let now: Int64
+}
+
+/// What a request with a good capability asks for.
+struct RequestedMedia: Sendable {
+    let request: MediaRequest
+    let link: TokenIssuer.Admission
+}
+
+/// A target whose capability was verified, kept for the next request of its connection.
+struct VerifiedTarget: Sendable {
+    let target: String
+    let link: TokenIssuer.Admission
+}
+
+extension RequestGate {
+    /// Decides on a request.
+    ///
+    /// - Parameters:
+    ///   - listener: the address at which it arrived.
+    ///   - verified: the target of the connection's last request, which is verified again only if it must be.
+    func admit(
+        _ request: HTTPRequest, at listener: SocketAddress?, _ verified: inout VerifiedTarget?
+    ) -> RequestAdmission {
+        let (arrival, now) = (ContinuousClock.now, Int64(Date().timeIntervalSince1970))
+        let target = request.path ?? ""
+        let route = Route(target: target)
+        let verdict = verdict(on: request, about: route, at: listener)
+        var media: RequestedMedia?
+        if case .admitted = verdict, route == .media, let method = MediaRequest.Method(request.method),
+            let link = link(in: target, now, &verified)
+        {
+            media = RequestedMedia(request: MediaRequest(method, request.headerFields, now: now), link: link)
+        }
+        return RequestAdmission(
+            request: request, route: route, verdict: verdict, media: media, arrival: arrival, now: now)
+    }
+
+    /// Whether a decision that was made before still holds: links expire, and may be revoked.
+    func holds(_ admission: RequestAdmission) -> Bool {
+        guard let media = admission.media else { return true }
+        return vault.isValid(media.link, now: Int64(Date().timeIntervalSince1970))
+    }
+
+    /// Returns what a target's capability admits; nil if it is not good.
+    private func link(
+        in target: String, _ now: Int64, _ verified: inout VerifiedTarget?
+    ) -> TokenIssuer.Admission? {
+        if let verified, verified.target == target, vault.isValid(verified.link, now: now) { return verified.link }
+        verified = vault.admission(ofTarget: target, now: now).map { VerifiedTarget(target: target, link: $0) }
+        return verified?.link
+    }
+}
+
+extension MediaRequest.Method {
+    /// - Returns: nil for a method that requests no media.
+    fileprivate init?(_ method: HTTPRequest.Method) {
+        switch method {
+        case .get: self = .get
+        case .head: self = .head
+        default: return nil
+        }
+    }
+}
