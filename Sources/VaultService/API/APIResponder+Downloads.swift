@@ -12,12 +12,12 @@ extension APIResponder {
         let reference = try order.reference.reference()
         // A process that only reads the vault asks no origin, and could only report that bytes are missing.
         try vault.vault.requireOwner(to: "downloads titles")
-        guard !order.isDetached else {
-            let id = startDetached(reference, order.options, context)
+        guard order.details.detached != true else {
+            let id = startDetached(reference, order.details.options, context)
             return Response(try .json(DownloadStarted(id: id), status: 202), context: context)
         }
         return events(context) { [self] tell in
-            try await run(downloads.begin(reference.url.absoluteString), reference, order.options, tell)
+            try await run(downloads.begin(reference.url.absoluteString), reference, order.details.options, tell)
             return EmptyDocument()
         }
     }
@@ -68,7 +68,7 @@ extension APIResponder {
     private static let longestLifetime: Int64 = 365 * 86_400
 
     func link(_ order: LinkRequest) throws -> LinkDocument {
-        let lifetime = order.lifetime ?? Self.lifetime
+        let lifetime = order.details.lifetime ?? Self.lifetime
         guard (1...Self.longestLifetime).contains(lifetime) else {
             throw VaultError(
                 .invalidArgument, "lifetime must be between 1 and \(Self.longestLifetime) seconds")

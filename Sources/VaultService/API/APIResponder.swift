@@ -57,7 +57,7 @@ struct APIResponder: Sendable {
             return try json(EmptyDocument())
         case .modes:
             let order: ModeRequest = try await asked.body()
-            try await vault.setMode(NamedMode(order.mode).mode, of: order.reference.reference())
+            try await vault.setMode(NamedMode(order.details.mode).mode, of: order.reference.reference())
             return try json(EmptyDocument())
         case .prunes: return try json(try await vault.prune(asked.body()))
         case .verifications: return try verification(await asked.body(), context)

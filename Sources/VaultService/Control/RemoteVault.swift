@@ -28,12 +28,12 @@ package final class RemoteVault: VaultClient {
     package func download(
         _ reference: MediaReference, _ options: DownloadOptions, progress: (DownloadProgress) async throws -> Void
     ) async throws {
-        let order = DownloadRequest(reference, options, isDetached: false)
+        let order = DownloadRequest(reference, DownloadDetails(options, isDetached: false))
         let _: EmptyDocument = try await events(ControlRequest(.POST, .downloads, body: order), progress)
     }
 
     package func beginDownload(_ reference: MediaReference, _ options: DownloadOptions) async throws {
-        let order = DownloadRequest(reference, options, isDetached: true)
+        let order = DownloadRequest(reference, DownloadDetails(options, isDetached: true))
         let _: EmptyDocument = try await document(ControlRequest(.POST, .downloads, body: order))
     }
 
@@ -113,7 +113,7 @@ extension RemoteVault {
 
     package func setMode(_ mode: VaultMode?, of reference: MediaReference) async throws {
         let _: EmptyDocument = try await document(
-            ControlRequest(.POST, .modes, body: ModeRequest(reference, mode)))
+            ControlRequest(.POST, .modes, body: ModeRequest(reference, ModeDetails(mode))))
     }
 
     package func prune(_ limits: LimitsDocument) async throws -> PruneReport {

@@ -25,41 +25,23 @@ package struct DownloadDocument: Codable, Sendable {
 }
 
 /// The body of `POST /api/v1/downloads`.
-struct DownloadRequest: Codable, Sendable {
-    let reference: ReferenceDocument
+typealias DownloadRequest = ResourceRequest<DownloadDetails>
+
+/// The pace of a download, and who waits for it.
+struct DownloadDetails: Codable, Sendable {
     let connections: Int?
     /// Bytes per second.
     let limitRate: Int64?
     /// Whether the download continues without the client that requested it.
-    let isDetached: Bool
+    let detached: Bool?
 
-    init(_ reference: MediaReference, _ options: DownloadOptions, isDetached: Bool) {
-        self.reference = ReferenceDocument(reference)
+    init(_ options: DownloadOptions, isDetached: Bool) {
         connections = options.connections
         limitRate = options.bytesPerSecond
-        self.isDetached = isDetached
+        detached = isDetached ? true : nil
     }
 
     var options: DownloadOptions { DownloadOptions(connections: connections ?? 1, bytesPerSecond: limitRate) }
-
-    private enum CodingKeys: String, CodingKey { case connections, limitRate, detached }
-
-    // The members of the reference are beside the others, not nested.
-    init(from decoder: any Decoder) throws {
-        let members = try decoder.container(keyedBy: CodingKeys.self)
-        reference = try ReferenceDocument(from: decoder)
-        connections = try members.decodeIfPresent(Int.self, forKey: .connections)
-        limitRate = try members.decodeIfPresent(Int64.self, forKey: .limitRate)
-        isDetached = try members.decodeIfPresent(Bool.self, forKey: .detached) ?? false
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        try reference.encode(to: encoder)
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encodeIfPresent(connections, forKey: .connections)
-        try members.encodeIfPresent(limitRate, forKey: .limitRate)
-        if isDetached { try members.encode(true, forKey: .detached) }
-    }
 }
 
 /// The running and most recently ended downloads, as `GET /api/v1/downloads` returns them.
@@ -81,22 +63,10 @@ package struct LinkDocument: Codable, Hashable, Sendable {
 }
 
 /// The body of `POST /api/v1/links`.
-struct LinkRequest: Codable, Sendable {
-    let reference: ReferenceDocument
+typealias LinkRequest = ResourceRequest<LinkDetails>
+
+/// How long a playback link is valid.
+struct LinkDetails: Codable, Sendable {
     /// Seconds from now; one day if omitted.
     let lifetime: Int64?
-
-    private enum CodingKeys: String, CodingKey { case lifetime }
-
-    // The members of the reference are beside the others, not nested.
-    init(from decoder: any Decoder) throws {
-        reference = try ReferenceDocument(from: decoder)
-        lifetime = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(Int64.self, forKey: .lifetime)
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        try reference.encode(to: encoder)
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encodeIfPresent(lifetime, forKey: .lifetime)
-    }
 }

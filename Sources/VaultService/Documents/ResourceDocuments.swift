@@ -121,6 +121,28 @@ struct ReferenceDocument: Codable, Hashable, Sendable {
     }
 }
 
+/// A request about one resource.
+struct ResourceRequest<Details: Codable & Sendable>: Codable, Sendable {
+    let reference: ReferenceDocument
+    let details: Details
+
+    init(_ reference: MediaReference, _ details: Details) {
+        self.reference = ReferenceDocument(reference)
+        self.details = details
+    }
+
+    // The members of the reference are beside the others, not nested.
+    init(from decoder: any Decoder) throws {
+        reference = try ReferenceDocument(from: decoder)
+        details = try Details(from: decoder)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        try reference.encode(to: encoder)
+        try details.encode(to: encoder)
+    }
+}
+
 /// The current state of a resource that has changed: the event `resource`.
 package struct ChangeDocument: Codable, Sendable {
     /// The resource's id in this vault, which reveals nothing about the resource.

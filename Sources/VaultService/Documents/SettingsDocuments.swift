@@ -93,29 +93,14 @@ package struct SettingsChange: Codable, Hashable, Sendable {
 }
 
 /// A mode for one resource, the body of `POST /api/v1/modes`.
-struct ModeRequest: Codable, Hashable, Sendable {
-    let reference: ReferenceDocument
+typealias ModeRequest = ResourceRequest<ModeDetails>
+
+/// The mode that a resource gets.
+struct ModeDetails: Codable, Sendable {
     /// The name of the mode, as ``NamedMode`` spells it.
     let mode: String
 
-    init(_ reference: MediaReference, _ mode: VaultMode?) {
-        self.reference = ReferenceDocument(reference)
-        self.mode = NamedMode(mode).description
-    }
-
-    private enum CodingKeys: CodingKey { case mode }
-
-    // The members of the reference are beside the others, not nested.
-    init(from decoder: any Decoder) throws {
-        reference = try ReferenceDocument(from: decoder)
-        mode = try decoder.container(keyedBy: CodingKeys.self).decode(String.self, forKey: .mode)
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        try reference.encode(to: encoder)
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(mode, forKey: .mode)
-    }
+    init(_ mode: VaultMode?) { self.mode = NamedMode(mode).description }
 }
 
 /// A mode by its name; `default` means no mode of its own.
