@@ -1,4 +1,5 @@
 import VaultModel
+import VaultStorage
 
 // Work on the bytes of resources that takes a while: downloads, exports and verification.
 extension Vault {

@@ -121,11 +121,11 @@ struct RootRevocation: Sendable {
     ///
     /// - Parameter done: how many steps of the revocation are known to be done.
     static func remainder(after done: Int) -> String {
-        switch KeyRunbook.rootRevocation.steps.dropFirst(done).first ?? .retire {
+        switch KeyRunbook.rootRevocation.steps.dropFirst(done).first {
         case .rewrap:
             "created a new root key, but copies of the keyring still open the older generations; continue with "
                 + "keys rewrap, and keys retire for each older generation"
-        case .retire:
+        case .retire, nil:
             "created a new root key and moved every key that opens; continue with keys retire for each older "
                 + "generation that keys list shows"
         default:

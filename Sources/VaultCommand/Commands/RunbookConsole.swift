@@ -101,7 +101,7 @@ struct RunbookConsole: Sendable {
             await display.show(TransferProgress(held: $0.bytesOpened, total: $0.bytesTotal))
         }
         await display.end()
-        guard found.sound else {
+        guard found.isSound else {
             throw VaultError(
                 found.remaining > 0 ? .integrity : .storage,
                 "\(name): \(found.remaining) pieces are damaged, \(found.unreadable) files cannot be read",

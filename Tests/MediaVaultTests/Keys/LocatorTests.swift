@@ -32,7 +32,7 @@ struct LocatorTests {
         #expect(newID != named.id && keyring.resourceID(cacheKey: [], locator: 1) == nil)
         // Who has the old name gets no loader by it: the name is made again.
         #expect(!vault.isValid(admission, now: 0))
-        #expect(throws: Vault.renaming) { try vault.use(named) }
+        #expect(throws: ResourceNames.renaming) { try vault.loaders.use(named) }
         #expect(vault.readHeld(named, range: .whole) == nil)
         #expect(try await vault.read(named, range: .whole).range == 0..<length)
         #expect(try await vault.summary(of: fixture.url)?.isComplete == true)

@@ -140,7 +140,7 @@ struct RequestAdmissionTests {
         // Another target is verified by itself.
         let other = try service.admit(service.request("/other.mp4"), &verified)
         #expect(other.media?.link.reference.url.path == "/other.mp4")
-        try await vault.revokeLinks()
+        try await vault.keys.revokeLinks()
         #expect(!gate.holds(second) && !gate.holds(other))
         #expect(try service.admit(request, &verified).media == nil && verified == nil)
         await vault.close()
