@@ -122,7 +122,9 @@ enum GenerationUsers {
             generation != store.keyring.currentGeneration
         else { return refusal }
         let names = ids.prefix(most).map { name(of: $0, in: store) } + (ids.count > most ? ["others"] : [])
-        return VaultError(refusal.code, "\(refusal.message); it is needed by \(names.joined(separator: ", "))")
+        var error = refusal
+        error.message += "; it is needed by \(names.joined(separator: ", "))"
+        return error
     }
 
     private static func name(of id: ResourceID, in store: VaultStore) -> String {
