@@ -12,7 +12,7 @@ manual() {
 # error. An unwritable log stops nothing.
 stamp() {
     local log=$1 line descriptor
-    trap '' INT # to print what an interrupted command says
+    trap '' INT TERM # to print what an interrupted command says
     while IFS= read -r line || [[ $line ]]; do
         descriptor=1
         if [[ $line == !* ]]; then line=${line#!} descriptor=2; fi
@@ -28,7 +28,7 @@ stamp() {
 # Marks each line of standard input as one for standard error.
 marked() {
     local line
-    trap '' INT
+    trap '' INT TERM
     while IFS= read -r line || [[ $line ]]; do printf '!%s\n' "$line"; done
 }
 

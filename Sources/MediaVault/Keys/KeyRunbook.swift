@@ -59,16 +59,19 @@ public struct KeyRunbook: Hashable, Sendable {
         KeyRunbook(steps: (rotates ? [.rotate] : []) + [.rewrap, .retire(keeping: kept)], endsIfIncomplete: true)
     }
 
-    /// The runbook without its first steps, for a vault whose rotation is done.
+    /// The runbook without its rotation, for a vault whose rotation is done.
+    ///
+    /// Links may not be revoked yet; to revoke them again is harmless.
     package var resumed: KeyRunbook {
-        KeyRunbook(
-            steps: Array(steps.drop { [.rotate, .rotateRoot, .revokeLinks].contains($0) }),
-            endsIfIncomplete: endsIfIncomplete)
+        KeyRunbook(steps: steps.filter { ![.rotate, .rotateRoot].contains($0) }, endsIfIncomplete: endsIfIncomplete)
     }
 
-    /// Returns whether receipts show that a rotation created a generation, so that a response can be resumed.
-    package static func hasRotated(to generation: Int, _ receipts: [Receipt]) -> Bool {
-        receipts.contains { $0.generation == generation && [.rotate, .rotateRoot].contains($0.act) }
+    /// Returns whether receipts show that a rotation such as this runbook's created a generation.
+    ///
+    /// A new generation alone, as a schedule creates it, does not replace the root key.
+    package func hasRotated(to generation: Int, _ receipts: [Receipt]) -> Bool {
+        let rotations: [Receipt.Act] = steps.contains(.rotateRoot) ? [.rotateRoot] : [.rotate, .rotateRoot]
+        return receipts.contains { $0.generation == generation && rotations.contains($0.act) }
     }
 
     /// Returns the generations to destroy, in ascending order.
@@ -165,17 +168,18 @@ package protocol KeyOperations {
 extension KeyOperations {
     /// Returns what is left of a runbook whose rotation is done.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if no receipt says that a rotation created the current
-    ///   generation, `integrity` if the audit log has faults.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if no receipt says that the runbook's rotation created the
+    ///   current generation, `integrity` if the audit log has faults.
     package func resumed(_ runbook: KeyRunbook) async throws -> KeyRunbook {
         let (current, log) = (try await generations().last ?? 0, try await audit())
         guard log.isSound else {
             throw VaultError(.integrity, "the audit log has faults, so it does not show whether keys were rotated")
         }
-        guard KeyRunbook.hasRotated(to: current, log.receipts) else {
+        guard runbook.hasRotated(to: current, log.receipts) else {
+            let rotation = runbook.steps.contains(.rotateRoot) ? "a rotation of the root key" : "a rotation"
             throw VaultError(
                 .invalidArgument,
-                "nothing to resume: no receipt says that a rotation created generation \(current); begin at the start")
+                "nothing to resume: no receipt says that \(rotation) created generation \(current); begin at the start")
         }
         return runbook.resumed
     }

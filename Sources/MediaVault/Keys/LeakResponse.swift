@@ -18,7 +18,7 @@ extension KeyAdministration {
     /// resource, destroys the older generations, and checks the receipts. Playback continues.
     ///
     /// What does not open, or is still needed, is left as it is and reported; everything else goes on. If an operation
-    /// fails, respond again, and resume if a new generation was created.
+    /// fails, respond again; resume if the rotation is already done.
     ///
     /// - Parameters:
     ///   - unlocks: open the slots to keep. Nil creates only a generation and revokes all links: enough if only keys of

@@ -109,7 +109,7 @@ final class LoaderTable: Sendable {
 
     /// Requires that the vault is open: without keys no id can be computed.
     private func checkOpen() throws {
-        guard !isClosed.load(ordering: .relaxed) else { throw VaultError.vaultClosed }
+        guard isOpen else { throw VaultError.vaultClosed }
     }
 
     private func release(_ id: ResourceID, _ loader: ResourceLoader?) {
@@ -227,6 +227,9 @@ final class LoaderTable: Sendable {
             return state.entries.values.map(\.loader)
         }
     }
+
+    /// Whether the vault is open; a closed one has no key to verify a link with.
+    var isOpen: Bool { !isClosed.load(ordering: .relaxed) }
 
     /// Gives out no loader from now on, because the vault is being closed.
     ///

@@ -65,8 +65,8 @@ extension Vault {
         return admission
     }
 
-    /// Returns whether an earlier admission is still valid, and its resource still has the same name.
+    /// Returns whether the vault is open, an earlier admission is still valid, and its resource has the same name.
     package func isValid(_ admission: TokenIssuer.Admission, now: Int64) -> Bool {
-        tokens.isValid(admission, now: now) && admission.resource.map(names.isCurrent) ?? true
+        loaders.isOpen && tokens.isValid(admission, now: now) && admission.resource.map(names.isCurrent) ?? true
     }
 }

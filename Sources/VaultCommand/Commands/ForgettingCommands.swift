@@ -98,7 +98,7 @@ struct ShredCommand: AsyncParsableCommand {
                 }
                 continue
             }
-            await Terminal.shared.say(problem.detail ?? problem.title)
+            await Terminal.shared.say(problem.error?.text ?? problem.detail ?? problem.title)
         }
         if json { try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
         let verdict = ShredText(document, isQuick: quick)

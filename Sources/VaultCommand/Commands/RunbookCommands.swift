@@ -76,8 +76,9 @@ struct RespondToLeakCommand: AsyncParsableCommand {
     private static let rate: Int64 = 50_000_000
 
     func validate() throws {
-        guard !keepRoot || kept.isEmpty else {
-            throw ValidationError("\(KeptSlots.names) apply only to a new root key; leave out --keep-root")
+        guard !(keepRoot || resume) || kept.isEmpty else {
+            throw ValidationError(
+                "\(KeptSlots.names) apply only to a new root key; leave out --keep-root and --resume")
         }
     }
 
@@ -101,10 +102,11 @@ struct RespondToLeakCommand: AsyncParsableCommand {
     /// The command line that continues the response.
     private var again: RunbookConsole.Again {
         let options = [
-            yes ? "--yes" : nil, noReseal ? "--no-reseal" : nil, limitRate.map { "--limit-rate \($0.text)" },
+            keepRoot ? "--keep-root" : nil, yes ? "--yes" : nil, noReseal ? "--no-reseal" : nil,
+            limitRate.map { "--limit-rate \($0.text)" },
         ].compactMap(\.self)
         return RunbookConsole.Again(
-            fromStart: "keys respond-to-leak",
+            fromStart: "keys respond-to-leak" + (keepRoot ? " --keep-root" : ""),
             resumed: (["keys respond-to-leak --resume"] + options).joined(separator: " "))
     }
 }
@@ -149,7 +151,7 @@ struct RenewCommand: AsyncParsableCommand {
                 let rotates = keys.age >= minAge
                 if !rotates {
                     try await StandardOutput.shared.write(
-                        "the current generation is younger than \(minAge) days; not rotated\n")
+                        "the current generation is younger than \(Count.of(minAge, "day")); not rotated\n")
                 }
                 return .renewal(rotates: rotates, keeping: keep)
             }
@@ -161,6 +163,6 @@ extension KeysDocument {
     /// The age of the current generation in whole days.
     fileprivate var age: Int {
         let created = generations.first { $0.number == current }?.created ?? 0
-        return (time(nil) - Int(created)) / 86_400
+        return (time(nil) - Int(max(0, created))) / 86_400
     }
 }

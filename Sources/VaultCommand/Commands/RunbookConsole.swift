@@ -45,8 +45,13 @@ struct RunbookConsole: Sendable {
                     progress in
                     if progress.ended.count > latest.ended.count, let ended = progress.ended.last {
                         await display?.end()
+                        await Terminal.shared.keepLine()
                         display = nil
                         try await report(ended)
+                    } else if progress.step == .rewrap {
+                        if Terminal.shared.canRedraw {
+                            await Terminal.shared.redraw("rewrapping  \(progress.done) of \(progress.total) keys")
+                        }
                     } else if progress.total > 0, let step = progress.step {
                         var shown = display ?? ProgressDisplay(RunbookText.name(step))
                         await shown.show(TransferProgress(held: progress.done, total: progress.total))
@@ -86,10 +91,13 @@ struct RunbookConsole: Sendable {
         if case .retire = step, sample > 0 { try await check(vault) }
         try await say(text.announcement(step, of: runbook))
         guard asks, text.asks(before: step) else { return }
-        await Terminal.shared.say("continue? type y and Enter")
-        let answer = try await Terminal.shared.blocking { _ in readLine() }
+        await Terminal.shared.say("continue? type y and press Enter")
+        let answer = try await Self.questions.run { readLine() }
         guard answer?.lowercased().hasPrefix("y") == true else { throw StoppedByUser() }
     }
+
+    /// Where questions wait for answers: an abandoned one blocks its queue until the process ends.
+    private static let questions = BlockingQueue("mediavault.question")
 
     /// Checks a sample of the held media.
     ///
@@ -118,11 +126,12 @@ struct RunbookConsole: Sendable {
     private func fail(_ error: VaultError, at progress: RunbookProgress) async {
         await Terminal.shared.keepLine()
         await Terminal.shared.say(error.text)
-        if isResumed, progress.ended.isEmpty, error.code == .invalidArgument {
-            await Terminal.shared.say("step 1 was not done: run \(again.fromStart)")
+        if isResumed, progress.ended.isEmpty, progress.step == nil, [.invalidArgument, .integrity].contains(error.code)
+        {
+            await Terminal.shared.say("step 1 is not known to be done; run \(again.fromStart) without --resume")
             return
         }
-        let failed = progress.step.map { "\(RunbookText.name($0)) failed" } ?? "stopped between two steps"
+        let failed = progress.step.map { "\(RunbookText.name($0)) failed" } ?? "the next step was not started"
         await Terminal.shared.say(
             "\(progress.step == nil && progress.ended.isEmpty ? "nothing was done" : failed): see above; fix that, "
                 + "then run \(next(progress)) to continue")
@@ -130,7 +139,7 @@ struct RunbookConsole: Sendable {
 
     /// Returns the command that continues.
     private func next(_ progress: RunbookProgress) -> String {
-        let hasRotated = progress.ended.contains { $0.step == .rotateRoot || $0.step == .revokeLinks }
+        let hasRotated = progress.ended.contains { [.rotate, .rotateRoot].contains($0.step) }
         return isResumed || hasRotated ? again.resumed : again.fromStart
     }
 

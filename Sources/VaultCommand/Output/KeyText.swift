@@ -129,7 +129,7 @@ struct RewrapText: Hashable, Sendable {
         guard report.unopened == 0 else {
             remarks = [
                 done,
-                "\(report.unopened) keys do not open and were not changed: remove the titles that list cannot name",
+                "could not open \(Count.of(report.unopened, "key")): remove the titles that list cannot name",
             ]
             status = .integrity
             return

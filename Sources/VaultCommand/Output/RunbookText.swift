@@ -60,7 +60,7 @@ enum RunbookText: Sendable {
         case .done: []
         case .unopened(let keys):
             [
-                "\(Count.of(keys, "key")) could not be opened and were not changed: remove the titles that list cannot name",
+                "could not open \(Count.of(keys, "key")): remove the titles that list cannot name",
                 exception(ended.step),
             ]
         case .damaged(let report): ResealText(report).remarks + [exception(ended.step)]

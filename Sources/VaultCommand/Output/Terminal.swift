@@ -30,7 +30,9 @@ final class Terminal: Sendable {
 
     /// Prints one message.
     func say(_ text: String) async {
-        await show(wiped(Self.printable("mediavault: " + text)) + "\n")
+        let line = wiped(Self.printable("mediavault: " + text)) + "\n"
+        // In a task of its own: a cancelled task still has to say how to continue.
+        await Task { await show(line) }.value
         isDrawn.withLock { $0 = false }
     }
 

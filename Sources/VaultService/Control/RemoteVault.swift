@@ -91,8 +91,7 @@ package final class RemoteVault: VaultClient {
 
     private static let strange = VaultError(
         .closed,
-        "the service's answer cannot be understood; the service may be another version, so restart it, so restart the service"
-    )
+        "the service's answer cannot be understood; it may be another version, so restart the service")
 }
 
 // Retention, verification, and settings.

@@ -54,7 +54,7 @@ extension RequestGate {
             request: request, route: route, verdict: verdict, media: media, arrival: arrival, now: now)
     }
 
-    /// Whether a decision that was made before still holds: links expire, and may be revoked.
+    /// Whether a decision that was made before still holds: links expire and may be revoked, and a vault may be locked.
     func holds(_ admission: RequestAdmission) -> Bool {
         guard let media = admission.media else { return true }
         return vault.isValid(media.link, now: Int64(Date().timeIntervalSince1970))

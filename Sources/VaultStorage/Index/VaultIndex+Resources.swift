@@ -178,7 +178,7 @@ extension VaultIndex {
             guard try ResourceRow.exists(id, db) else { return nil }
             let segments = try SegmentRow.segments(of: id, db)
             try ResourceRow.delete(id, db)
-            try PendingErasure.require(db)
+            try PendingErasure.record(db)
             if let change { try changeSettings(db, change) }
             return segments
         }
@@ -195,11 +195,11 @@ extension VaultIndex {
             if var settings = try? settings(db) {
                 settings.destroyedResources += count
                 count = settings.destroyedResources
-                try write(settings, locator: locator, db)
+                try write(settings, db)
             }
             try PendingDeletion.insert("true", [], db)
             try db.execute(sql: "DELETE FROM representation; DELETE FROM resourceKey; DELETE FROM resource")
-            try PendingErasure.require(db)
+            try PendingErasure.record(db)
             return count
         }
     }

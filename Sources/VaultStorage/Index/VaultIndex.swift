@@ -127,7 +127,14 @@ package final class VaultIndex: Sendable {
     func changeSettings(_ db: Database, _ change: (inout VaultSettings) throws -> Void) throws {
         var settings = try settings(db)
         try change(&settings)
-        try write(settings, locator: locator, db)
+        try write(settings, db)
+    }
+
+    /// Seals and writes settings, under the key of the locator that the row names.
+    ///
+    /// ``locator`` follows a change of the row only after its transaction, and must not undo it.
+    func write(_ settings: VaultSettings, _ db: Database) throws {
+        try write(settings, locator: VaultRow.fetch(db)?.locator ?? locator, db)
     }
 
     /// Seals and writes settings, under the key of the locator that the row is to name.
@@ -144,7 +151,7 @@ package final class VaultIndex: Sendable {
         var settings = try settings(db)
         guard total > settings.bytesFetched else { return }
         settings.bytesFetched = total
-        try write(settings, locator: locator, db)
+        try write(settings, db)
     }
 
     /// Records the number of bytes fetched since the vault was created.

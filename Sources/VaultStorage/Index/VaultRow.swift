@@ -96,7 +96,7 @@ struct GenerationRow: Sendable {
     init?(_ row: Row) {
         guard let number = try? row.column("number", in: PlainColumn.numbers) else { return nil }
         self.number = number
-        // An unknown state is not a retirement.
+        // An unknown state does not count as retiring.
         isRetiring = (try? row.column("state") as String) == "retiring"
     }
 
@@ -132,7 +132,7 @@ struct PendingErasure: Hashable, Sendable {
     }
 
     /// Records that what this transaction deletes is to be erased.
-    static func require(_ db: Database) throws {
+    static func record(_ db: Database) throws {
         // An owner that had no space for the table when it opened the vault may have space now.
         try db.execute(sql: IndexSchema.ifAbsent(IndexSchema.owed))
         // Whatever value the row has, the new one is a small number that differs from it.

@@ -27,7 +27,7 @@ extension VaultIndex {
             change(&settings)
             settings.resealOrder = settings.resealOrder?.renamed(names)
             try write(settings, locator: locator, db)
-            try PendingErasure.require(db)
+            try PendingErasure.record(db)
             return unopened
         }
         use(locator: locator)

@@ -100,7 +100,7 @@ extension VaultIndex {
             try db.execute(
                 sql: "DELETE FROM resourceKey WHERE resource = ? AND number <> ?",
                 arguments: [resource.id.data, resource.keyNumber])
-            try PendingErasure.require(db)
+            try PendingErasure.record(db)
             return true
         }
     }

@@ -80,7 +80,7 @@ package struct Rewrap: Sendable {
     private func replace(_ keys: [(old: ResourceKeyRow, new: ResourceKeyRow)]) throws {
         try store.index.writeWithoutSync { db in
             for (old, new) in keys { try new.replace(old, db) }
-            try PendingErasure.require(db)
+            try PendingErasure.record(db)
         }
     }
 }

@@ -76,7 +76,8 @@ package final class IndexRebuild: Sendable {
                 ? "" : ": catalog.backup does not know \(unknown) of its segments, which would be moved to quarantine"
             throw VaultError(
                 .invalidArgument,
-                "the index of \(folder) is sound, and a rebuilt one could only know less\(loss)", hint: .force)
+                "the index of \(folder) is sound, and a rebuilt one could only know less\(loss); confirm to rebuild it",
+                hint: .force)
         }
         do throws(FileFailure) {
             for suffix in ["", "-wal", "-shm"] { try fileSystem.remove(path + ".new" + suffix) }

@@ -59,7 +59,7 @@ final class KeyErasure: Sendable {
         guard try index.read({ db in try !PendingErasure.hasTable(db) }) else { return }
         try index.write { db in
             for statement in IndexSchema.later { try db.execute(sql: IndexSchema.ifAbsent(statement)) }
-            if wasKilled { try PendingErasure.require(db) }
+            if wasKilled { try PendingErasure.record(db) }
         }
     }
 
@@ -81,7 +81,7 @@ final class KeyErasure: Sendable {
     /// - Throws: ``VaultError`` if a sealed key may remain there; erasing is retried every minute.
     func erase(after what: String? = nil) throws {
         do {
-            try quota.withDiskSpace(orReserve: true) { try index.write { db in try PendingErasure.require(db) } }
+            try quota.withDiskSpace(orReserve: true) { try index.write { db in try PendingErasure.record(db) } }
             try carryOut()
             try removeCopies(Self.copies)
         } catch let error as VaultError {

@@ -145,25 +145,29 @@ struct KeyRunbookTests {
 
     @Test("A response resumes only if a receipt shows that a rotation created the current generation")
     func resumption() async throws {
-        let cases: [([Receipt], Bool)] = [
-            ([], false), ([Self.receipt(.rotate, 2)], false), ([Self.receipt(.revokeLinks, 3)], false),
-            ([Self.receipt(.rotate, 3)], true), ([Self.receipt(.revokeLinks, 3), Self.receipt(.rotateRoot, 3)], true),
+        // The receipts, and for whom they are enough: a response that keeps the root key, and one that replaces it.
+        let cases: [([Receipt], keeping: Bool, replacing: Bool)] = [
+            ([], false, false), ([Self.receipt(.rotate, 2)], false, false),
+            ([Self.receipt(.revokeLinks, 3)], false, false), ([Self.receipt(.rotate, 3)], true, false),
+            ([Self.receipt(.rotateRoot, 2), Self.receipt(.rotate, 3)], true, false),
+            ([Self.receipt(.revokeLinks, 3), Self.receipt(.rotateRoot, 3)], true, true),
         ]
-        for (receipts, isResumable) in cases {
-            let recorder = Recorder()
-            recorder.receipts = receipts
-            guard isResumable else {
-                let error = await #expect(throws: VaultError.self) { try await recorder.resumed(.leakResponse()) }
-                #expect(error?.code == .invalidArgument, "\(receipts)")
-                continue
+        for (receipts, keeping, replacing) in cases {
+            for (keepsRoot, isResumable) in [(true, keeping), (false, replacing)] {
+                let (recorder, response) = (Recorder(), KeyRunbook.leakResponse(keepsRoot: keepsRoot))
+                recorder.receipts = receipts
+                guard isResumable else {
+                    let error = await #expect(throws: VaultError.self) { try await recorder.resumed(response) }
+                    #expect(error?.code == .invalidArgument, "\(receipts)")
+                    continue
+                }
+                let links: [KeyRunbook.Step] = keepsRoot ? [.revokeLinks] : []
+                let rest: [KeyRunbook.Step] = [.rewrap, .reseal(bytesPerSecond: nil), .retire(keeping: 1), .audit]
+                #expect(try await recorder.resumed(response).steps == links + rest)
+                recorder.isSound = false
+                let error = await #expect(throws: VaultError.self) { try await recorder.resumed(response) }
+                #expect(error?.code == .integrity)
             }
-            for keepsRoot in [false, true] {
-                let rest = try await recorder.resumed(.leakResponse(keepsRoot: keepsRoot))
-                #expect(rest.steps == [.rewrap, .reseal(bytesPerSecond: nil), .retire(keeping: 1), .audit])
-            }
-            recorder.isSound = false
-            let error = await #expect(throws: VaultError.self) { try await recorder.resumed(.leakResponse()) }
-            #expect(error?.code == .integrity)
         }
     }
 }

@@ -226,9 +226,13 @@ struct LimitTests {
         let vault = try await fixture.filled()
         let resource = try await vault.name(MediaReference(fixture.url))
         let range = RequestedRange.closed(first: 0, last: 999)
-        // Reads once, so that the segment is open.
-        _ = try await fixture.vault.read(vault, range)
-        #expect(vault.held(resource, range: range, atMost: 4096) != nil)
+        // Reads first, so that the segment is open; a busy machine may close it again before it is used.
+        var held: HeldMedia?
+        for _ in 0..<100 where held == nil {
+            _ = try await fixture.vault.read(vault, range)
+            held = vault.held(resource, range: range, atMost: 4096)
+        }
+        #expect(held != nil)
         fixture.clock.advance(by: 61)
         #expect(vault.held(resource, range: range, atMost: 4096) == nil)
         await vault.close()
@@ -240,18 +244,22 @@ struct LimitTests {
         let vault = try await fixture.filled()
         let resource = try await vault.name(MediaReference(fixture.url))
         let range = RequestedRange.closed(first: 0, last: 999)
-        _ = try await fixture.vault.read(vault, range)
-        for _ in 0..<2 {
+        var given = 0
+        for _ in 0..<100 where given < 2 {
+            _ = try await fixture.vault.read(vault, range)
             fixture.clock.advance(by: 3600)
-            let held = try #require(vault.held(resource, range: range, atMost: 4096))
+            // A busy machine may close the segment before it is used: then reads again, in the hour before.
+            guard let held = vault.held(resource, range: range, atMost: 4096) else { continue }
             let isGiven = unsafe withUnsafeTemporaryAllocation(byteCount: held.count, alignment: 1) {
                 unsafe held.open(into: $0)
             }
-            try #require(isGiven)
+            guard isGiven else { continue }
+            given += 1
             await vault.runPeriodicWork(now: .now)
             let hour = fixture.clock.now - fixture.clock.now % 3600
             #expect(try vault.store.index.candidate(resource.id)?.accessed == hour)
         }
+        #expect(given == 2)
         await vault.close()
     }
 }

@@ -146,6 +146,18 @@ struct RequestAdmissionTests {
         await vault.close()
     }
 
+    @Test("A closed vault admits nothing, not even by a target that was verified before")
+    func closed() async throws {
+        let service = try await Service()
+        let request = try service.request("/film.mp4")
+        var verified: VerifiedTarget?
+        let first = try service.admit(request, &verified)
+        #expect(first.media != nil && service.responder.gate.holds(first))
+        await service.vault.close()
+        #expect(!service.responder.gate.holds(first))
+        #expect(try service.admit(request, &verified).media == nil)
+    }
+
     @Test("An expired link admits nothing, and is not kept")
     func expired() async throws {
         let service = try await Service()

@@ -250,7 +250,7 @@ struct ResealTests {
         let receipts = { try AuditLog.report(on: vault.folder, keyring: store.keyring).receipts.map(\.act) }
         store.noteChange()
         _ = try store.remove(store.addMedia("other", length: 1).id)
-        try store.index.write { db in try PendingErasure.require(db) }
+        try store.index.write { db in try PendingErasure.record(db) }
         disk.fail(.create, of: "catalog.backup", with: FileFailure(.noSpace, "no space"))
         #expect(throws: VaultError.self) { try store.finishResealOrder(order, of: [id], noting: log) }
         #expect(try receipts().isEmpty && store.index.settings().resealOrder != nil)

@@ -1,0 +1,28 @@
+import GRDB
+import Testing
+import VaultCrypto
+import VaultModel
+import VaultTestSupport
+
+@testable import VaultStorage
+
+@Suite("A change of the locator in the store")
+struct LocatorChangeTests {
+    @Test("Settings that are written before the index follows a change of the row do not undo it")
+    func settingsBetween() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let index = store.index
+        _ = try store.changeKeyring(at: vault.keyringPlace()) { try $0.addLocator() }
+        // As right after the transaction of a change.
+        try index.write { db in try index.write(index.settings(db), locator: 2, db) }
+        #expect(index.locator == 1, "the index does not follow yet")
+        try index.changeSettings { $0.mode = .offline }
+        try index.countFetched(9)
+        let row = try index.read { db in try VaultRow.fetch(db) }
+        #expect(row?.locator == 2)
+        let settings = try index.settings()
+        #expect(settings.mode == .offline && settings.bytesFetched == 9)
+        try store.close()
+    }
+}
