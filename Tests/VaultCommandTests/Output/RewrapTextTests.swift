@@ -14,7 +14,7 @@ struct RewrapTextTests {
         #expect(verdict.status.rawValue == status)
         #expect(verdict.remarks.first == "moved 12 keys to generation 3")
         #expect(verdict.remarks.contains { $0.hasPrefix("an older copy of the keyring") } == (unopened == 0))
-        #expect(verdict.remarks.contains { $0.hasPrefix("\(unopened) keys do not open") } == (unopened > 0))
+        #expect(verdict.remarks.contains { $0.hasPrefix("could not open \(unopened) key") } == (unopened > 0))
     }
 
     @Test(
