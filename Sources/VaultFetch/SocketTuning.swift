@@ -139,14 +139,7 @@ final class OpenSockets {
 enum ConnectionShare {
     /// The share under the current limit, which may be raised while the process runs.
     static var ofProcess: Int {
-        var limit = rlimit()
-        #if canImport(Darwin)
-        let resource = RLIMIT_NOFILE
-        #else
-        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        #endif
-        guard unsafe getrlimit(resource, &limit) == 0 else { return DescriptorShares.connections(of: 0) }
         // libcurl accepts no larger number, and more connections would be of no use.
-        return min(DescriptorShares.connections(of: Int(clamping: limit.rlim_cur)), 1 << 16)
+        min(DescriptorShares.connections(of: DescriptorShares.limit ?? 0), 1 << 16)
     }
 }

@@ -1,3 +1,11 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
 /// The shares in which the process divides its limit on open files.
 ///
 /// No share may be exceeded: when no descriptor is left, the system's own libraries end the process.
@@ -6,6 +14,19 @@ package enum DescriptorShares {
     private static let ours = 40
     /// The most segments to keep open; more are of no use, because segments are read again soon or not at all.
     private static let maxSegments = 256
+
+    /// The number of files that the system lets this process have open; nil if it does not say. It may be raised while
+    /// the process runs.
+    package static var limit: Int? {
+        var limit = rlimit()
+        #if canImport(Glibc)
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+        let resource = RLIMIT_NOFILE
+        #endif
+        guard unsafe getrlimit(resource, &limit) == 0 else { return nil }
+        return Int(clamping: limit.rlim_cur)
+    }
 
     /// Returns how many idle segments may stay open under a limit on open files: an eighth of it, at most 256.
     package static func segments(of limit: Int) -> Int { min(maxSegments, max(0, limit / 8)) }

@@ -2,14 +2,6 @@ import Synchronization
 import VaultModel
 import VaultStorage
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 /// The recently read segments of a resource, kept open.
 ///
 /// Opening a segment again for each range costs more than reading a short range.
@@ -81,7 +73,7 @@ package final class OpenSegmentShare: Sendable {
     private let most: @Sendable () -> Int
 
     /// The limit of the process, for all vaults together.
-    package static let ofProcess = OpenSegmentShare { most(ofFiles: filesAllowed) }
+    package static let ofProcess = OpenSegmentShare { most(ofFiles: DescriptorShares.limit ?? 0) }
 
     /// Creates a limit.
     ///
@@ -109,16 +101,4 @@ package final class OpenSegmentShare: Sendable {
     }
 
     func giveBack(_ places: Int) { count.subtract(places, ordering: .relaxed) }
-
-    /// The number of files that the system lets this process have open.
-    private static var filesAllowed: Int {
-        var limit = rlimit()
-        #if canImport(Glibc)
-        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        #else
-        let resource = RLIMIT_NOFILE
-        #endif
-        guard unsafe getrlimit(resource, &limit) == 0 else { return 0 }
-        return Int(clamping: limit.rlim_cur)
-    }
 }

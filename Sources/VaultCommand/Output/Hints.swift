@@ -23,8 +23,6 @@ extension VaultError {
         case .rotate: "mediavault keys rotate, then keys rewrap"
         case .backUpKeyring: "mediavault keys backup writes one"
         case .useTLS: "--tls-certificate and --tls-key, or --insecure"
-        case .allowHost: "serve --host"
-        case .allowPage: "serve --allow-origin"
         case .startService: "mediavault serve, or fetch without --detach"
         case .passSecret: "--key-file, --passphrase-file or --credential"
         case .rotateRootLocally: "mediavault keys rotate --root"

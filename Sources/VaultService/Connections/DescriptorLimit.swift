@@ -40,11 +40,7 @@ package enum DescriptorLimit {
     /// moment longer.
     static var connections: Int { DescriptorShares.connections(of: current) }
 
-    private static var current: Int {
-        var limit = rlimit()
-        guard unsafe getrlimit(resource, &limit) == 0 else { return least }
-        return Int(clamping: limit.rlim_cur)
-    }
+    private static var current: Int { DescriptorShares.limit ?? least }
 
     #if canImport(Glibc)
     private static var resource: __rlimit_resource_t { __rlimit_resource_t(RLIMIT_NOFILE.rawValue) }

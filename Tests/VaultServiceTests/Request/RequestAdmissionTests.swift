@@ -57,6 +57,13 @@ struct RequestAdmissionTests {
         return head
     }
 
+    /// Runs a check on a service; it does not suspend, because an embedded channel belongs to one thread.
+    private func serving(_ check: (Service) throws -> Void) async throws {
+        let service = try await Service()
+        try check(service)
+        await service.vault.close()
+    }
+
     /// Ends the answer to the request that was passed on.
     private func answer(over channel: EmbeddedChannel) throws {
         try channel.writeOutbound(HTTPResponsePart.end(nil))
@@ -64,12 +71,7 @@ struct RequestAdmissionTests {
 
     @Test("A request that is passed on takes the decision on it along, once")
     func passedOn() async throws {
-        let service = try await Service()
-        try check(service)
-        await service.vault.close()
-
-        // An embedded channel belongs to one thread.
-        func check(_ service: Service) throws {
+        try await serving { service in
             let channel = try service.connection()
             let began = ContinuousClock.now
             let request = try #require(try pass(service.request("/film.mp4"), over: channel))
@@ -84,11 +86,7 @@ struct RequestAdmissionTests {
 
     @Test("A refusal, too, is decided once")
     func refused() async throws {
-        let service = try await Service()
-        try check(service)
-        await service.vault.close()
-
-        func check(_ service: Service) throws {
+        try await serving { service in
             let channel = try service.connection()
             let origin = HTTPFields([HTTPField(name: .origin, value: "https://evil.example")])
             let request = try #require(try pass(service.request("/film.mp4", fields: origin), over: channel))
@@ -103,11 +101,7 @@ struct RequestAdmissionTests {
 
     @Test("No request takes the decision on another, pipelined or later")
     func others() async throws {
-        let service = try await Service()
-        try check(service)
-        await service.vault.close()
-
-        func check(_ service: Service) throws {
+        try await serving { service in
             let channel = try service.connection()
             let origin = HTTPFields([HTTPField(name: .origin, value: "https://evil.example")])
             let first = try #require(try pass(service.request("/film.mp4"), over: channel))
