@@ -36,7 +36,7 @@ package enum MediaType {
         "mkv": "video/x-matroska", "ts": "video/mp2t", "m2ts": "video/mp2t", "avi": "video/x-msvideo",
         "mp3": "audio/mpeg", "m4a": "audio/mp4", "aac": "audio/aac", "flac": "audio/flac", "wav": "audio/wav",
         "ogg": "audio/ogg", "oga": "audio/ogg", "opus": "audio/ogg", "ogv": "video/ogg",
-        "m3u8": "application/vnd.apple.mpegurl", "mpd": "application/dash+xml",
+        "m3u8": "application/vnd.apple.mpegurl", "m3u": "audio/mpegurl", "mpd": "application/dash+xml",
         "m4s": "video/iso.segment", "vtt": "text/vtt", "srt": "application/x-subrip",
     ]
 }

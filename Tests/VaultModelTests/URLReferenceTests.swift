@@ -1,5 +1,4 @@
 import Testing
-import VaultFetch
 import VaultModel
 
 @Suite("URL references")
