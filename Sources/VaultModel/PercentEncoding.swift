@@ -52,7 +52,7 @@ package enum PercentEncoding {
     static func decoded(_ text: some StringProtocol) -> [UInt8] { decoded(Array(text.utf8)) }
 
     /// Decodes the escapes in a sequence of bytes.
-    static func decoded(_ bytes: [UInt8]) -> [UInt8] {
+    package static func decoded(_ bytes: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         var index = 0
         while index < bytes.count {

@@ -29,13 +29,18 @@ package struct ManifestBudget: Sendable {
     /// Creates a budget of which nothing is spent.
     package init(_ limits: ManifestLimits) { self.limits = limits }
 
-    /// Counts one more reference.
+    /// Counts one more reference that a player would request.
     ///
     /// - Throws: ``ManifestError/tooManyReferences(limit:)``, or ``ManifestError/tooLarge(limit:)`` for their text.
     package mutating func spend(on url: MediaURL) throws(ManifestError) {
+        try spendOne()
+        try spend(bytes: url.path.utf8.count + (url.query?.utf8.count ?? 0))
+    }
+
+    /// Counts something else that takes memory for as long as the manifest is in use.
+    package mutating func spendOne() throws(ManifestError) {
         references += 1
         guard references <= limits.maxReferences else { throw .tooManyReferences(limit: limits.maxReferences) }
-        try spend(bytes: url.path.utf8.count + (url.query?.utf8.count ?? 0))
     }
 
     /// Counts text that grew beyond what stands in the manifest.

@@ -78,5 +78,15 @@ package enum ManifestLink {
     ///
     /// Quotes, white space, braces and everything outside ASCII are escaped: a link may contain the name of a file at
     /// the origin, which must end neither the line nor the attribute, and must not be taken for a variable.
-    package static func escaped(_ link: String) -> String { PercentEncoding.escapingIllegal(link) }
+    package static func escaped(_ link: String) -> String {
+        // Nearly every link is plain; looking is cheaper than writing it again.
+        link.utf8.allSatisfy(isPlain) ? link : PercentEncoding.escapingIllegal(link)
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x2D...0x3B, 0x3D, 0x3F...0x5A, 0x5F, 0x61...0x7A, 0x7E, 0x23...0x2C: true
+        default: false
+        }
+    }
 }

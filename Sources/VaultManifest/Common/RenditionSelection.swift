@@ -53,10 +53,11 @@ extension RenditionSelection.Video {
         switch self {
         case .all: return qualities
         case .best: return ranked.suffix(1)
-        case .worst: return ranked.prefix(1)
+        case .worst: return Array(ranked.prefix(1))
         case .height(let most):
-            if ranked.allSatisfy({ $0.height == nil }) { return ranked.suffix(1) }
-            return ranked.last { $0.height.map { $0 <= most } ?? false }.map { [$0] } ?? ranked.prefix(1).map(\.self)
+            let measured = ranked.filter { $0.height != nil }
+            guard let lowest = measured.first else { return ranked.suffix(1) }
+            return [measured.last { $0.height ?? 0 <= most } ?? lowest]
         }
     }
 
