@@ -126,9 +126,21 @@ extension VaultIndex {
     }
 
     /// Seals and writes the metadata of a resource.
-    func write(_ metadata: ResourceMetadata, of resource: StoredResource) throws {
+    ///
+    /// - Parameter resourceClass: its new class; nil to keep the one that it has. What was only played becomes a
+    ///   download, and never the other way round.
+    func write(
+        _ metadata: ResourceMetadata, of resource: StoredResource, raisingTo resourceClass: ResourceClass? = nil
+    ) throws {
         let sealed = try ResourceRow.seal(metadata, of: resource.id, under: try resource.metadataKey())
-        try write { db in try ResourceRow.update(resource.id, metadata: sealed, db) }
+        try write { db in
+            try ResourceRow.update(resource.id, metadata: sealed, db)
+            switch resourceClass {
+            case nil, .cache: break
+            case .download?: try setClass(.download, of: resource.id, only: .cache, db)
+            case .pinned?: try setClass(.pinned, of: resource.id, only: nil, db)
+            }
+        }
     }
 
     /// Changes a resource's class.
@@ -139,11 +151,17 @@ extension VaultIndex {
         _ resourceClass: ResourceClass, of id: ResourceID, only: ResourceClass? = nil
     ) throws -> Bool {
         try write { db in
-            try db.execute(
-                sql: "UPDATE resource SET class = ? WHERE id = ? AND class = coalesce(?, class)",
-                arguments: [resourceClass.rawValue, id.data, only?.rawValue])
+            try setClass(resourceClass, of: id, only: only, db)
             return try ResourceRow.exists(id, db)
         }
+    }
+
+    func setClass(
+        _ resourceClass: ResourceClass, of id: ResourceID, only: ResourceClass?, _ db: Database
+    ) throws {
+        try db.execute(
+            sql: "UPDATE resource SET class = ? WHERE id = ? AND class = coalesce(?, class)",
+            arguments: [resourceClass.rawValue, id.data, only?.rawValue])
     }
 
     /// Records that resources were read in this hour.
