@@ -101,6 +101,8 @@ struct ExportSource: Sendable {
 
     /// The length in bytes.
     let length: Int64
+    /// The media type, if known.
+    let type: String?
 
     /// The most bytes opened at a time.
     private static let chunkBytes: Int64 = 1 << 20
@@ -115,10 +117,14 @@ struct ExportSource: Sendable {
             throw VaultError(.notHeld, "the length of \(url) is unknown, so it cannot be complete; fetch it first")
         }
         self.length = length
+        type = serving.info.information.type
         self.resource = resource
         map = SegmentMap(serving)
         try requireWhole()
     }
+
+    /// Whether it is the manifest of a title.
+    var isTitle: Bool { resource.metadata.title != nil }
 
     private func requireWhole() throws {
         let gaps = map.covered.gaps(in: 0..<length)
@@ -197,6 +203,10 @@ struct ExportJob {
         let (path, replacing) = (path, replacing)
         let (id, url) = (try await loaders.name(reference).id, reference.url)
         var source = try await pool.run { try ExportSource(store, id, url) }
+        guard !source.isTitle else {
+            throw VaultError(
+                .invalidArgument, "\(url) is a title of several resources, which one file cannot hold; play it instead")
+        }
         let file = try await pool.run { try ExportFile(path, replacing: replacing, fileSystem: fileSystem) }
         do {
             var position: Int64 = 0

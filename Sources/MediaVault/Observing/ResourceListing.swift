@@ -83,9 +83,15 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     /// Its own offline mode; nil if the mode of the vault applies.
     @OrNull public internal(set) var mode: VaultMode?
 
+    /// The title that it is the manifest of; nil if it was not fetched as one.
+    @OrNull public internal(set) var title: Title?
+    /// Whether it was fetched as a part of a title, and is none itself.
+    public let isPart: Bool
+
     private enum CodingKeys: String, CodingKey {
-        case url, size, held, bytes, type, etag, generation, mode
+        case url, size, held, bytes, type, etag, generation, mode, title
         case resourceClass = "class"
+        case isPart = "part"
     }
 
     /// Whether every byte is held.
@@ -103,5 +109,7 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
         resourceClass = resource.resourceClass.rawValue
         generation = resource.generation
         mode = resource.metadata.mode
+        title = resource.metadata.title.flatMap { Title($0) }
+        isPart = resource.metadata.title == nil && !resource.metadata.partOf.isEmpty
     }
 }

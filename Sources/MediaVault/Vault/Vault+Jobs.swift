@@ -5,6 +5,11 @@ import VaultStorage
 extension Vault {
     /// Fetches what is missing of a resource, and makes it a download.
     ///
+    /// If the resource is the manifest of a title, everything that the chosen renditions need is fetched with it,
+    /// several resources at a time: ``DownloadOptions/selection``. A part that its origin refuses does not keep the
+    /// others from being fetched, but the title stays incomplete, and the error names the first such part. A live title
+    /// is refused, because it has no end.
+    ///
     /// It continues where an earlier download stopped, and ends when everything is held. Its progress is reported at
     /// most ten times a second. Eviction removes resources that were merely played before downloads. A player waiting
     /// for bytes takes precedence over the download.
@@ -14,9 +19,7 @@ extension Vault {
         _ reference: MediaReference, options: DownloadOptions = DownloadOptions()
     ) -> ProgressSequence<DownloadProgress> {
         ProgressSequence(among: nil) { [loaders] tell in
-            let (loader, lease) = try await loaders.use(reference)
-            defer { withExtendedLifetime(lease) {} }
-            try await DownloadJob(loader, options, tell: tell).run()
+            try await TitleJob(loaders, reference, options, tell: tell).run()
         }
     }
 

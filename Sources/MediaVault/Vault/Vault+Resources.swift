@@ -60,6 +60,8 @@ extension Vault {
 extension Vault {
     /// Removes a resource: its bytes, its metadata and its key, from the index and from `catalog.backup`.
     ///
+    /// A title goes with all its parts, except for those that another title needs, too.
+    ///
     /// Its readers and downloads end with code `removed`; it can be opened again as a new resource. Its key is erased
     /// from the index and from `catalog.backup` at once, or together with those of resources that were removed within
     /// the last minute: ``hasPendingErasure()``.
@@ -70,7 +72,9 @@ extension Vault {
     @discardableResult
     public func remove(_ reference: MediaReference) async throws -> Int64 {
         try requireOwner(to: "removes titles")
-        return try await loaders.remove(reference) { store, id in try store.remove(id) }
+        let resource = try await name(reference)
+        let parts = try await TitleParts(loaders: loaders).remove(of: resource)
+        return try await parts + loaders.remove(resource) { store, id in try store.remove(id) }
     }
 
     /// Returns whether the key of a removed resource may still be in the index, its log or `catalog.backup`.
@@ -81,7 +85,7 @@ extension Vault {
         return try await pool.run { try store.hasPendingErasure() }
     }
 
-    /// Exempts a resource from all limits. What it lacks is stored as it is read or downloaded.
+    /// Exempts a resource, or a title with all its parts, from all limits. What it lacks is stored as it is read or downloaded.
     ///
     /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource.
     public func pin(_ reference: MediaReference) async throws { try await setClass(.pinned, of: reference) }
@@ -93,16 +97,19 @@ extension Vault {
     public func unpin(_ reference: MediaReference) async throws {
         try requireOwner(to: "pins and unpins titles")
         guard let summary = try await summary(of: reference) else { throw reference.notHeld }
-        try await setClass(summary.isComplete ? .download : .cache, of: reference, only: .pinned)
+        let isDownload = summary.isComplete || summary.title != nil
+        try await setClass(isDownload ? .download : .cache, of: reference, only: .pinned)
     }
 
     private func setClass(
         _ resourceClass: ResourceClass, of reference: MediaReference, only: ResourceClass? = nil
     ) async throws {
         try requireOwner(to: "pins and unpins titles")
-        let (store, id) = (store, try await name(reference).id)
+        let (store, resource) = (store, try await name(reference))
+        let id = resource.id
         let isKnown = try await pool.run { try store.setClass(resourceClass, of: id, only: only) }
         guard isKnown else { throw reference.notHeld }
+        try await TitleParts(loaders: loaders).setClass(resourceClass, of: resource, only: only)
         loader(of: id)?.change { state in
             state.isPinned = resourceClass == .pinned
             return Effects()

@@ -17,7 +17,8 @@ struct ListCommand: AsyncParsableCommand {
             var isFirst = true
             var damage: VaultError?
             do {
-                for try await summary in vault.resources() {
+                // The parts of a title are counted into it.
+                for try await summary in vault.resources() where !summary.isPart {
                     if json {
                         page += (isFirst ? "" : ",\n") + (try JSONText.of(ListedDocument(summary)))
                     } else {
@@ -64,13 +65,14 @@ struct InfoCommand: AsyncParsableCommand {
     }
 
     private static func text(_ summary: ResourceSummary) -> String {
-        FactText.text([
-            ("url", summary.url), ("size", summary.size.map(String.init) ?? "unknown"),
-            ("held", RangeText.text(summary.held)), ("bytes", String(summary.bytes)),
-            ("type", summary.type ?? "unknown"), ("etag", summary.etag ?? "none"),
-            ("class", summary.resourceClass), ("mode", summary.mode?.rawValue ?? "default"),
-            ("generation", String(summary.generation)),
-        ])
+        FactText.text(
+            [
+                ("url", summary.url), ("size", summary.size.map(String.init) ?? "unknown"),
+                ("held", RangeText.text(summary.held)), ("bytes", String(summary.bytes)),
+                ("type", summary.type ?? "unknown"), ("etag", summary.etag ?? "none"),
+                ("class", summary.resourceClass), ("mode", summary.mode?.rawValue ?? "default"),
+                ("generation", String(summary.generation)),
+            ] + (summary.title.map(TitleText.facts) ?? []))
     }
 }
 

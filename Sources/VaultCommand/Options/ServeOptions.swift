@@ -39,7 +39,9 @@ struct LimitOptions: ParsableArguments {
 
 /// The speed of a download.
 struct SpeedOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Number of connections per title: 1 to 16.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp(
+            "Number of connections per title: 1 to 16; of a title of many files, so many at a time.", valueName: "n"))
     var connections = 1
 
     @Option(help: ArgumentHelp("Maximum bytes per second: 500k, 2M; powers of ten.", valueName: "rate"))

@@ -22,6 +22,7 @@ extension VaultError {
         case .retire: "mediavault keys retire"
         case .rotate: "mediavault keys rotate, then keys rewrap"
         case .backUpKeyring: "mediavault keys backup writes one"
+        case .anyType: "--any-type"
         case .useTLS: "--tls-certificate and --tls-key, or --insecure"
         case .startService: "mediavault serve, or fetch without --detach"
         case .passSecret: "--key-file, --passphrase-file or --credential"

@@ -25,7 +25,7 @@ package struct LocalVault: VaultClient {
         }
         let page = try await vault.page(after: last, limit: limit)
         return PageDocument(
-            resources: page.resources.map(ListedDocument.init), damaged: page.damagedCount,
+            resources: page.resources.filter { !$0.isPart }.map(ListedDocument.init), damaged: page.damagedCount,
             next: page.next?.hex)
     }
 

@@ -1,0 +1,94 @@
+import VaultModel
+import VaultStorage
+
+/// Which resources belong to a title, and what is done with all of them.
+///
+/// A resource that was never fetched as a title has no parts. Calls that throw may block.
+struct TitleParts: Sendable {
+    let loaders: LoaderTable
+
+    private var store: VaultStore { loaders.environment.store }
+    private var pool: BlockingPool { loaders.environment.pool }
+
+    /// How often parts are searched for: a running download may add some meanwhile.
+    private static let maxRounds = 3
+
+    /// Returns the parts of the title that a resource is the manifest of.
+    func parts(of resource: NamedResource) async throws -> [TitlePart] {
+        let store = store
+        return try await pool.run {
+            do {
+                guard try store.index.resource(resource.id)?.metadata.title != nil else { return [] }
+            } catch let error as VaultError where error.code == .integrity {
+                // The parts of a title whose own rows do not open can be found all the same.
+            }
+            return try store.index.parts(of: resource.key.bytes)
+        }
+    }
+
+    /// Changes the class of the parts of a title.
+    func setClass(_ resourceClass: ResourceClass, of resource: NamedResource, only: ResourceClass? = nil) async throws {
+        let (store, ids) = (store, try await parts(of: resource).map(\.id))
+        guard !ids.isEmpty else { return }
+        try await pool.run { try store.setClass(resourceClass, of: ids, only: only) }
+        for id in ids {
+            loaders.loader(of: id)?.change { state in
+                state.isPinned = resourceClass == .pinned
+                return Effects()
+            }
+        }
+    }
+
+    /// Removes the parts of a title; those that belong to another title, too, stay for that one.
+    ///
+    /// A download of the title ends. The manifest stays, so that an interrupted removal can be finished.
+    ///
+    /// - Returns: the size of the removed files in bytes.
+    func remove(of resource: NamedResource) async throws -> Int64 {
+        var bytes: Int64 = 0
+        for round in 1...Self.maxRounds {
+            let parts = try await parts(of: resource)
+            guard !parts.isEmpty else { break }
+            if round == 1, let loader = loaders.loader(of: resource.id) {
+                let record = loader.record
+                try await pool.run { record.retire() }
+            }
+            for part in parts { bytes += try await remove(part, of: resource) }
+        }
+        return bytes
+    }
+
+    private func remove(_ part: TitlePart, of title: NamedResource) async throws -> Int64 {
+        let store = store
+        guard let stored = try await pool.run({ try store.index.resource(part.id) }) else { return 0 }
+        if part.isOnlyHere {
+            return try await loaders.remove(loaders.environment.names.name(stored)) { store, id in
+                try store.remove(id)
+            }
+        }
+        let (loader, lease) = try loaders.use(stored)
+        defer { withExtendedLifetime(lease) {} }
+        try await loader.ready()
+        let record = loader.record
+        try await pool.run {
+            try record.changeTitles { $0.partOf.removeAll { $0 == title.key.bytes } }
+        }
+        return 0
+    }
+}
+
+extension ResourceRecord {
+    /// Records that the resource is a part of a title. May block.
+    ///
+    /// - Parameters:
+    ///   - title: the cache key of the title's manifest.
+    ///   - resourceClass: the class of the title, which its parts have at least.
+    func join(_ title: [UInt8], as resourceClass: ResourceClass) throws {
+        guard let resource = stored.withLock({ $0 }) else { return }
+        let isIn = resource.metadata.partOf.contains(title)
+        guard !isIn || (resource.resourceClass != resourceClass && resource.resourceClass != .pinned) else { return }
+        try changeTitles(raisingTo: resourceClass) { metadata in
+            if !isIn { metadata.partOf.append(title) }
+        }
+    }
+}
