@@ -1,4 +1,4 @@
-package import VaultModel
+import VaultModel
 
 /// The rules for redirects.
 ///
