@@ -82,6 +82,14 @@ package enum Manifest: Sendable {
         }
     }
 
+    /// How long that plays which the manifest names now; nil if it does not say it.
+    package var window: Duration? {
+        switch self {
+        case .hls(let playlist): playlist.window
+        case .dash(let manifest): manifest.duration
+        }
+    }
+
     /// The name of the title, if the manifest states one.
     package var title: String? {
         switch self {

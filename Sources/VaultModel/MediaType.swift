@@ -12,13 +12,18 @@ public struct ContentInformation: Hashable, Sendable {
     public var validators: Validators
     /// Whether the origin supports range requests, proved by an actual 206.
     public var supportsRanges: Bool
+    /// The URL that the bytes came from, if a redirect led there: the references in a manifest are relative to it.
+    public var location: MediaURL?
 
     /// Creates content information from what an origin sent.
-    public init(length: Int64?, type: String?, validators: Validators, supportsRanges: Bool) {
+    public init(
+        length: Int64?, type: String?, validators: Validators, supportsRanges: Bool, location: MediaURL? = nil
+    ) {
         self.length = length
         self.type = type
         self.validators = validators
         self.supportsRanges = supportsRanges
+        self.location = location
     }
 }
 

@@ -23,6 +23,11 @@ low/index.m3u8
 #EXT-X-STREAM-INF:BANDWIDTH=1200000,RESOLUTION=640x360,AUDIO="sound",SUBTITLES="text"
 high/index.m3u8
 """
+PART_OF_IT = """#EXTM3U
+#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="sound",NAME="Deutsch",LANGUAGE="de",AUTOSELECT=YES,URI="de/index.m3u8"
+#EXT-X-STREAM-INF:BANDWIDTH=400000,RESOLUTION=320x180,AUDIO="sound"
+low/index.m3u8
+"""
 _HLS = ("-f", "hls", "-hls_time", str(PART), "-hls_list_size", "0", "-hls_playlist_type", "vod", "-fflags", "+bitexact")
 
 
@@ -40,7 +45,8 @@ def _make(folder):
         hls(name, "-f", "lavfi", "-i", f"anoisesrc=c=pink:r=48000:d={SECONDS}:seed={number}", "-c:a", "aac", "-b:a",
             "64k", "-flags:a", "+bitexact")
     os.makedirs(os.path.join(folder, "text"))
-    for name, content in (("text/index.m3u8", SUBTITLE_LIST), ("text/words.vtt", SUBTITLES), ("master.m3u8", MASTER)):
+    for name, content in (("text/index.m3u8", SUBTITLE_LIST), ("text/words.vtt", SUBTITLES), ("master.m3u8", MASTER),
+                          ("part.m3u8", PART_OF_IT)):
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(content)
 
@@ -97,21 +103,38 @@ class WholeTitles(VaultCase):
         self.vault.result("fetch", "--video", "worst", "--title", "My film", self.url, **KEYLESS)
         self.assertEqual([item["title"]["name"] for item in self.listed()], ["My film"])
 
+    def frames(self, name):
+        """Returns the frames of a manifest that is played directly."""
+        straight = self.new_origin()
+        code, frames = players.decoded_frames(f"http://127.0.0.1:{straight.port}/{FOLDER}/{name}")
+        self.assertEqual(code, 0)
+        self.assertGreater(players.frame_count(frames), 200)
+        return frames
+
+    def assert_plays_offline(self, expected, *modes):
+        """Checks that the title plays with these frames, and to its end, although its origin has stopped."""
+        self.origin.stop()
+        self.addCleanup(self.origin.start)
+        for mode in modes:
+            self.vault.serve("--mode", mode)
+            address = self.vault.address(self.url)
+            code, frames = players.decoded_frames(address)
+            self.assertEqual(code, 0, mode)
+            self.assertTrue(frames == expected, f"the frames differ in mode {mode}")
+            self.assertEqual(players.mpv_exit(address), 0, mode)
+            self.vault.stop()
+
     def test_plays_offline(self):
         """A title that was fetched whole plays with the same frames after its origin has stopped"""
         self.vault.result("fetch", "--video", "all", "--audio", "all", "--subtitles", "all", "--connections", "4",
                           self.url)
-        straight = self.new_origin()
-        expected = players.decoded_frames(f"http://127.0.0.1:{straight.port}/{FOLDER}/master.m3u8")
-        self.assertGreater(players.frame_count(expected[1]), 200)
-        self.origin.stop()
-        try:
-            self.vault.serve()
-            address = self.vault.address(self.url)
-            self.assertEqual(players.decoded_frames(address), expected)
-            self.assertEqual(players.mpv_exit(address), 0)
-        finally:
-            self.origin.start()
+        self.assert_plays_offline(self.frames("master.m3u8"), "online")
+
+    def test_plays_what_is_held(self):
+        """Of a title of which one quality and one language were fetched, players are offered these, with the frames of
+        direct play, online with an unreachable origin, and offline"""
+        self.vault.result("fetch", "--video", "200", "--audio", "de", "--connections", "4", self.url)
+        self.assert_plays_offline(self.frames("part.m3u8"), "online", "offline", "prefer-vault")
 
     def test_missing_segment(self):
         """If the origin lacks a segment, fetch keeps the others, exits 5 and lists the title as incomplete"""

@@ -101,8 +101,8 @@ struct ExportSource: Sendable {
 
     /// The length in bytes.
     let length: Int64
-    /// The media type, if known.
-    let type: String?
+    /// What is known of the representation.
+    let information: ContentInformation
 
     /// The most bytes opened at a time.
     private static let chunkBytes: Int64 = 1 << 20
@@ -117,7 +117,7 @@ struct ExportSource: Sendable {
             throw VaultError(.notHeld, "the length of \(url) is unknown, so it cannot be complete; fetch it first")
         }
         self.length = length
-        type = serving.info.information.type
+        information = serving.info.information
         self.resource = resource
         map = SegmentMap(serving)
         try requireWhole()

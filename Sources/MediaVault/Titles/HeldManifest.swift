@@ -25,8 +25,10 @@ struct HeldManifest: Sendable {
     ) throws {
         let url = resource.reference.url
         var source = try ExportSource(store, resource.id, url)
-        let stated = ManifestDetection.kind(type: source.type, path: url.path)
-        guard kind != nil || stated != nil || !(source.type.map(MediaType.isKnownMedia) ?? false) else { return nil }
+        let stated = ManifestDetection.kind(type: source.information.type, path: url.path)
+        guard kind != nil || stated != nil || !(source.information.type.map(MediaType.isKnownMedia) ?? false) else {
+            return nil
+        }
         var bytes = source.length > 0 ? try source.bytes(at: 0, of: store) : []
         guard let kind = ManifestDetection.kind(of: bytes.prefix(Self.headBytes)) ?? stated ?? kind else { return nil }
         guard source.length <= Int64(limits.maxBytes) else {
@@ -34,7 +36,7 @@ struct HeldManifest: Sendable {
         }
         while bytes.count < source.length { bytes += try source.bytes(at: Int64(bytes.count), of: store) }
         byteCount = bytes.count
-        base = url
+        base = source.information.location ?? url
         do throws(ManifestError) {
             manifest = try Manifest(bytes, kind: kind, url: base, variables: variables, limits: limits)
         } catch {

@@ -98,7 +98,7 @@ final class TitleJob: Sendable {
         plan.add(lists.map(\.manifest))
         let duration = held.manifest.duration ?? lists.compactMap(\.manifest.duration).max()
         let expected = TitleTally.size(atRates: chosen.renditions.compactMap(\.bandwidth), for: duration)
-        let known = title.loader.record.metadata?.title.flatMap(Title.init)
+        let known = title.loader.record.title
         var record = Title(
             name: options.name ?? known?.name ?? held.manifest.title, manifest: chosen, selection: selection,
             duration: duration, resources: 1 + lists.count + plan.parts.count, fetched: title.loader.store.now())

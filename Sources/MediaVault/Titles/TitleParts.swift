@@ -78,6 +78,9 @@ struct TitleParts: Sendable {
 }
 
 extension ResourceRecord {
+    /// The title that the resource is the manifest of; nil if it was not fetched as one.
+    var title: Title? { metadata?.title.flatMap { Title($0) } }
+
     /// Records that the resource is a part of a title. May block.
     ///
     /// - Parameters:

@@ -74,12 +74,18 @@ struct TitleReach {
     /// The fields that the manifest is requested with, and their origin.
     let fields: OriginFields?
 
+    /// Whether the manifest came from the authority that the operator named, or from the same host by TLS.
+    private var isBaseNamed: Bool {
+        base.origin == named.origin
+            || base.host == named.host && (named.effectivePort, base.effectivePort) == (80, 443)
+    }
+
     /// Returns the reference of a resource that the manifest names.
     ///
     /// The operator named the manifest's authority, so the manifest may name what is there, wherever that is. For
     /// anything else only public addresses are asked, and no other origin gets the fields.
     func reference(to url: MediaURL) -> MediaReference {
-        let isOwn = url.origin == base.origin && base.origin == named.origin
+        let isOwn = url.origin == base.origin && isBaseNamed
         let own = fields.flatMap { $0.origin == url.origin && isOwn ? $0.fields : nil }
         var reference = MediaReference(url, fields: own ?? HeaderFields())
         reference.isDerived = isDerived || !isOwn

@@ -20,12 +20,14 @@ struct HLSAttributes: Sendable {
     private static let most = 64
 
     private let bytes: [UInt8]
+    private let range: Range<Int>
     private(set) var list: [Attribute] = []
     /// Whether every player reads the list alike: quotes are closed, nothing stands between attributes, none is twice.
     private(set) var isClear = true
 
     init(_ bytes: [UInt8], _ range: Range<Int>) {
         self.bytes = bytes
+        self.range = range
         var index = range.lowerBound
         while index < range.upperBound, list.count < Self.most {
             if let attribute = attribute(&index, range.upperBound) { add(attribute) }
@@ -40,6 +42,16 @@ struct HLSAttributes: Sendable {
 
     /// Returns the index of the first attribute of this name.
     func index(of name: String) -> Int? { list.firstIndex { isNamed($0, name) } }
+
+    /// Returns the name of an attribute, in upper case.
+    func name(of attribute: Attribute) -> String { String(decoding: bytes[attribute.name], as: UTF8.self).uppercased() }
+
+    /// Returns whether a text stands anywhere in the list, in whatever case, however malformed the list is.
+    func mentions(_ text: String) -> Bool {
+        range.contains { first in
+            bytes[first..<range.upperBound].starts(with: text.utf8) { $0.asciiLowercased == $1.asciiLowercased }
+        }
+    }
 
     /// Returns the bytes of a value.
     func bytes(of attribute: Attribute) -> ArraySlice<UInt8> { bytes[attribute.value] }

@@ -1,5 +1,3 @@
-import VaultModel
-
 /// A place of a playlist where something else is written, and what.
 struct HLSEdit: Sendable {
     /// What is written.
@@ -18,33 +16,5 @@ struct HLSEdit: Sendable {
     init(_ span: Range<Int>, _ change: Change) {
         self.span = span
         self.change = change
-    }
-}
-
-/// The part of a resource that a tag names: `n[@o]`, n bytes from offset o (RFC 8216 §4.3.2.2).
-struct HLSByteRange {
-    private let count: Int64
-    private let offset: Int64?
-
-    /// Parses a range; nil if it is malformed, empty, or ends beyond every representation.
-    init?(_ text: ArraySlice<UInt8>) {
-        let sides = text.split(separator: UInt8(ascii: "@"), maxSplits: 1, omittingEmptySubsequences: false)
-        guard let count = sides.first.flatMap(Self.number), count > 0 else { return nil }
-        self.count = count
-        offset = sides.count > 1 ? Self.number(sides[1]) : nil
-        guard sides.count == 1 || offset != nil, resolved(after: 0) != nil else { return nil }
-    }
-
-    /// Returns the range; without an offset of its own it begins at `end`. Nil if it ends beyond every representation.
-    func resolved(after end: Int64) -> ByteRange? {
-        let first = offset ?? end
-        guard count <= ContentInformation.maxBytes - first else { return nil }
-        return first..<(first + count)
-    }
-
-    private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
-        DecimalNumber.exact(String(decoding: digits, as: UTF8.self).trimmingBlanks()).flatMap {
-            $0 <= ContentInformation.maxBytes ? $0 : nil
-        }
     }
 }

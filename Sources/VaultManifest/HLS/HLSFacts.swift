@@ -4,27 +4,31 @@ import VaultModel
 struct HLSFacts: Sendable {
     /// Whether the playlist has its first line.
     var hasBegun = false
-    /// Whether tags of multivariant playlists were seen.
-    var isMultivariant = false
-    /// Whether tags of media playlists were seen; a bare list of files has neither.
+    /// Whether tags of media playlists were seen.
     var isMedia = false
     /// Whether no segment will be added (`EXT-X-ENDLIST`).
     var isEnded = false
     /// How long the segments play, in microseconds.
-    var microseconds: Int64 = 0
+    private(set) var microseconds: Int64 = 0
     private(set) var title: String?
 
     /// The most characters of a title.
     private static let maxTitle = 200
 
+    /// Adds the duration of a segment; the sum ends at 292 000 years.
+    mutating func add(microseconds more: Int64) {
+        let (sum, overflows) = microseconds.addingReportingOverflow(more)
+        microseconds = overflows ? .max : sum
+    }
+
     /// Notes the title; the first one stays.
-    mutating func setTitle(_ bytes: ArraySlice<UInt8>) {
-        let text = String(decoding: bytes.prefix(4 * Self.maxTitle), as: UTF8.self).trimmingBlanks()
-        if title == nil, !text.isEmpty { title = String(text.prefix(Self.maxTitle)) }
+    mutating func setTitle(_ text: String) {
+        let text = text.trimmingBlanks().prefix(Self.maxTitle)
+        if title == nil, !text.isEmpty { title = String(text) }
     }
 
     /// Returns the duration at the beginning of a text, in microseconds; 0 if it is negative, not a number, or
-    /// 10⁷ seconds or longer.
+    /// 10⁹ seconds or longer.
     static func microseconds(_ text: ArraySlice<UInt8>) -> Int64 {
         var value: Int64 = 0
         var scale: Int64?
@@ -36,7 +40,7 @@ struct HLSFacts: Sendable {
                     scale = digit / 10
                 } else {
                     value = value * 10 + Int64(byte - 0x30) * 1_000_000
-                    guard value < 10_000_000_000_000 else { return 0 }
+                    guard value < 1_000_000_000_000_000 else { return 0 }
                 }
             case UInt8(ascii: ".") where scale == nil: scale = 100_000
             default: return value

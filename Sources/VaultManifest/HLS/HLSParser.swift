@@ -20,7 +20,8 @@ struct HLSParser {
     private var parts = HLSRangeChain()
 
     private struct NextURI {
-        var isVariant = false
+        /// The entry that the line completes.
+        var variant: Int?
         var range: HLSByteRange?
         var microseconds: Int64 = 0
         var isGap = false
@@ -41,12 +42,11 @@ struct HLSParser {
         guard facts.hasBegun else { throw .notAManifest }
     }
 
-    /// Accepts a list without a header, too, as players do, but no page and no JSON.
+    /// Accepts a list without a header, too, as players do, but no page, no JSON, and no tags of HLS.
     private mutating func begin(_ line: HLSLine) throws(ManifestError) {
-        let first = bytes[line.content.lowerBound]
-        guard bytes[line.content].starts(with: "#EXTM3U".utf8) || !"<{[".utf8.contains(first) else {
-            throw .notAManifest
-        }
+        let text = bytes[line.content]
+        let isList = !"<{[".utf8.contains(bytes[line.content.lowerBound]) && !text.starts(with: "#EXT-X-".utf8)
+        guard isList, !hidesTag(line.content) else { throw .notAManifest }
         facts.hasBegun = true
     }
 
@@ -75,13 +75,13 @@ struct HLSParser {
     private mutating func readURI(_ line: HLSLine) throws(ManifestError) {
         let next = next
         self.next = NextURI()
-        if next.isVariant, let index = entries.indices.last {
-            entries[index].lines.append(line.whole)
-            entries[index].url = try lead(line.content, .playlist, belongsToTitle: true)
+        if let variant = next.variant {
+            entries[variant].lines.append(line.whole)
+            entries[variant].url = try lead(line.content, .playlist, belongsToTitle: true)
             return
         }
         let range = try segments.range(next.range, bytes[line.content], line)
-        facts.microseconds += next.microseconds
+        facts.add(microseconds: next.microseconds)
         try lead(line.content, nil, range: range, belongsToTitle: !next.isGap)
     }
 
@@ -92,9 +92,11 @@ struct HLSParser {
         _ name: String, of attributes: HLSAttributes, _ line: HLSLine, _ role: ManifestReference.Role,
         range: ByteRange? = nil, belongsToTitle: Bool = true
     ) throws(ManifestError) -> MediaURL? {
-        guard attributes.isClear else { throw .malformed(line: line.number, .attributes) }
-        guard let uri = attributes[name] else { return nil }
-        guard uri.isQuoted else { throw .malformed(line: line.number, .attributes) }
+        let uri = attributes[name]
+        guard attributes.isClear || !attributes.mentions(name), uri?.isQuoted ?? true else {
+            throw .malformed(line: line.number, .attributes)
+        }
+        guard let uri else { return nil }
         return try lead(uri.value, role, range: range, belongsToTitle: belongsToTitle)
     }
 
@@ -135,7 +137,9 @@ struct HLSParser {
         let colon = content.firstIndex(of: UInt8(ascii: ":")) ?? content.endIndex
         // The longest name has 31 bytes.
         guard colon - content.startIndex <= 32, content.starts(with: "#EXT".utf8) else {
-            if content.starts(with: "#PLAYLIST:".utf8) { facts.setTitle(content[(colon + 1)...]) }
+            if content.starts(with: "#PLAYLIST:".utf8) {
+                facts.setTitle(String(decoding: content[(colon + 1)...], as: UTF8.self))
+            }
             return
         }
         let value = min(colon + 1, content.endIndex)..<content.endIndex
@@ -154,7 +158,6 @@ struct HLSParser {
         switch name {
         case "STREAM-INF", "I-FRAME-STREAM-INF", "IMAGE-STREAM-INF", "MEDIA", "SESSION-KEY", "SESSION-DATA",
             "CONTENT-STEERING":
-            facts.isMultivariant = true
             try readMultivariantTag(name, value, line)
         case "VERSION", "INDEPENDENT-SEGMENTS", "START": break
         case "ENDLIST": (facts.isMedia, facts.isEnded) = (true, true)
@@ -176,32 +179,36 @@ struct HLSParser {
             return
         }
         if name == "BYTERANGE" {
-            next.range = try byteRange(bytes[bytes.trimmingBlanks(value)], line)
+            next.range = try HLSByteRange(bytes[bytes.trimmingBlanks(value)], line)
             return
         }
         let list = attributes(value)
         switch name {
         case "KEY": try readKey(list, line)
         case "MAP":
-            let range = try list["BYTERANGE"].map { range throws(ManifestError) in
-                try byteRange(list.bytes(of: range), line)
-            }
-            _ = try lead("URI", of: list, line, .initialization, range: range?.resolved(after: 0))
+            let range = try byteRange(of: list, line)?.resolved(after: 0)
+            _ = try lead("URI", of: list, line, .initialization, range: range)
         case "PART":
-            let range = try list["BYTERANGE"].map { range throws(ManifestError) in
-                try byteRange(list.bytes(of: range), line)
-            }
             let uri = list["URI"].map { list.bytes(of: $0) } ?? []
-            let resolved = try parts.range(range, uri, line)
-            _ = try lead("URI", of: list, line, .segment, range: resolved, belongsToTitle: false)
+            let range = try parts.range(byteRange(of: list, line), uri, line)
+            _ = try lead("URI", of: list, line, .segment, range: range, belongsToTitle: false)
         case "PRELOAD-HINT":
             let isMap = list["TYPE"].map { list.bytes(of: $0).elementsEqual("MAP".utf8) } ?? false
             _ = try lead("URI", of: list, line, isMap ? .initialization : .segment, belongsToTitle: false)
         case "RENDITION-REPORT": _ = try lead("URI", of: list, line, .playlist, belongsToTitle: false)
-        default:
-            // An interstitial. Nobody would lead the URIs in a list of assets through the vault, so there is no list.
-            _ = try lead("X-ASSET-URI", of: list, line, .playlist, belongsToTitle: false)
-            if let assets = list["X-ASSET-LIST"] { try write(HLSEdit(assets.value, .text(ManifestTarget.refusal))) }
+        default: try readInterstitial(list, line)
+        }
+    }
+
+    /// Leads an interstitial through the vault, but no list of assets: nobody would do that to the URIs in it.
+    private mutating func readInterstitial(_ list: HLSAttributes, _ line: HLSLine) throws(ManifestError) {
+        guard list.mentions("X-ASSET-") else { return }
+        for attribute in list.list {
+            let name = list.name(of: attribute)
+            guard name.hasPrefix("X-ASSET-") || !list.isClear else { continue }
+            guard list.isClear, attribute.isQuoted else { throw .malformed(line: line.number, .attributes) }
+            if name == "X-ASSET-URI" { try lead(attribute.value, .playlist, belongsToTitle: false) }
+            if name == "X-ASSET-LIST" { try write(HLSEdit(attribute.value, .text(ManifestTarget.refusal))) }
         }
     }
 
@@ -218,65 +225,32 @@ struct HLSParser {
         let list = attributes(value)
         switch name {
         case "STREAM-INF":
-            next = NextURI(isVariant: true)
-            try add(.variant, list, line)
-        case "MEDIA":
-            let type = try text("TYPE", of: list) ?? ""
-            try add(.member(HLSGroup(type: type, id: text("GROUP-ID", of: list) ?? "")), list, line)
+            next = NextURI(variant: entries.count)
+            try add(.variant, list, line, nil)
+        case "MEDIA": try add(.member, list, line, lead("URI", of: list, line, .playlist))
         case "SESSION-KEY": try readKey(list, line)
         case "SESSION-DATA":
-            if let id = try text("DATA-ID", of: list), id.hasSuffix(".title"), let title = list["VALUE"] {
-                facts.setTitle(try variables.expanded(list.bytes(of: title), &budget) ?? [])
+            if let id = try text("DATA-ID", of: list), id.hasSuffix(".title"), let title = try text("VALUE", of: list) {
+                facts.setTitle(title)
             }
             _ = try lead("URI", of: list, line, .data)
         case "CONTENT-STEERING":
             // What a steering server answers names hosts, which nobody would lead through the vault.
             try write(HLSEdit(line.whole, .text("")))
-        default: try add(.preview, list, line)
+        default: try add(.preview, list, line, lead("URI", of: list, line, .playlist))
         }
     }
 
-    private mutating func add(_ kind: HLSEntry.Kind, _ list: HLSAttributes, _ line: HLSLine) throws(ManifestError) {
+    private mutating func add(
+        _ kind: HLSEntry.Kind, _ list: HLSAttributes, _ line: HLSLine, _ url: MediaURL?
+    ) throws(ManifestError) {
         try budget.spendOne()
-        var uses: [(HLSGroup, Int)] = []
-        for type in HLSEntry.groupTypes {
-            guard let index = list.index(of: type), list.list[index].isQuoted else { continue }
-            uses.append((HLSGroup(type: type, id: try text(type, of: list) ?? ""), index))
-        }
-        let url = kind == .variant ? nil : try lead("URI", of: list, line, .playlist)
-        entries.append(
-            HLSEntry(
-                kind: kind, rendition: try rendition(kind, list, uses.map(\.0)), attributes: list, uses: uses,
-                lines: [line.whole], url: url))
-    }
-
-    private mutating func rendition(
-        _ kind: HLSEntry.Kind, _ list: HLSAttributes, _ groups: [HLSGroup]
-    ) throws(ManifestError) -> Rendition? {
-        let id = String(entries.count)
-        switch kind {
-        case .preview: return nil
-        case .variant:
-            let codecs = try text("CODECS", of: list)
-            let size = try text("RESOLUTION", of: list)?.lowercased().split(separator: "x") ?? []
-            let isAudio = size.isEmpty && HLSEntry.areAudio(codecs)
-            var rendition = Rendition(id: id, kind: isAudio ? .audio : .video)
-            rendition.bandwidth = try number(text("BANDWIDTH", of: list))
-            if size.count == 2 { (rendition.width, rendition.height) = (number(size[0]), number(size[1])) }
-            rendition.codecs = codecs
-            rendition.name = try text("NAME", of: list)
-            rendition.groups = groups.map(\.id)
-            return rendition
-        case .member(let group):
-            guard let kind = HLSEntry.kinds[group.type] else { return nil }
-            var rendition = Rendition(id: id, kind: kind)
-            rendition.language = try text("LANGUAGE", of: list)
-            rendition.name = try text("NAME", of: list)
-            rendition.isDefault = try text("DEFAULT", of: list) == "YES"
-            rendition.isForced = try text("FORCED", of: list) == "YES"
-            rendition.groups = [group.id]
-            return rendition
-        }
+        var values: [String: String] = [:]
+        for name in HLSEntry.names { values[name] = try text(name, of: list) }
+        var entry = HLSEntry(kind, id: String(entries.count), list, values)
+        entry.lines = [line.whole]
+        entry.url = url
+        entries.append(entry)
     }
 
     // MARK: Values
@@ -294,32 +268,8 @@ struct HLSParser {
         return expanded.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Returns a number up to 2⁵³ − 1; nil for anything else.
-    private func number(_ text: (some StringProtocol)?) -> Int? {
-        text.flatMap { DecimalNumber.exact($0) }.flatMap { $0 <= ContentInformation.maxBytes ? Int($0) : nil }
-    }
-
-    private func byteRange(_ text: ArraySlice<UInt8>, _ line: HLSLine) throws(ManifestError) -> HLSByteRange {
-        guard let range = HLSByteRange(text) else { throw .malformed(line: line.number, .byteRange) }
-        return range
-    }
-}
-
-/// Ranges that follow one another in one resource: one without an offset begins where the one before it ends.
-private struct HLSRangeChain {
-    private var latest: (uri: ArraySlice<UInt8>, end: Int64)?
-
-    /// Returns the bytes of the resource at `uri` that a tag means.
-    mutating func range(
-        _ range: HLSByteRange?, _ uri: ArraySlice<UInt8>, _ line: HLSLine
-    ) throws(ManifestError) -> ByteRange? {
-        guard let range else {
-            latest = nil
-            return nil
-        }
-        let end = latest.flatMap { $0.uri == uri ? $0.end : nil } ?? 0
-        guard let resolved = range.resolved(after: end) else { throw .malformed(line: line.number, .byteRange) }
-        latest = (uri, resolved.upperBound)
-        return resolved
+    private func byteRange(of list: HLSAttributes, _ line: HLSLine) throws(ManifestError) -> HLSByteRange? {
+        guard let range = list["BYTERANGE"] else { return nil }
+        return try HLSByteRange(list.bytes(of: range), line)
     }
 }

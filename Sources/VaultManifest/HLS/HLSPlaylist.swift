@@ -50,9 +50,10 @@ package struct HLSPlaylist: Sendable {
     }
 
     /// How long the segments play; nil for a multivariant playlist, a live one, and a list without durations.
-    package var duration: Duration? {
-        isLive || facts.microseconds == 0 ? nil : .microseconds(facts.microseconds)
-    }
+    package var duration: Duration? { isLive ? nil : window }
+
+    /// How long the segments play that the playlist names now; nil if it states no durations.
+    package var window: Duration? { facts.microseconds == 0 ? nil : .microseconds(facts.microseconds) }
 
     /// The name of the title: of `#PLAYLIST`, or of session data whose id ends in `.title`; at most 200 characters.
     package var title: String? { facts.title }

@@ -19,8 +19,7 @@ extension HLSPlaylist {
         }
         let lines = Set(kept.flatMap(\.lines))
         let dropped = entries.flatMap(\.lines).filter { !lines.contains($0) }
-        let groups = Set(
-            members.compactMap { member in if case .member(let group) = member.kind { group } else { nil } })
+        let groups = Set(members.compactMap(\.group))
         let attributes = kept.flatMap { entry in
             entry.attributes.cuts(without: Set(entry.uses.filter { !groups.contains($0.group) }.map(\.attribute)))
         }
@@ -30,9 +29,7 @@ extension HLSPlaylist {
     private func chosenMembers(of groups: Set<HLSGroup>, _ selection: RenditionSelection) -> [HLSEntry] {
         var alternatives: [HLSGroup: [HLSEntry]] = [:]
         for entry in entries {
-            if case .member(let group) = entry.kind, groups.contains(group) {
-                alternatives[group, default: []].append(entry)
-            }
+            if let group = entry.group, groups.contains(group) { alternatives[group, default: []].append(entry) }
         }
         let spoken = alternatives.filter { $0.key.type == "AUDIO" }.flatMap { _, entries in
             selection.audio.chosen(from: entries.compactMap(\.rendition)).compactMap(\.language)
@@ -47,7 +44,8 @@ extension HLSPlaylist {
                 case "VIDEO": (selection.video == .all ? .all : RenditionSelection.Audio.default).chosen(from: choices)
                 default: choices
                 }
-            return entries.filter { entry in chosen.contains { $0.id == entry.rendition?.id } }
+            let ids = Set(chosen.map(\.id))
+            return entries.filter { entry in entry.rendition.map { ids.contains($0.id) } ?? false }
         }
     }
 }
@@ -75,12 +73,6 @@ extension HLSEntry {
             let first = pathways[quality, default: pathway]
             pathways[quality] = first
             return first == pathway && seen.insert(variant.quality(acrossPathways: false)).inserted
-        }
-    }
-
-    private var hasSurroundCodec: Bool {
-        (rendition?.codecs ?? "").split(separator: ",").contains { codec in
-            ["ac-3", "ec-3", "ac-4", "dts"].contains { codec.trimmingBlanks().lowercased().hasPrefix($0) }
         }
     }
 }

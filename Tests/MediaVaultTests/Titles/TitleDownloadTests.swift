@@ -193,6 +193,43 @@ struct TitleDownloadTests {
         await vault.close()
     }
 
+    /// Returns how many renditions a player is offered, as lines of the manifest that it gets.
+    private static func offered(_ url: MediaURL, by vault: Vault) async throws -> [String] {
+        let target = vault.tokens.playbackPath(for: url, expires: .max)
+        let admission = try #require(vault.admission(ofTarget: target, now: 0))
+        let resource = try #require(admission.resource)
+        let manifest = try #require(
+            try await vault.manifest(resource, through: admission, at: "http://127.0.0.1:8300"))
+        return String(decoding: manifest.text.bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+            .filter { $0.hasPrefix("#EXT-X-MEDIA:") || $0.hasPrefix("#EXT-X-STREAM-INF:") }
+    }
+
+    @Test(
+        "While the origin cannot be asked, a player is offered only what is held, and everything otherwise",
+        arguments: [VaultMode.online, .preferVault, .offline], [true, false])
+    func offline(mode: VaultMode, isReachable: Bool) async throws {
+        let (fixture, url) = try await Self.fixture()
+        let filling = try await fixture.open()
+        try await Self.download(url, into: filling)
+        await filling.close()
+        if !isReachable { fixture.origin.stop() }
+        let vault = try await fixture.open(mode: mode)
+        let lines = try await Self.offered(url, by: vault)
+        if mode == .online && isReachable {
+            #expect(lines.count == 4)
+        } else {
+            #expect(lines.count == 2 && lines.contains { $0.contains("854x480") })
+            #expect(lines.contains { $0.contains(#"LANGUAGE="en""#) })
+        }
+        // The origin may return, or go, while the vault is open.
+        guard mode == .online, !isReachable else { return await vault.close() }
+        try fixture.origin.start()
+        await vault.close()
+        let later = try await fixture.open()
+        #expect(try await Self.offered(url, by: later).count == 4)
+        await later.close()
+    }
+
     @Test("Without a selection, the manifest alone is fetched")
     func alone() async throws {
         let (fixture, url) = try await Self.fixture()
