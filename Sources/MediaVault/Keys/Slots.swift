@@ -75,8 +75,8 @@ extension KeyAdministration {
         }
     }
 
-    var orders: KeyringOrders {
-        KeyringOrders(keyring: store.keyring, path: log.place.path, fileSystem: store.fileSystem, pool: pool)
+    var orders: KeyringOrderIssuer {
+        KeyringOrderIssuer(keyring: store.keyring, path: log.place.path, fileSystem: store.fileSystem, pool: pool)
     }
 }
 

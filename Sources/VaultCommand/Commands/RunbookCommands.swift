@@ -33,7 +33,7 @@ struct RevokeRootCommand: AsyncParsableCommand {
             try await finder.act { try await revocation.run(on: $0) }
         }
         await Terminal.shared.say("all playback links and the admin token are void; back up the keyring again")
-        try await KeyringEditor.tell(of: "the old root key", unretired)
+        try await RootRevocation.tell(of: "the old root key", unretired)
     }
 }
 

@@ -2,76 +2,6 @@ import ArgumentParser
 import MediaVault
 import VaultService
 
-/// Changes a keyring: unlocks its file in this process, and has the vault's owner apply the order.
-///
-/// So no secret is sent to the service.
-struct KeyringEditor: Sendable {
-    private let finder: VaultConnector
-    let orders: KeyringOrders
-    /// The key that unlocks the keyring now.
-    let unlock: Unlock
-    /// Whether a service owns the vault.
-    private let isServed: Bool
-
-    /// Unlocks the keyring; prompts if no key is named.
-    init(_ access: VaultAccess, _ waiting: WaitOption) async throws {
-        let opener = try await access.opener()
-        let client = ControlClient(folder: opener.place.folder)
-        orders = try await KeyringOrders.open(keyring: opener.place.keyring, unlock: opener.unlock)
-        unlock = opener.unlock
-        isServed = await client.isAnswered()
-        finder = VaultConnector(
-            client: client, opener: isServed ? nil : opener, fallbackOpener: { opener }, limits: nil,
-            waitsForOwner: waiting.waitsForOwner)
-    }
-
-    /// Returns the new root key of a revocation, to try the preceding order with; nil if there is none.
-    ///
-    /// - Throws: as ``RootRevocation/newRoot(isServed:)``.
-    func newRoot(of revocation: RootRevocation?) throws -> RootRotation? { try revocation?.newRoot(isServed: isServed) }
-
-    /// Has the owner apply an order, and then the revocation.
-    ///
-    /// - Parameter done: printed once the order is applied, even if the revocation fails.
-    /// - Returns: as ``RootRevocation/run(on:)``; nil if there is no revocation.
-    @discardableResult
-    func carryOut(
-        _ order: KeyringOrder, saying done: String? = nil, then revocation: RootRevocation? = nil
-    ) async throws -> [VaultError]? {
-        try await Interruption.cancelling("the keyring may have changed; see keys slot list") {
-            try await finder.act { vault in
-                try await vault.carryOut(order)
-                if let done { await Terminal.shared.say(done) }
-                return try await revocation?.run(on: vault)
-            }
-        }
-    }
-
-    /// Prints what a removed unlock method still opens.
-    ///
-    /// - Parameter unretired: the result of ``carryOut(_:then:)``.
-    /// - Throws: ``AlreadyReported`` if a generation had to stay, with the exit code that `keys retire` has for it.
-    static func tell(of way: String, _ unretired: [VaultError]?) async throws {
-        guard let unretired else {
-            await Terminal.shared.say(
-                "anyone who knew \(way) and copied the keyring can still open that copy, and has the root key from it; "
-                    + "if that may have happened, run keys revoke-root, which is what --revoke does afterwards")
-            return
-        }
-        guard let first = unretired.first else {
-            await Terminal.shared.say(
-                "created a new root key, moved every key to a new generation, and destroyed the older ones: "
-                    + "with \(way), a copied keyring no longer opens anything in this vault's folder")
-            return
-        }
-        for error in unretired { await Terminal.shared.say(error.text) }
-        await Terminal.shared.say(
-            "created a new root key, but \(unretired.count) of the older generations had to stay: anyone who knew \(way) "
-                + "and copied the keyring has their keys; remove what needs them, then run keys retire for each")
-        throw AlreadyReported(status: ExitStatus(first.code))
-    }
-}
-
 /// Makes a copied keyring worthless: creates a new root key, rewraps every key, and destroys the older generations.
 struct RootRevocation: Sendable {
     /// The key of the slot that the preceding order adds; nil if it adds none.
@@ -115,6 +45,30 @@ struct RootRevocation: Sendable {
             await Terminal.shared.say(Self.remainder(after: done))
             throw error
         }
+    }
+
+    /// Prints what a removed unlock method still opens.
+    ///
+    /// - Parameter unretired: the result of ``run(on:)``; nil if there was no revocation.
+    /// - Throws: ``AlreadyReported`` if a generation had to stay, with the exit code that `keys retire` has for it.
+    static func tell(of way: String, _ unretired: [VaultError]?) async throws {
+        guard let unretired else {
+            await Terminal.shared.say(
+                "anyone who knew \(way) and copied the keyring can still open that copy, and has the root key from it; "
+                    + "if that may have happened, run keys revoke-root, which is what --revoke does afterwards")
+            return
+        }
+        guard let first = unretired.first else {
+            await Terminal.shared.say(
+                "created a new root key, moved every key to a new generation, and destroyed the older ones: "
+                    + "with \(way), a copied keyring no longer opens anything in this vault's folder")
+            return
+        }
+        for error in unretired { await Terminal.shared.say(error.text) }
+        await Terminal.shared.say(
+            "created a new root key, but \(unretired.count) of the older generations had to stay: anyone who knew \(way) "
+                + "and copied the keyring has their keys; remove what needs them, then run keys retire for each")
+        throw AlreadyReported(status: ExitStatus(first.code))
     }
 
     /// The message after an interruption: the state, and the commands to continue with.

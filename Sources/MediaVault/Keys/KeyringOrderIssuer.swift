@@ -12,7 +12,7 @@ extension KeyringOrder {
 
 /// Creates orders for the owner of a vault from a keyring that this process unlocked. This way a secret never leaves
 /// the process that was given it.
-package struct KeyringOrders: Sendable {
+package struct KeyringOrderIssuer: Sendable {
     private let keyring: Keyring
     private let path: String
     private let fileSystem: any FileSystem
@@ -28,11 +28,11 @@ package struct KeyringOrders: Sendable {
     /// Unlocks a keyring file.
     ///
     /// - Throws: ``VaultError`` as ``Vault/open(_:unlock:options:)``.
-    package static func open(keyring path: String, unlock: Unlock) async throws -> KeyringOrders {
+    package static func open(keyring path: String, unlock: Unlock) async throws -> KeyringOrderIssuer {
         let keyring = try await BlockingPool.shared.run {
             try KeyringReader.unlock(KeyringFile.read(path), with: try unlock.secret())
         }
-        return KeyringOrders(keyring: keyring, path: path, fileSystem: PosixFileSystem(), pool: .shared)
+        return KeyringOrderIssuer(keyring: keyring, path: path, fileSystem: PosixFileSystem(), pool: .shared)
     }
 
     /// The number of the slot that opened the keyring.
