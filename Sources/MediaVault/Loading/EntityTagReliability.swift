@@ -1,14 +1,16 @@
 import VaultFetch
 import VaultModel
 
-/// The validators of seemingly different versions of one length: a value.
+/// Whether an origin's entity tags identify versions of a resource, or only the node that answered: a value.
 ///
-/// If validators come back after others have contradicted them, they come from another node of the same origin.
-struct NodeWatch {
+/// Nodes behind one host name, such as those of a CDN, may give the same bytes different entity tags. If validators
+/// come back after others have contradicted them, they come from another node of the same origin.
+struct EntityTagReliability {
     private var length: Int64?
-    /// The validators that were contradicted, the oldest first.
+    /// The validators that were contradicted, the oldest first. They belong to seemingly different versions of one
+    /// length.
     private var contradicted: [Validators] = []
-    /// Whether the origin's entity tags were found to identify nodes, not versions.
+    /// Whether the origin's entity tags were found to identify nodes, not versions, and are ignored.
     private(set) var ignoresTags = false
 
     private static let most = 8
@@ -26,14 +28,14 @@ struct NodeWatch {
         length == self.length && contradicted.contains(validators)
     }
 
-    /// Ignores entity tags from now on.
+    /// Ignores the origin's entity tags from now on.
     mutating func ignoreTags() { ignoresTags = true }
 }
 
-// Nodes of one origin that give the same bytes different entity tags.
+// Which validators of an answer count: those that identify a version, not a node of the origin.
 extension ResourceLoader {
     /// Whether the origin's entity tags are ignored, by the operator's choice or because they were found to be useless.
-    private var ignoresTags: Bool { look { $0.nodes.ignoresTags } || names.ignoresEntityTag(of: url.host) }
+    private var ignoresTags: Bool { look { $0.entityTags.ignoresTags } || names.ignoresEntityTag(of: url.host) }
 
     /// What is known of the representation being read, without an entity tag that is ignored.
     var known: ContentInformation? {
@@ -82,11 +84,11 @@ extension ResourceLoader {
         guard mine.entityTag != nil, theirs.entityTag != nil, mine.lastModified == theirs.lastModified else {
             return false
         }
-        var isNode = look { $0.nodes.isBack(theirs, length: known.length) }
+        var isNode = look { $0.entityTags.isBack(theirs, length: known.length) }
         if !isNode { isNode = try await originVaries(otherThan: theirs, length: known.length) }
         guard isNode else {
             change { state in
-                state.nodes.note(mine, length: known.length)
+                state.entityTags.note(mine, length: known.length)
                 return Effects()
             }
             return false
@@ -111,7 +113,7 @@ extension ResourceLoader {
         var settled = known
         settled.validators = known.validators.withoutTag
         change { state in
-            state.nodes.ignoreTags()
+            state.entityTags.ignoreTags()
             return Effects()
         }
         try await learn(settled)

@@ -2,10 +2,10 @@ import Synchronization
 import VaultModel
 import VaultStorage
 
-/// The recently read segments of a resource, kept open.
+/// The readers of a resource's recently read segments, kept open.
 ///
 /// Opening a segment again for each range costs more than reading a short range.
-final class OpenSegments: Sendable {
+final class SegmentReaderCache: Sendable {
     private struct Entry {
         let reader: SegmentReader
         var lastUse: ContinuousClock.Instant
@@ -14,12 +14,12 @@ final class OpenSegments: Sendable {
     /// Nil after ``close()``.
     private let entries = Locked<[SegmentID: Entry]?>([:])
 
-    /// The limit on open segments of all resources together.
-    private let share: OpenSegmentShare
+    /// The limit on the readers of all resources together.
+    private let limit: SegmentReaderLimit
     /// How long an unused segment stays open.
     private static let idleTime: Duration = .seconds(2)
 
-    init(share: OpenSegmentShare = .ofProcess) { self.share = share }
+    init(limit: SegmentReaderLimit = .ofProcess) { self.limit = limit }
 
     deinit { close() }
 
@@ -33,12 +33,12 @@ final class OpenSegments: Sendable {
 
     /// Keeps a reader open, unless too many are, or ``close()`` was called.
     func keep(_ reader: SegmentReader, of id: SegmentID) {
-        guard share.take() else { return }
+        guard limit.take() else { return }
         let isOneMore = entries.withLock { entries in
             guard entries != nil else { return false }
             return entries?.updateValue(Entry(reader: reader, lastUse: .now), forKey: id) == nil
         }
-        if !isOneMore { share.giveBack(1) }
+        if !isOneMore { limit.giveBack(1) }
     }
 
     /// Drops a segment that must not be read any more.
@@ -53,7 +53,7 @@ final class OpenSegments: Sendable {
             defer { entries = nil }
             return entries ?? [:]
         }
-        share.giveBack(dropped.count)
+        limit.giveBack(dropped.count)
     }
 
     private func drop(where isMeant: (SegmentID, Entry) -> Bool) {
@@ -63,25 +63,23 @@ final class OpenSegments: Sendable {
             for id in dropped.keys { entries?[id] = nil }
             return dropped
         }
-        share.giveBack(dropped.count)
+        limit.giveBack(dropped.count)
     }
 }
 
-/// The limit on segments that stay open without being read: a share of the process's file limit.
-package final class OpenSegmentShare: Sendable {
+/// A limit on the segments that stay open without being read, and how many there are.
+package final class SegmentReaderLimit: Sendable {
     private let count = Atomic(0)
     private let most: @Sendable () -> Int
 
-    /// The limit of the process, for all vaults together.
-    package static let ofProcess = OpenSegmentShare { most(ofFiles: DescriptorShares.limit ?? 0) }
+    /// The limit of the process, for all vaults together: a share of its limit on open files. The rest is for clients,
+    /// origins and segments being read.
+    package static let ofProcess = SegmentReaderLimit { DescriptorShares.segments(of: DescriptorShares.limit ?? 0) }
 
     /// Creates a limit.
     ///
     /// - Parameter most: returns the limit. It is called each time, as the limit on open files may be raised.
     package init(most: @escaping @Sendable () -> Int) { self.most = most }
-
-    /// Returns the share of a number of files. The rest is for clients, origins and segments being read.
-    package static func most(ofFiles count: Int) -> Int { DescriptorShares.segments(of: count) }
 
     /// The number of segments that may be open now.
     package var allowed: Int { most() }
