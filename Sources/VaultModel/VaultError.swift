@@ -9,7 +9,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String, CaseIterable {
             case invalidURL, invalidArgument
-            case noVault, owned, storage, diskFull, noRoom
+            case noVault, owned, storage, diskFull, quotaExceeded
             case wrongKey, damagedKeyring, tamperedKeyring, foreignKeyring, olderKeyring, looseKeyFile
             case integrity
             case unreachable, refused, invalidResponse, changed
@@ -44,7 +44,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The disk is full; free some space.
         public static let diskFull = Code(name: .diskFull)
         /// The vault's own limits leave no space; raise them, or unpin or remove something.
-        public static let noRoom = Code(name: .noRoom)
+        public static let quotaExceeded = Code(name: .quotaExceeded)
         /// The key, passphrase or key file opens no slot of this keyring; use the right one.
         public static let wrongKey = Code(name: .wrongKey)
         /// The keyring file is damaged; restore it from a backup.

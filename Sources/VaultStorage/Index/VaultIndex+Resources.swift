@@ -87,7 +87,7 @@ extension VaultIndex {
     /// Returns the number of resources, of bytes that the index states as held, of segments and of pending deletions.
     ///
     /// Bad blocks are included in the bytes.
-    package func totals() throws -> (resources: Int, bytes: Int64, segments: Int, doomed: Int) {
+    package func totals() throws -> (resources: Int, bytes: Int64, segments: Int, pendingDeletions: Int) {
         try read { db in
             (
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM resource") ?? 0,

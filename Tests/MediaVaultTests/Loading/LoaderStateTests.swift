@@ -144,7 +144,7 @@ struct LoaderStateTests {
     @Test("Bytes that are not stored stay in memory until their reader took them, and are not fetched twice")
     func leftOver() {
         var (state, reader, fetch) = reading(20_000)
-        _ = state.storeFailed(fetch, segment: nil, VaultError(.noRoom, "no room"))
+        _ = state.storeFailed(fetch, segment: nil, VaultError(.quotaExceeded, "no space"))
         #expect(state.bypass(reader) == .capacity)
         let (used, effects) = state.received([UInt8](repeating: 1, count: 20_000), by: fetch, now: start)
         #expect(used == 20_000 && effects.passedThrough == 20_000)

@@ -106,7 +106,7 @@ struct StorageQuotaTests {
         let length = 40 * Self.mebibyte
         let error = await #expect(throws: VaultError.self) { try await fixture.download(vault, 1, length) }
         let held = try #require(try await fixture.held(vault, 1, length))
-        #expect(error?.code == .noRoom && error?.firstMissing == held)
+        #expect(error?.code == .quotaExceeded && error?.firstMissing == held)
         #expect(error?.message.contains("\(length - held) bytes") == true)
         #expect(try await vault.status().bytesFetched < length / 2, "the download does not fetch what it cannot keep")
         await vault.close()

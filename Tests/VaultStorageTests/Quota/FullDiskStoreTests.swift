@@ -36,7 +36,7 @@ struct FullDiskStoreTests {
     @Test(
         "Pending deletions are tried once even if the index cannot be written, and finished later"
     )
-    func doomed() throws {
+    func pendingDeletions() throws {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem(seesIndex: true)
         let store = try vault.open(fileSystem: disk)
@@ -45,14 +45,14 @@ struct FullDiskStoreTests {
         disk.fail(.remove, of: "/segments/", lasting: true, with: FileFailure(.other(5), "unlink: Input/output error"))
         try store.replaceRepresentation(of: &film)
         disk.mend()
-        #expect(try store.index.totals().doomed == 5)
+        #expect(try store.index.totals().pendingDeletions == 5)
         disk.fail(.write, of: "index.sqlite", lasting: true, with: Self.full)
         try store.removal.finish()
         #expect(try TemporaryFolder.files(below: vault.folder + "/segments").isEmpty)
-        #expect(try store.index.totals().doomed == 5, "the index was written, so this test proves nothing")
+        #expect(try store.index.totals().pendingDeletions == 5, "the index was written, so this test proves nothing")
         disk.mend()
         store.finishPendingWork()
-        #expect(try store.index.totals().doomed == 0)
+        #expect(try store.index.totals().pendingDeletions == 0)
         try store.close()
     }
 
@@ -109,7 +109,7 @@ struct FullDiskStoreTests {
         try? store.close()
         killed.disk.mend()
         let next = try killed.open()
-        #expect(try next.index.openSegments().isEmpty && next.index.totals().doomed == 0)
+        #expect(try next.index.openSegments().isEmpty && next.index.totals().pendingDeletions == 0)
         #expect(try Self.bytesHeld(next, killed.held) == 120_000)
         let files = try TemporaryFolder.files(below: killed.folder + "/segments")
         #expect(files.count == (try next.index.totals().segments))
@@ -122,7 +122,7 @@ struct FullDiskStoreTests {
         #expect(try PosixFileSystem().size(of: killed.folder + "/reserve") == Reserve.byteCount)
         killed.disk.fill(leaving: 0)
         let store = try killed.open()
-        #expect(try store.index.openSegments().isEmpty && store.index.totals().doomed == 0)
+        #expect(try store.index.openSegments().isEmpty && store.index.totals().pendingDeletions == 0)
         #expect(try Self.bytesHeld(store, killed.held) == 120_000)
         #expect(try PosixFileSystem().size(of: killed.folder + "/reserve") < Reserve.byteCount)
         killed.disk.fill(leaving: 0)
@@ -194,7 +194,7 @@ struct FullDiskStoreTests {
         #expect(try index.openSegments().count == 1)
         disk.mend()
         store.finishPendingWork()
-        #expect(try index.openSegments().isEmpty && index.totals().doomed == 0)
+        #expect(try index.openSegments().isEmpty && index.totals().pendingDeletions == 0)
         try store.close()
     }
 

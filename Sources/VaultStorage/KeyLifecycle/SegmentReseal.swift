@@ -57,7 +57,8 @@ extension VaultStore {
                     var whole = new[last]
                     whole.length = run.length
                     guard quota.account.reserve(whole.diskSize, for: whole.id) == nil else {
-                        throw VaultError(.noRoom, "no space to join segments; raise the limit, or remove something")
+                        throw VaultError(
+                            .quotaExceeded, "no space to join segments; raise the limit, or remove something")
                     }
                 } else {
                     quota.account.trackUncounted(new[last].id)
