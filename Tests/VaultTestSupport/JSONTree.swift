@@ -1,7 +1,5 @@
-@testable import VaultService
-
 /// A JSON value as a tree, with any integer.
-indirect enum JSONTree: Hashable, Sendable {
+package indirect enum JSONTree: Hashable, Sendable {
     case object([String: JSONTree])
     case array([JSONTree])
     case text(String)
@@ -10,32 +8,32 @@ indirect enum JSONTree: Hashable, Sendable {
     case null
 
     /// The member of an object; nil if there is none.
-    subscript(name: String) -> JSONTree? {
+    package subscript(name: String) -> JSONTree? {
         guard case .object(let members) = self else { return nil }
         return members[name]
     }
 
     /// The members of an object; empty if it is none.
-    var members: [String: JSONTree] {
+    package var members: [String: JSONTree] {
         guard case .object(let members) = self else { return [:] }
         return members
     }
 
     /// The elements of an array; empty if it is none.
-    var elements: [JSONTree] {
+    package var elements: [JSONTree] {
         guard case .array(let elements) = self else { return [] }
         return elements
     }
 
     /// The text of a string; nil if it is none.
-    var text: String? {
+    package var text: String? {
         guard case .text(let text) = self else { return nil }
         return text
     }
 }
 
 extension JSONTree: Decodable {
-    init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
             self = .null
@@ -51,18 +49,4 @@ extension JSONTree: Decodable {
             self = .object(try container.decode([String: JSONTree].self))
         }
     }
-}
-
-/// The API's description, from the file that the service sends.
-enum APIDescription {
-    static let tree: JSONTree = (try? JSONText.read(from: PackageResources.openapi_json)) ?? .null
-
-    /// Returns what a value refers to, or the value itself; nil if the reference leads nowhere.
-    static func target(of value: JSONTree) -> JSONTree? {
-        guard let reference = value["$ref"]?.text else { return value }
-        return reference.split(separator: "/").dropFirst().reduce(Optional(tree)) { $0?[String($1)] }
-    }
-
-    /// Returns a schema by its name.
-    static func schema(_ name: String) -> JSONTree? { tree["components"]?["schemas"]?[name] }
 }
