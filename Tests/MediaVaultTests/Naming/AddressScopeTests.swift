@@ -5,14 +5,14 @@ import VaultModel
 
 @Suite("The scope of playback links", .timeLimit(.minutes(5)))
 struct AddressScopeTests {
-    private let film = ScriptedResource(length: 200_000)
+    private let title = ScriptedResource(length: 200_000)
 
     /// Returns an origin that serves `private` to one user only, and everything else to everyone.
     private func fixture() async throws -> VaultFixture {
-        let fixture = try await VaultFixture(film)
-        fixture.origin.answer { [film] request in
+        let fixture = try await VaultFixture(title)
+        fixture.origin.answer { [title] request in
             request.target.contains("private") && request.fields["Authorization"] != "Bearer one"
-                ? ScriptedAnswer(401, fields: ["Content-Length": "0"]) : film.answer(to: request)
+                ? ScriptedAnswer(401, fields: ["Content-Length": "0"]) : title.answer(to: request)
         }
         return fixture
     }
@@ -93,9 +93,10 @@ struct AddressScopeTests {
 
     @Test("A URL named by a manifest is requested at public addresses only, after a restart too")
     func derivedAfterRestart() async throws {
-        let fixture = try await VaultFixture(film)
-        fixture.origin.answer { [film] request in
-            request.target == "/named" ? ScriptedAnswer(403, fields: ["Content-Length": "0"]) : film.answer(to: request)
+        let fixture = try await VaultFixture(title)
+        fixture.origin.answer { [title] request in
+            request.target == "/named"
+                ? ScriptedAnswer(403, fields: ["Content-Length": "0"]) : title.answer(to: request)
         }
         var derived = MediaReference(fixture.origin.url("/derived"), contentID: "film")
         derived.isDerived = true

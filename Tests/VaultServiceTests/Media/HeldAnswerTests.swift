@@ -8,14 +8,14 @@ import VaultModel
 
 @Suite("Held bytes are served at once, with the same answer as others", .timeLimit(.minutes(5)))
 struct HeldAnswerTests {
-    private let film = ScriptedResource(seed: 9, length: 2_000_000)
+    private let title = ScriptedResource(seed: 9, length: 2_000_000)
 
     /// Runs a service that holds the title, with one of its segments open.
     private func holding(
         configuration: ServiceConfiguration = ServiceConfiguration(),
         _ body: @escaping @Sendable (RunningService, MediaURL, ScriptedOrigin) async throws -> Void
     ) async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(title)
         defer { origin.stop() }
         let url = origin.url()
         try await RunningService.run(over: try await TestVault(), configuration: configuration) { service in
@@ -28,7 +28,7 @@ struct HeldAnswerTests {
         }
     }
 
-    private func media(_ range: ByteRange) -> [UInt8] { film.media.bytes(range) }
+    private func media(_ range: ByteRange) -> [UInt8] { title.media.bytes(range) }
 
     @Test("Pipelined requests are answered in order, for held and missing bytes alike")
     func order() async throws {
@@ -90,14 +90,14 @@ struct HeldAnswerTests {
     func turns() async throws {
         let tone = ScriptedResource(
             seed: 4, length: 5000, contentType: "audio/mpeg", lastModified: "Sat, 21 Nov 2020 12:00:00 GMT")
-        try await holding { [film] service, url, origin in
+        try await holding { [title] service, url, origin in
             origin.answer { tone.answer(to: $0) }
             let other = origin.url("/tone.mp3")
             for try await _ in service.vault.download(other) {}
             let client = try service.client()
             var tags: Set<String?> = []
             for _ in 0..<3 {
-                for (url, resource) in [(url, film), (other, tone)] {
+                for (url, resource) in [(url, title), (other, tone)] {
                     let (head, body) = try #require(
                         await client.ask(
                             "GET", service.target(url), host: service.host, fields: ["Range": "bytes=10-29"]))

@@ -209,12 +209,12 @@ struct EvictionTests {
     func remove() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
-        let film = try Self.fill(store, "film", segments: 3, .pinned)
+        let title = try Self.fill(store, "film", segments: 3, .pinned)
         try store.backUpCatalog()
         let wrapped = try store.index.read { db in
             try #require(
                 try Data.fetchOne(
-                    db, sql: "SELECT wrapped FROM resourceKey WHERE resource = ?", arguments: [film.id.data]))
+                    db, sql: "SELECT wrapped FROM resourceKey WHERE resource = ?", arguments: [title.id.data]))
         }
         func traces() throws -> Int {
             try TemporaryFolder.files(below: vault.folder).count {
@@ -222,11 +222,11 @@ struct EvictionTests {
             }
         }
         #expect(try traces() > 0)
-        #expect(try store.remove(film.id) == 3 * Self.fileSize)
+        #expect(try store.remove(title.id) == 3 * Self.fileSize)
         #expect(try traces() == 0)
-        #expect(try store.index.resource(film.id) == nil && store.quota.used == 0)
+        #expect(try store.index.resource(title.id) == nil && store.quota.used == 0)
         #expect(try TemporaryFolder.files(below: vault.folder + "/segments").isEmpty)
-        #expect(try store.remove(film.id) == nil)
+        #expect(try store.remove(title.id) == nil)
     }
 
     @Test("A removal that leaves traces is reported, and finished later")
@@ -234,11 +234,11 @@ struct EvictionTests {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem()
         let store = try vault.open(fileSystem: disk)
-        let film = try Self.fill(store, "film")
+        let title = try Self.fill(store, "film")
         disk.fail(.rename, of: "catalog.backup", with: FileFailure(.other(5), "rename: Input/output error"))
-        let error = #expect(throws: VaultError.self) { try store.remove(film.id) }
+        let error = #expect(throws: VaultError.self) { try store.remove(title.id) }
         #expect(error?.code == .storage)
-        #expect(try store.index.resource(film.id) == nil, "the title must be removed anyway")
+        #expect(try store.index.resource(title.id) == nil, "the title must be removed anyway")
         try store.carryOutErasure()
         #expect(try CatalogBackupTests.resourceCount(vault.folder + "/catalog.backup") == 0)
     }

@@ -3,7 +3,7 @@ import OriginTestSupport
 import VaultModel
 
 /// A title whose origin pauses in the middle of the body, and a service that plays it.
-final class HeldFilm: Sendable {
+final class HeldTitle: Sendable {
     private static let length: Int64 = 2_000_000
     /// The byte at which the origin pauses.
     private static let heldAt: Int64 = 500_000
@@ -14,9 +14,9 @@ final class HeldFilm: Sendable {
     private let gate = Gate()
 
     init() throws {
-        let film = ScriptedResource(seed: 5, length: Self.length)
-        media = film.media
-        origin = try ScriptedOrigin(film, holdingAt: Self.heldAt, gate)
+        let title = ScriptedResource(seed: 5, length: Self.length)
+        media = title.media
+        origin = try ScriptedOrigin(title, holdingAt: Self.heldAt, gate)
     }
 
     /// Runs a service over an empty vault while `body` runs, then shuts it down.
