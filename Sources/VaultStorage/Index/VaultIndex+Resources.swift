@@ -192,10 +192,10 @@ extension VaultIndex {
         try write { db in
             var count = try Int64.fetchOne(db, sql: "SELECT count(*) FROM resource") ?? 0
             // Settings that do not open must not prevent the destruction.
-            if var settings = try? settings(db) {
+            if case (var settings, let locator)? = try? openedSettings(db) {
                 settings.destroyedResources += count
                 count = settings.destroyedResources
-                try write(settings, db)
+                try write(settings, locator: locator, db)
             }
             try PendingDeletion.insert("true", [], db)
             try db.execute(sql: "DELETE FROM representation; DELETE FROM resourceKey; DELETE FROM resource")
