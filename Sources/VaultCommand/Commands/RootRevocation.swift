@@ -30,7 +30,7 @@ struct RootRevocation: Sendable {
             droppingOtherSlots: dropsOtherSlots)
     }
 
-    /// Runs the revocation; tries every older generation, even if others are still needed.
+    /// Runs the revocation; tries every older generation, even if others cannot be destroyed.
     ///
     /// If it fails, prints how to continue.
     ///
@@ -67,7 +67,7 @@ struct RootRevocation: Sendable {
         for error in unretired { await Terminal.shared.say(error.text) }
         await Terminal.shared.say(
             "created a new root key, but \(unretired.count) of the older generations had to stay: anyone who knew \(way) "
-                + "and copied the keyring has their keys; remove what needs them, then run keys retire for each")
+                + "and copied the keyring has their keys; fix what is reported above, then run keys retire for each")
         throw AlreadyReported(status: ExitStatus(first.code))
     }
 
@@ -120,8 +120,12 @@ struct KeptSlots: ParsableArguments {
     @Flag(help: "For a new root key: drop the slots that no given key opens.")
     var dropSlots = false
 
+    /// The names of the options that take a value.
+    static let valueNames = ["--slot-key-file", "--slot-passphrase-file", "--slot-credential"]
+    /// The name of the flag.
+    static let flagName = "--drop-slots"
     /// The names of the options, for messages.
-    static let names = "--slot-key-file, --slot-passphrase-file, --slot-credential and --drop-slots"
+    static let names = valueNames.joined(separator: ", ") + " and " + flagName
 
     /// Whether none of the options was given.
     var isEmpty: Bool {
