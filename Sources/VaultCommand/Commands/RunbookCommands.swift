@@ -47,8 +47,8 @@ struct RespondToLeakCommand: AsyncParsableCommand {
             unlocks the vault has leaked, replace that first: add a slot with a new one, use it here, and do not name \
             the old one. Anyone who copied media together with its keys can still read that copy.
 
-            The exit code is 4 if keys or media did not open, 1 if generations are still needed; otherwise that of the \
-            step that failed, and the later steps were not started.
+            The exit code is 4 if keys or media did not open, and that of keys retire if older generations could not be \
+            destroyed; otherwise that of the step that failed, and the later steps were not started.
             """)
 
     @Flag(help: "Create only a new generation, not a new root key: enough if only keys of titles leaked.")
@@ -88,7 +88,8 @@ struct RespondToLeakCommand: AsyncParsableCommand {
         let slots = keepRoot || resume ? [] : try await kept.keys(besides: access, finder.opener)
         let runbook = KeyRunbook.leakResponse(
             keepsRoot: keepRoot, reseals: !noReseal, bytesPerSecond: limitRate?.bytesPerSecond ?? Self.rate)
-        let console = RunbookConsole(text: .leakResponse, again: again, asks: !yes, isResumed: resume)
+        let given = GivenCommand("keys respond-to-leak")
+        let console = RunbookConsole(text: .leakResponse, again: Self.again(given), asks: !yes, isResumed: resume)
         let dropsSlots = kept.dropSlots
         try await Interruption.cancelling("keys list shows what is done") {
             try await console.run(on: finder, slots: slots, dropsOtherSlots: dropsSlots) { _ in runbook }
@@ -99,15 +100,11 @@ struct RespondToLeakCommand: AsyncParsableCommand {
                 + "prevents that, and ends playback")
     }
 
-    /// The command line that continues the response.
-    private var again: RunbookConsole.Again {
-        let options = [
-            keepRoot ? "--keep-root" : nil, yes ? "--yes" : nil, noReseal ? "--no-reseal" : nil,
-            limitRate.map { "--limit-rate \($0.text)" },
-        ].compactMap(\.self)
+    /// Returns the command lines that continue a response. The keys of slots apply only to the rotation.
+    static func again(_ given: GivenCommand) -> RunbookConsole.Again {
+        let resumed = given.without(flags: ["--resume", KeptSlots.flagName], options: KeptSlots.valueNames)
         return RunbookConsole.Again(
-            fromStart: "keys respond-to-leak" + (keepRoot ? " --keep-root" : ""),
-            resumed: (["keys respond-to-leak --resume"] + options).joined(separator: " "))
+            fromStart: given.without(flags: ["--resume"]).text, resumed: resumed.adding("--resume").text)
     }
 }
 
@@ -143,9 +140,9 @@ struct RenewCommand: AsyncParsableCommand {
     func run() async throws {
         let finder = try await access.finder(waiting)
         let (minAge, keep) = (minAge, keep)
+        let given = GivenCommand("keys renew").text
         let console = RunbookConsole(
-            text: .renewal, again: RunbookConsole.Again(fromStart: "keys renew", resumed: "keys renew"), asks: false,
-            sample: sample)
+            text: .renewal, again: RunbookConsole.Again(fromStart: given, resumed: given), asks: false, sample: sample)
         try await Interruption.cancelling("keys list shows what is done") {
             try await console.run(on: finder) { keys in
                 let rotates = keys.age >= minAge

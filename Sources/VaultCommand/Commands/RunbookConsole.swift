@@ -148,6 +148,55 @@ struct RunbookConsole: Sendable {
     }
 }
 
+/// The command line of this run, for messages that state how to continue.
+struct GivenCommand: Hashable, Sendable {
+    /// What was run: a subcommand, or a script that runs it.
+    private let name: String
+    private var options: [String]
+
+    /// - Parameters:
+    ///   - subcommand: such as `keys renew`.
+    ///   - arguments: of this process, beginning with the subcommand.
+    ///   - environment: names the script in `MEDIAVAULT_SCRIPT`, with the script's own options, quoted for a shell.
+    init(
+        _ subcommand: String, arguments: [String] = Array(CommandLine.arguments.dropFirst()),
+        in environment: ProcessEnvironment = .current
+    ) {
+        name = environment["MEDIAVAULT_SCRIPT"] ?? subcommand
+        options = Array(arguments.dropFirst(subcommand.split(separator: " ").count))
+    }
+
+    /// The command line, quoted for a shell.
+    var text: String { ([name] + options.map(Self.quoted)).joined(separator: " ") }
+
+    /// Returns the command with a flag before its options.
+    func adding(_ flag: String) -> GivenCommand {
+        var other = self
+        other.options.insert(flag, at: 0)
+        return other
+    }
+
+    /// Returns the command without some of its options.
+    ///
+    /// - Parameter options: those that take a value.
+    func without(flags: [String], options: [String] = []) -> GivenCommand {
+        var (other, rest) = (self, self.options[...])
+        other.options = []
+        while let option = rest.popFirst() {
+            if flags.contains(option) || options.contains(where: { option.hasPrefix($0 + "=") }) { continue }
+            if options.contains(option) { _ = rest.popFirst() } else { other.options.append(option) }
+        }
+        return other
+    }
+
+    private static func quoted(_ argument: String) -> String {
+        let isPlain = !argument.isEmpty && argument.utf8.allSatisfy { plain.contains($0) || $0 >= 0x80 }
+        return isPlain ? argument : "'" + argument.replacing("'", with: #"'\''"#) + "'"
+    }
+
+    private static let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:=@%+,".utf8)
+}
+
 /// The user answered no.
 private struct StoppedByUser: Error {
     let status = ExitStatus.failed

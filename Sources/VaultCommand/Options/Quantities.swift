@@ -24,14 +24,11 @@ enum AgeArgument {
 /// Bytes per second: `500k`, `2M`, `1G`; powers of ten.
 struct ByteRate: Hashable, Sendable, ExpressibleByArgument {
     let bytesPerSecond: Int64
-    /// The argument as it was given.
-    let text: String
 
     init?(argument: String) {
         let units: [Quantity.Unit] = [("k", 1000), ("K", 1000), ("M", 1_000_000), ("G", 1_000_000_000), ("", 1)]
         guard let rate = Quantity.parse(argument, in: units), rate > 0 else { return nil }
         bytesPerSecond = rate
-        text = argument
     }
 }
 
