@@ -21,11 +21,11 @@ extension Vault {
 extension Vault {
     /// Returns a reader as ``read(_:range:)`` does, if this requires no waiting.
     ///
-    /// All requested bytes must be held and fresh, and the resource must have been read recently. Returns nil
-    /// otherwise, and on any error.
+    /// All requested bytes must be held and fresh, and the resource must have been read recently and still have its
+    /// name. Returns nil otherwise, and on any error.
     package func readHeld(_ resource: NamedResource, range: RequestedRange) -> MediaReader? {
-        guard loader(of: resource.id) != nil, let (loader, lease) = try? loaders.use(resource),
-            let opening = loader.openHeld(range)
+        guard names.isCurrent(resource), loader(of: resource.id) != nil,
+            let (loader, lease) = try? loaders.use(resource), let opening = loader.openHeld(range)
         else { return nil }
         return reader(opening, loader, lease)
     }
