@@ -29,14 +29,22 @@ struct MediaResponder: Sendable {
 
     /// Answers a request.
     ///
-    /// - Parameter known: the resource, if it has been named without the index.
-    func respond(to request: MediaRequest, of known: NamedResource? = nil) async throws -> Response {
+    /// - Parameter known: the resource, if it has been named without the index, and the bytes to open at once, if they
+    ///   were found.
+    func respond(
+        to request: MediaRequest, of known: (resource: NamedResource, held: HeldMedia?)? = nil
+    ) async throws -> Response {
         do {
-            let resource: NamedResource
-            if let known { resource = known } else { resource = try await named() }
+            let (resource, held): (NamedResource, HeldMedia?)
+            if let known {
+                (resource, held) = known
+            } else {
+                resource = try await named()
+                held = request.immediateRange.flatMap { vault.held(resource, range: $0) }
+            }
             // Starts again if the representation changes between two steps; gives up if it changes each time.
             for _ in 0..<3 {
-                if let response = try await attempt(request, of: resource) { return response }
+                if let response = try await attempt(request, of: resource, held) { return response }
             }
             throw Self.changed
         } catch let error as VaultError {
@@ -55,8 +63,10 @@ struct MediaResponder: Sendable {
     }
 
     /// Tries to answer; returns nil if the representation changed meanwhile.
-    private func attempt(_ request: MediaRequest, of resource: NamedResource) async throws -> Response? {
-        guard request.needsFacts else { return try await media(Selection(request.wanted), of: resource, nil) }
+    private func attempt(
+        _ request: MediaRequest, of resource: NamedResource, _ held: HeldMedia?
+    ) async throws -> Response? {
+        if let range = request.immediateRange { return try await single(range, of: resource, held, nil) }
         let (facts, took) = try await timed { [vault, now] in
             MediaFacts(try await vault.head(of: resource), now: now)
         }
@@ -73,35 +83,42 @@ struct MediaResponder: Sendable {
         return try await media(Selection(request, of: facts), of: resource, facts)
     }
 
-    /// - Parameter facts: the facts on which the request was evaluated; nil if it needs none.
+    /// - Parameter facts: the facts on which the request was evaluated.
     private func media(
-        _ selection: Selection, of resource: NamedResource, _ facts: MediaFacts?
+        _ selection: Selection, of resource: NamedResource, _ facts: MediaFacts
     ) async throws -> Response? {
+        let range: RequestedRange
         switch selection {
         // A 416 has to state the length (RFC 9110 §14.4), and a range may be ignored at any time (§14.2).
-        case .nothing where facts?.information.length == nil: return try await single(.whole, of: resource, facts)
-        case .nothing: throw Self.nothing(of: facts?.information.length)
-        case .whole: return try await single(.whole, of: resource, facts)
-        case .single(let range): return try await single(range, of: resource, facts)
+        case .nothing where facts.information.length == nil: range = .whole
+        case .nothing: throw Self.nothing(of: facts.information.length)
+        case .whole: range = .whole
+        case .single(let one): range = one
         case .several(let parts): return try await several(parts, of: resource, facts)
         }
+        return try await single(range, of: resource, vault.held(resource, range: range), facts)
     }
 
+    /// - Parameters:
+    ///   - held: the bytes of the range, if they were found.
+    ///   - judged: the facts on which the request was evaluated; nil if it needs none.
     private func single(
-        _ range: RequestedRange, of resource: NamedResource, _ judged: MediaFacts?
+        _ range: RequestedRange, of resource: NamedResource, _ held: HeldMedia?, _ judged: MediaFacts?
     ) async throws -> Response? {
         do {
-            guard let (reader, facts) = try await open(range, of: resource, judged) else { return nil }
+            guard let (reader, facts) = try await open(range, of: resource, held, judged) else { return nil }
             return media(reader, AnswerPlan(facts, isRanged: range != .whole))
         } catch let error as VaultError where error.code == .unsatisfiableRange && error.length == 0 && range.isSuffix {
-            return try await single(.whole, of: resource, judged)
+            return try await single(.whole, of: resource, nil, judged)
         }
     }
 
     private func several(
-        _ parts: [ByteRange], of resource: NamedResource, _ judged: MediaFacts?
+        _ parts: [ByteRange], of resource: NamedResource, _ judged: MediaFacts
     ) async throws -> Response? {
-        guard let (reader, opened) = try await open(parts[0].asRequested, of: resource, judged) else { return nil }
+        let first = parts[0].asRequested
+        guard let (reader, opened) = try await open(first, of: resource, vault.held(resource, range: first), judged)
+        else { return nil }
         var facts = opened
         guard reader.range == parts[0], let total = facts.information.length else {
             // The part ends before a gap; an answer may contain less than was requested.
@@ -132,9 +149,9 @@ struct MediaResponder: Sendable {
 
     /// Opens a reader; returns nil if the representation is not the one on which the request was evaluated.
     private func open(
-        _ range: RequestedRange, of resource: NamedResource, _ judged: MediaFacts?
+        _ range: RequestedRange, of resource: NamedResource, _ held: HeldMedia?, _ judged: MediaFacts?
     ) async throws -> (reader: MediaReader, facts: MediaFacts)? {
-        let (reader, took) = try await reader(of: resource, range)
+        let (reader, took) = try await reader(of: resource, range, held)
         guard judged == nil || judged?.entityTag == reader.entityTag else {
             reader.cancel()
             return nil
@@ -144,9 +161,11 @@ struct MediaResponder: Sendable {
         return (reader, facts)
     }
 
-    private func reader(of resource: NamedResource, _ range: RequestedRange) async throws -> (MediaReader, Duration) {
+    private func reader(
+        of resource: NamedResource, _ range: RequestedRange, _ held: HeldMedia?
+    ) async throws -> (MediaReader, Duration) {
         let start = ContinuousClock.now
-        if let held = vault.readHeld(resource, range: range) { return (held, .now - start) }
+        if let held, let reader = vault.reader(of: held) { return (reader, .now - start) }
         return try await timed { [vault] in try await vault.read(resource, range: range) }
     }
 

@@ -23,6 +23,8 @@ struct RequestAdmission: Sendable {
 struct RequestedMedia: Sendable {
     let request: MediaRequest
     let link: TokenIssuer.Admission
+    /// The requested bytes, if they are opened at once and are held; whoever answers does not look for them again.
+    let held: HeldMedia?
 }
 
 /// A target whose capability was verified, kept for the next request of its connection.
@@ -48,7 +50,12 @@ extension RequestGate {
         if case .admitted = verdict, route == .media, let method = MediaRequest.Method(request.method),
             let link = link(in: target, now, &verified)
         {
-            media = RequestedMedia(request: MediaRequest(method, request.headerFields, now: now), link: link)
+            let asked = MediaRequest(method, request.headerFields, now: now)
+            var held: HeldMedia?
+            if let resource = link.resource, let range = asked.immediateRange {
+                held = vault.held(resource, range: range)
+            }
+            media = RequestedMedia(request: asked, link: link, held: held)
         }
         return RequestAdmission(
             request: request, route: route, verdict: verdict, media: media, arrival: arrival, now: now)

@@ -41,8 +41,7 @@ struct AddressScopeTests {
                 vault.tokens.reference(ofTarget: target.replacing("trailer", with: "private"), now: 0))
             #expect(other.url == secret)
             let named = try await vault.name(other)
-            #expect(vault.held(named, range: .closed(first: 0, last: 9), atMost: 10) == nil)
-            #expect(vault.readHeld(named, range: .closed(first: 0, last: 9)) == nil)
+            #expect(vault.held(named, range: .closed(first: 0, last: 9)) == nil)
             for range in [RequestedRange.closed(first: 0, last: 9), .closed(first: 150_000, last: 150_009)] {
                 let error = await #expect(throws: VaultError.self) { try await vault.read(other, range: range) }
                 #expect(error?.originStatus == 401)

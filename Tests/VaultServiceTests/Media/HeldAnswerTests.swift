@@ -1,5 +1,10 @@
 import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
 import MediaVault
+import NIOCore
+import NIOEmbedded
 import OriginTestSupport
 import Testing
 import VaultModel
@@ -23,7 +28,11 @@ struct HeldAnswerTests {
             #expect(try await service.ask("GET", url, ["Range": "bytes=0-99"])?.head.status == 206)
             // The precondition of this suite: the bytes are available without waiting.
             let title = try await service.vault.name(MediaReference(url))
-            #expect(service.vault.held(title, range: .closed(first: 100, last: 199), atMost: 100) != nil)
+            let held = try #require(service.vault.held(title, range: .closed(first: 100, last: 199)))
+            let isOpen = unsafe withUnsafeTemporaryAllocation(byteCount: 100, alignment: 1) {
+                unsafe service.vault.open(held, into: $0)
+            }
+            #expect(isOpen)
             try await body(service, url, origin)
         }
     }
@@ -117,7 +126,7 @@ struct HeldAnswerTests {
         try await holding { service, url, origin in
             func held(_ url: MediaURL) async throws -> HeldMedia {
                 let title = try await service.vault.name(MediaReference(url))
-                return try #require(service.vault.held(title, range: .closed(first: 0, last: 9), atMost: 10))
+                return try #require(service.vault.held(title, range: .closed(first: 0, last: 9)))
             }
             let other = origin.url("/other.mp4")
             for try await _ in service.vault.download(other) {}
@@ -127,6 +136,36 @@ struct HeldAnswerTests {
             #expect(head.isValid(for: one, now: 1_800_000_000))
             #expect(!head.isValid(for: one, now: 1_800_000_001))
             #expect(!head.isValid(for: two, now: 1_800_000_000))
+        }
+    }
+
+    @Test("The held bytes of a request are found once: if they are not given at once, the finding travels with it")
+    func found() async throws {
+        try await holding { [film] service, url, _ in
+            let (vault, listener) = (service.vault, try SocketAddress(ipAddress: "127.0.0.1", port: 8300))
+            let gate = try RequestGate(ServiceConfiguration(), of: vault)
+            func media(_ fields: HTTPFields) throws -> RequestedMedia {
+                var verified: VerifiedTarget?
+                let request = HTTPRequest(
+                    method: .get, scheme: "http", authority: "127.0.0.1:8300", path: service.target(url),
+                    headerFields: fields)
+                return try #require(gate.admit(request, at: listener, &verified).media)
+            }
+            let long = try media([.range: "bytes=10-900009"])
+            let found = try #require(long.held)
+            #expect(found.range == 10..<900_010 && !found.isOneRun(atMost: 256 << 10))
+            let reader = try #require(vault.reader(of: found))
+            #expect(film.media.matches(try #require(try await reader.next()), at: 10))
+            #expect(try media([.range: "bytes=10-900009", .ifRange: "\"v\""]).held == nil, "the facts come first")
+            // The answer has the bytes that were found, even if they are others than those requested.
+            let other = try #require(try media([.range: "bytes=20-29"]).held)
+            let context = ServiceContext(
+                source: ApplicationRequestContextSource(channel: NIOAsyncTestingChannel(), logger: .silent))
+            let responder = MediaResponder(
+                vault: vault, reference: long.link.reference, context: context, arrival: .now, now: 1_800_000_000)
+            let resource = try #require(long.link.resource)
+            let response = try await responder.respond(to: long.request, of: (resource, other))
+            #expect(response.headers[.contentRange] == "bytes 20-29/2000000")
         }
     }
 
