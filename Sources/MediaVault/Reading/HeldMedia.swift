@@ -4,10 +4,14 @@ package import VaultModel
 ///
 /// They are found once for a request. Whoever answers it opens them in one of two ways, and looks for nothing again:
 /// ``Vault/open(_:into:)`` and ``Vault/reader(of:)``.
-package struct HeldMedia: Sendable {
+package final class HeldMedia: Sendable {
     let found: LoaderState.Held
     let resource: NamedResource
     let loader: ResourceLoader
+
+    init(found: LoaderState.Held, resource: NamedResource, loader: ResourceLoader) {
+        (self.found, self.resource, self.loader) = (found, resource, loader)
+    }
 
     /// The range of the bytes; it is not empty.
     package var range: ByteRange { found.range }

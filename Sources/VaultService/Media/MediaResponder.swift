@@ -5,7 +5,7 @@ import NIOCore
 import VaultModel
 
 /// Answers admitted requests for media.
-struct MediaResponder: Sendable {
+final class MediaResponder: Sendable {
     private let vault: Vault
     private let reference: MediaReference
     private let context: ServiceContext
