@@ -16,7 +16,7 @@ from harness.media import TITLE
 SEEK = ("-ss", "7", "-t", "1")
 PLAYERS = {"mpv": sessions.Mpv, "VLC": sessions.VLC, "GStreamer": sessions.GStreamer}
 # What each player plays here; ffmpeg plays all titles.
-PLAYED = [*(("mpv", name) for name in ("hls-byte-ranges", "hls-master", "dash-template", "dash-on-demand")),
+PLAYED = [*(("mpv", name) for name in ("hls-master", "dash-template")),
           *(("VLC", name) for name in ("hls-master", "dash-template")),
           *(("GStreamer", name) for name in ("hls-ts", "hls-master", "dash-template"))]
 
