@@ -109,9 +109,13 @@ let package = Package(
             name: "rewrap-keys",
             dependencies: ["MediaVault", "VaultCrypto", "VaultModel", "VaultStorage", "VaultTestSupport"],
             path: "Tests/Benchmarks/RewrapKeys", swiftSettings: settings),
+        .executableTarget(
+            name: "rewrite-playlist", dependencies: ["VaultManifest", "VaultModel", "VaultTestSupport"],
+            path: "Tests/Benchmarks/RewritePlaylist", swiftSettings: settings),
         .testTarget(name: "VaultModelTests", dependencies: ["SeededRandom", "VaultModel"], swiftSettings: settings),
         .testTarget(
-            name: "VaultManifestTests", dependencies: ["VaultManifest", "VaultModel"], swiftSettings: settings),
+            name: "VaultManifestTests", dependencies: ["SeededRandom", "VaultManifest", "VaultModel"],
+            resources: [.copy("Corpus")], swiftSettings: settings),
         .testTarget(
             name: "VaultCryptoTests", dependencies: ["SeededRandom", "VaultCrypto", "VaultModel", crypto],
             resources: [.copy("Vectors")], swiftSettings: settings),

@@ -180,6 +180,7 @@ final class CurlTransfer {
                 silentSince = .now
                 // The round trip is known now; the window of a reused connection is narrow already.
                 SocketWindow.narrow(tried, at: handle.localPort)
+                head.location = hop.count > 0 ? url.withoutCredentials : nil
                 head.connection = connections.number(port: handle.localPort, isNew: !tried.isEmpty)
                 transfer.receive(head: head)
             }

@@ -1,4 +1,4 @@
-package import VaultModel
+import VaultModel
 
 /// The rules for redirects.
 ///
@@ -42,34 +42,4 @@ enum RedirectPolicy {
         return target.host == named.host && (target.effectivePort == named.effectivePort || isUpgrade)
             ? reach : .publicOnly
     }
-}
-
-/// Resolution of URL references, as in `Location`: absolute, or relative to the URL where they were found.
-package enum URLReference {
-    /// Returns the URL that `reference` means at `base` (RFC 3986 §5.2); its fragment is dropped.
-    ///
-    /// Spaces are escaped: servers send them, and browsers follow such references.
-    ///
-    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidURL`` if the result is not an http or https URL.
-    package static func resolve(_ reference: String, at base: MediaURL) throws -> MediaURL {
-        let text = reference.prefix { $0 != "#" }.split(separator: " ", omittingEmptySubsequences: false)
-            .joined(separator: "%20")
-        if hasScheme(text) { return try MediaURL(text) }
-        if text.hasPrefix("//") { return try MediaURL("\(base.scheme):\(text)") }
-        let root = "\(base.scheme)://\(base.authority)"
-        if text.isEmpty { return try MediaURL(root + base.path + (base.query.map { "?\($0)" } ?? "")) }
-        if text.hasPrefix("/") { return try MediaURL(root + text) }
-        if text.hasPrefix("?") { return try MediaURL(root + base.path + text) }
-        let folder = base.path[...(base.path.lastIndex(of: "/") ?? base.path.startIndex)]
-        return try MediaURL(root + folder + text)
-    }
-
-    private static func hasScheme(_ text: String) -> Bool {
-        guard let colon = text.firstIndex(of: ":"), let first = text.utf8.first, isLetter(first) else { return false }
-        return text[..<colon].utf8.allSatisfy {
-            isLetter($0) || ($0 >= 0x30 && $0 <= 0x39) || $0 == 0x2B || $0 == 0x2D || $0 == 0x2E
-        }
-    }
-
-    private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte.asciiLowercased) }
 }

@@ -31,11 +31,11 @@ package enum ResponseCheck {
         case .partial:
             return ContentInformation(
                 length: content.length, type: type(of: head, else: guess), validators: head.validators,
-                supportsRanges: true)
+                supportsRanges: true, location: head.location)
         case .whole:
             return ContentInformation(
                 length: content.length, type: type(of: head, else: guess), validators: head.validators,
-                supportsRanges: asked.method == .head && acceptsByteRanges(head))
+                supportsRanges: asked.method == .head && acceptsByteRanges(head), location: head.location)
         case .unsatisfiable:
             return ContentInformation(
                 length: content.length, type: guess, validators: Validators(), supportsRanges: false)

@@ -12,13 +12,18 @@ public struct ContentInformation: Hashable, Sendable {
     public var validators: Validators
     /// Whether the origin supports range requests, proved by an actual 206.
     public var supportsRanges: Bool
+    /// The URL that the bytes came from, if a redirect led there: the references in a manifest are relative to it.
+    public var location: MediaURL?
 
     /// Creates content information from what an origin sent.
-    public init(length: Int64?, type: String?, validators: Validators, supportsRanges: Bool) {
+    public init(
+        length: Int64?, type: String?, validators: Validators, supportsRanges: Bool, location: MediaURL? = nil
+    ) {
         self.length = length
         self.type = type
         self.validators = validators
         self.supportsRanges = supportsRanges
+        self.location = location
     }
 }
 
@@ -36,7 +41,7 @@ package enum MediaType {
         "mkv": "video/x-matroska", "ts": "video/mp2t", "m2ts": "video/mp2t", "avi": "video/x-msvideo",
         "mp3": "audio/mpeg", "m4a": "audio/mp4", "aac": "audio/aac", "flac": "audio/flac", "wav": "audio/wav",
         "ogg": "audio/ogg", "oga": "audio/ogg", "opus": "audio/ogg", "ogv": "video/ogg",
-        "m3u8": "application/vnd.apple.mpegurl", "mpd": "application/dash+xml",
+        "m3u8": "application/vnd.apple.mpegurl", "m3u": "audio/mpegurl", "mpd": "application/dash+xml",
         "m4s": "video/iso.segment", "vtt": "text/vtt", "srt": "application/x-subrip",
     ]
 }

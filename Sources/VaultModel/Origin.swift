@@ -95,11 +95,15 @@ public struct OriginHead: Sendable {
     /// Nil if the transport does not know it; each response then counts as one on a connection of its own.
     public var connection: UInt64?
 
+    /// The URL that answered, if a redirect led to another than the requested one.
+    public var location: MediaURL?
+
     /// Creates a head from its parts.
-    public init(status: Int, fields: HeaderFields, connection: UInt64? = nil) {
+    public init(status: Int, fields: HeaderFields, connection: UInt64? = nil, location: MediaURL? = nil) {
         self.status = status
         self.fields = fields
         self.connection = connection
+        self.location = location
     }
 
     /// The validators of the response. An empty date distinguishes nothing, so it is ignored.
@@ -111,7 +115,7 @@ public struct OriginHead: Sendable {
 
     /// The head without its entity tag.
     package var withoutEntityTag: OriginHead {
-        OriginHead(status: status, fields: fields.without("ETag"), connection: connection)
+        OriginHead(status: status, fields: fields.without("ETag"), connection: connection, location: location)
     }
 }
 

@@ -1,7 +1,7 @@
 /// Percent-encoding, as far as naming a resource needs it (RFC 3986 §2).
 ///
 /// Foundation decodes only what is valid UTF-8; a name keeps every byte.
-enum PercentEncoding {
+package enum PercentEncoding {
     /// Normalizes the percent-encoding of a path.
     ///
     /// Decodes the escapes of unreserved characters, writes the other escapes with upper-case digits, and escapes
@@ -32,7 +32,7 @@ enum PercentEncoding {
     static func escapingNonASCII(_ bytes: some Sequence<UInt8>) -> String { escaping(bytes) { $0 >= 0x80 } }
 
     /// Escapes the characters that RFC 3986 does not allow.
-    static func escapingIllegal(_ text: String) -> String {
+    package static func escapingIllegal(_ text: String) -> String {
         escaping(text.utf8) { $0 <= 0x20 || $0 >= 0x7F || #""<>\^`{|}"#.utf8.contains($0) }
     }
 
@@ -52,7 +52,7 @@ enum PercentEncoding {
     static func decoded(_ text: some StringProtocol) -> [UInt8] { decoded(Array(text.utf8)) }
 
     /// Decodes the escapes in a sequence of bytes.
-    static func decoded(_ bytes: [UInt8]) -> [UInt8] {
+    package static func decoded(_ bytes: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         var index = 0
         while index < bytes.count {

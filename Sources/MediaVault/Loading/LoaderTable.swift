@@ -79,7 +79,7 @@ final class LoaderTable: Sendable {
             state.entries[id] = entry
             return entry.loader
         }
-        loader.addresses.give(resource.reference)
+        loader.addresses.give(environment.principalFields.completing(resource.reference))
         return (loader, LoaderLease { [weak self, weak loader] in self?.release(id, loader) })
     }
 
@@ -251,6 +251,7 @@ struct LoaderEnvironment: Sendable {
     let pool: BlockingPool
     let playbackPriority: PlaybackPriority
     let mode: ModeInForce
+    let principalFields = PrincipalFields()
 }
 
 /// The mode of a vault: that of the run, else that of the settings, else ``VaultMode/online``.

@@ -142,6 +142,8 @@ public enum BypassReason: String, Sendable {
     case unverifiable = "no-validator"
     /// The mode is ``VaultMode/noStore``.
     case mode = "no-store"
+    /// It is a manifest that may change at any moment.
+    case live
 
     init(_ error: VaultError) {
         self =

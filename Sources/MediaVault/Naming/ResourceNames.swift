@@ -48,9 +48,12 @@ final class ResourceNames: Sendable {
     /// - Throws: ``VaultError`` with code `busy` if its id is no longer the one in the index.
     func name(_ stored: StoredResource) throws -> NamedResource {
         let (known, locator) = (known.withLock { $0 }, store.index.locator)
+        var reference = try MediaReference(MediaURL(stored.metadata.url))
+        // Whoever asks for a stored resource, such as a repair, reaches no further than the one who stored it.
+        reference.isDerived = stored.metadata.isDerived
         let named = try NamedResource(
-            MediaReference(MediaURL(stored.metadata.url)), CacheKey(bytes: stored.metadata.cacheKey),
-            keyring: store.keyring, locator: locator, changes: known.changes)
+            reference, CacheKey(bytes: stored.metadata.cacheKey), keyring: store.keyring, locator: locator,
+            changes: known.changes)
         guard named.id == stored.id else { throw Self.renaming }
         return named
     }

@@ -60,7 +60,10 @@ public struct TokenIssuer: Sendable {
         capability(for: url, name: nil, isForPath: false, expires: expires)
     }
 
-    private func capability(
+    /// Returns a capability for the folder of a URL's path, or with a name for this URL alone.
+    ///
+    /// - Parameter isForPath: whether it is for this target in particular, which opens what was stored for a principal.
+    func capability(
         for url: MediaURL, _ kind: Capability.Kind = .named, name: CapabilityName?, isForPath: Bool, expires: Int64
     ) -> String {
         let depth = Capability.folderDepth(of: url.path)
@@ -74,7 +77,8 @@ public struct TokenIssuer: Sendable {
         ).text
     }
 
-    private func path(of url: MediaURL, _ capability: String) -> String {
+    /// Returns the path and query of the playback link for a URL with a capability.
+    func path(of url: MediaURL, _ capability: String) -> String {
         let query = url.query.map { "?\($0)" } ?? ""
         return "/media/\(capability)/\(url.scheme)/\(url.authority)\(url.path)\(query)"
     }
@@ -94,7 +98,9 @@ public struct TokenIssuer: Sendable {
         package let reference: MediaReference
         /// The resource by its name; nil if only the index knows the name, or the reference cannot be used.
         package internal(set) var resource: NamedResource?
-        fileprivate let expires: Int64
+        /// What the link opens, within which the links of a manifest behind it stay.
+        package let scope: LinkScope
+        fileprivate var expires: Int64 { scope.expires }
         /// The revision of the keyring at verification; revoking playback links increments it.
         fileprivate let revision: Int64
     }
@@ -114,7 +120,10 @@ public struct TokenIssuer: Sendable {
             guard inner.expires > now else { return nil }
             opened = opened.leading(to: inner)
         }
-        return Admission(reference: opened.reference, expires: opened.expires, revision: revision)
+        let scope = LinkScope(
+            url: opened.reference.url, capability: opened.folder == nil ? nil : opened.capability,
+            folder: opened.folder, expires: opened.expires)
+        return Admission(reference: opened.reference, scope: scope, revision: revision)
     }
 
     /// Returns the resource behind a reference to one of this vault's own playback links.
@@ -122,7 +131,7 @@ public struct TokenIssuer: Sendable {
     /// If it were stored as it is, its bytes would be stored twice. The capability alone identifies the vault, whether
     /// or not it has expired.
     func resolvingPlaybackLinks(_ reference: MediaReference) -> MediaReference {
-        var outer = PlaybackLink(reference: reference, expires: .max)
+        var outer = PlaybackLink(reference: reference, expires: .max, capability: "", folder: nil)
         while let inner = address(within: outer.reference) { outer = outer.leading(to: inner) }
         return outer.reference
     }
@@ -152,7 +161,9 @@ public struct TokenIssuer: Sendable {
         reference.isDerived = capability.kind == .derived
         reference.excludesPrincipals =
             capability.name == nil && !ConstantTime.areEqual(own(of: url, capability), capability.own ?? [])
-        return PlaybackLink(reference: reference, expires: capability.expiry)
+        return PlaybackLink(
+            reference: reference, expires: capability.expiry, capability: capability.text,
+            folder: capability.name == nil ? prefix : nil)
     }
 
     /// Returns whether a text is the admin token, in a time that does not depend on how much of it is correct.
@@ -198,6 +209,10 @@ struct PlaybackLink {
     let reference: MediaReference
     /// Seconds since 1970.
     let expires: Int64
+    /// The text of its capability.
+    let capability: String
+    /// The folder that it opens; nil if it opens a single target, or leads to another link.
+    let folder: String?
 
     /// Returns what this link names if its resource is another playback link of the vault.
     func leading(to inner: PlaybackLink) -> PlaybackLink {
@@ -208,6 +223,21 @@ struct PlaybackLink {
         reference.excludesPrincipals = reference.excludesPrincipals || inner.reference.excludesPrincipals
         // Passing a link on does not name what it leads to, so the result stays derived if either link is.
         reference.isDerived = reference.isDerived || inner.reference.isDerived
-        return PlaybackLink(reference: reference, expires: min(expires, inner.expires))
+        return PlaybackLink(
+            reference: reference, expires: min(expires, inner.expires), capability: capability, folder: nil)
     }
+}
+
+/// What a verified playback link opens.
+///
+/// The links in a manifest behind it expire with it, and keep its capability for what it opens.
+package struct LinkScope: Hashable, Sendable {
+    /// The URL that the link names.
+    let url: MediaURL
+    /// The capability that opens ``folder``; nil if there is no folder.
+    let capability: String?
+    /// The folder that it opens; nil if it opens a single target, or leads to another link.
+    let folder: String?
+    /// Seconds since 1970.
+    let expires: Int64
 }

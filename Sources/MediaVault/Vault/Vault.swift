@@ -26,6 +26,8 @@ public final class Vault: Sendable {
     /// Keeps the vault within its limits.
     let quota: QuotaEnforcer
     let joiner: SegmentJoiner
+    /// The manifests that are being played.
+    let manifests: ManifestPlayback
     /// Administers the keys: generations, slots, backups, resealing, shredding and the audit log.
     public let keys: KeyAdministration
     private let upkeep = Locked<Task<Void, Never>?>(nil)
@@ -62,6 +64,7 @@ public final class Vault: Sendable {
         backgroundTasks = tasks
         quota = QuotaEnforcer(loaders: loaders, limitsOfRun: options.limits)
         joiner = SegmentJoiner(loaders: loaders, tasks: tasks)
+        manifests = ManifestPlayback(loaders)
         keys = KeyAdministration(
             loaders: loaders, log: AuditLog(of: store, at: KeyringPlace(keyringFile, fileSystem: store.fileSystem)),
             tasks: tasks)
@@ -131,6 +134,7 @@ public final class Vault: Sendable {
         // If randomness or memory is not available, the keys stay in locked memory until the process ends.
         try? store.keyring.close()
         quota.end()
+        manifests.end()
         await ownOrigin?.shutdown()
     }
 
@@ -216,7 +220,7 @@ public final class Vault: Sendable {
     package func name(_ reference: MediaReference) async throws -> NamedResource { try await loaders.name(reference) }
 
     /// Returns a named resource, named again if its name has changed since.
-    private func current(_ resource: NamedResource) async throws -> NamedResource {
+    func current(_ resource: NamedResource) async throws -> NamedResource {
         names.isCurrent(resource) ? resource : try await name(resource.reference)
     }
 

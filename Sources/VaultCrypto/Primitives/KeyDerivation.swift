@@ -19,6 +19,7 @@ package struct Purpose: Sendable {
     package static let keyringMAC = Purpose("mv.keyring.mac")
     package static let keyringSum = Purpose("mv.keyring.sum")
     package static let keyringOrder = Purpose("mv.order")
+    package static let manifest = Purpose("mv.manifest")
 
     fileprivate let personalisation: [UInt8]
 

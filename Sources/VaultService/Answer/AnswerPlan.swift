@@ -149,7 +149,7 @@ extension MediaFacts {
 }
 
 extension HTTPDate {
-    fileprivate init?(of information: ContentInformation, now: Int64) {
+    init?(of information: ContentInformation, now: Int64) {
         guard let text = information.validators.lastModified else { return nil }
         self.init(text, now: now)
     }

@@ -9,6 +9,8 @@ struct MediaBody: StreamedBody {
     struct WrongLength: Error {}
 
     let reader: MediaReader
+    /// The bytes that were read to see what they begin; nil if there are none.
+    let start: [UInt8]?
     /// The number of bytes that the head has promised; nil if it is unknown.
     let length: Int64?
     let channel: any Channel
@@ -28,9 +30,10 @@ struct MediaBody: StreamedBody {
             while: { [reader] in reader.isWaitingForOrigin }, onDisconnect: { [reader] in reader.cancel() })
         defer { watching.end() }
         let flow = BodyFlow(channel.eventLoop)
+        var start = start
         do {
             // A client that keeps up gets larger pieces; a stalled one occupies little memory.
-            while let bytes = try await reader.next(atMost: flow.isIdle ? Self.pieceBytes : MediaReader.chunkBytes) {
+            while let bytes = try await next(&start, atMost: flow.isIdle ? Self.pieceBytes : MediaReader.chunkBytes) {
                 guard length.map({ sent + Int64(bytes.count) <= $0 }) ?? true else { throw WrongLength() }
                 try await writer.write(ByteBuffer(bytes: bytes))
                 sent += Int64(bytes.count)
@@ -48,13 +51,19 @@ struct MediaBody: StreamedBody {
             throw error
         }
     }
+
+    private func next(_ start: inout [UInt8]?, atMost count: Int) async throws -> [UInt8]? {
+        if let bytes = start.take() { return bytes }
+        return try await reader.next(atMost: count)
+    }
 }
 
 /// Writes several ranges to a connection, and opens or fetches each in its turn.
 struct MultipartBody: StreamedBody {
     let multipart: Multipart
-    /// The reader of the first part.
+    /// The reader of the first part, and the bytes that were taken from it.
     let first: MediaReader
+    let start: [UInt8]?
     let channel: any Channel
     let watch: DisconnectWatch
     /// Opens one of the other parts.
@@ -67,7 +76,8 @@ struct MultipartBody: StreamedBody {
         for (number, part) in multipart.parts.enumerated() {
             try await write(multipart.head(of: part), to: &writer, counting: &sent)
             let reader = number == 0 ? first : try await opened(part)
-            let body = MediaBody(reader: reader, length: part.length, channel: channel, watch: watch)
+            let body = MediaBody(
+                reader: reader, start: number == 0 ? start : nil, length: part.length, channel: channel, watch: watch)
             var given: Int64 = 0
             defer { sent += given }
             try await body.write(to: &writer, counting: &given)

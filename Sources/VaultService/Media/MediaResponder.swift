@@ -8,19 +8,26 @@ import VaultModel
 final class MediaResponder: Sendable {
     private let vault: Vault
     private let reference: MediaReference
+    private let link: TokenIssuer.Admission?
+    private let service: String
     private let context: ServiceContext
     private let watch: DisconnectWatch
     private let arrival: ContinuousClock.Instant
     private let now: Int64
 
     /// - Parameters:
+    ///   - link: the verified link of a player's request; nil if the bytes are wanted as they are, manifests too.
+    ///   - service: scheme, host and port of the service, as the player spells them.
     ///   - arrival: when the request arrived.
     ///   - now: the same in seconds since 1970.
     init(
-        vault: Vault, reference: MediaReference, context: ServiceContext, arrival: ContinuousClock.Instant, now: Int64
+        vault: Vault, reference: MediaReference, through link: TokenIssuer.Admission? = nil, at service: String = "",
+        context: ServiceContext, arrival: ContinuousClock.Instant, now: Int64
     ) {
         self.vault = vault
         self.reference = reference
+        self.link = link
+        self.service = service
         self.context = context
         self.arrival = arrival
         self.now = now
@@ -29,15 +36,12 @@ final class MediaResponder: Sendable {
 
     /// Answers a request.
     ///
-    /// - Parameter known: the resource, if it has been named without the index, and the bytes to open at once, if they
-    ///   were found.
-    func respond(
-        to request: MediaRequest, of known: (resource: NamedResource, held: HeldMedia?)? = nil
-    ) async throws -> Response {
+    /// - Parameter found: the bytes to open at once, if they were found.
+    func respond(to request: MediaRequest, _ found: HeldMedia? = nil) async throws -> Response {
         do {
             let (resource, held): (NamedResource, HeldMedia?)
-            if let known {
-                (resource, held) = known
+            if let known = link?.resource {
+                (resource, held) = (known, found)
             } else {
                 resource = try await named()
                 held = request.immediateRange.flatMap { vault.held(resource, range: $0) }
@@ -62,14 +66,17 @@ final class MediaResponder: Sendable {
         try await watch.during { [vault, reference] in try await vault.name(reference) }
     }
 
-    /// Tries to answer; returns nil if the representation changed meanwhile.
+    /// Tries to answer; returns nil if the representation changed meanwhile, or is a manifest after all.
     private func attempt(
         _ request: MediaRequest, of resource: NamedResource, _ held: HeldMedia?
     ) async throws -> Response? {
+        let isManifest = isManifest(resource)
+        if isManifest, let response = try await manifest(request, of: resource) { return response }
         if let range = request.immediateRange { return try await single(range, of: resource, held, nil) }
         let (facts, took) = try await timed { [vault, now] in
             MediaFacts(try await vault.head(of: resource), now: now)
         }
+        guard isManifest || !self.isManifest(resource) else { return nil }
         var timed = facts
         timed.timing = ServerTiming(open: took, firstByte: nil)
         switch request.conditions.verdict(on: facts.entityTag, facts.lastModified) {
@@ -99,6 +106,20 @@ final class MediaResponder: Sendable {
         return try await single(range, of: resource, vault.held(resource, range: range), facts)
     }
 
+    /// Whether a player gets the resource rewritten, as far as that is known without asking its origin.
+    private func isManifest(_ resource: NamedResource) -> Bool { link != nil && vault.isManifest(resource) }
+
+    private func manifest(_ request: MediaRequest, of resource: NamedResource) async throws -> Response? {
+        guard let link else { return nil }
+        let (found, took) = try await timed { [vault, service] in
+            try await vault.manifest(resource, through: link, at: service)
+        }
+        guard let manifest = found else { return nil }
+        var facts = MediaFacts(manifest, now: now)
+        facts.timing = ServerTiming(open: took, firstByte: .now - arrival)
+        return try ManifestAnswer(manifest.text, facts, boundary: vault.randomText).response(to: request, context)
+    }
+
     /// - Parameters:
     ///   - held: the bytes of the range, if they were found.
     ///   - judged: the facts on which the request was evaluated; nil if it needs none.
@@ -106,8 +127,8 @@ final class MediaResponder: Sendable {
         _ range: RequestedRange, of resource: NamedResource, _ held: HeldMedia?, _ judged: MediaFacts?
     ) async throws -> Response? {
         do {
-            guard let (reader, facts) = try await open(range, of: resource, held, judged) else { return nil }
-            return media(reader, AnswerPlan(facts, isRanged: range != .whole))
+            guard let (opened, facts) = try await open(range, of: resource, held, judged) else { return nil }
+            return media(opened, AnswerPlan(facts, isRanged: range != .whole))
         } catch let error as VaultError where error.code == .unsatisfiableRange && error.length == 0 && range.isSuffix {
             return try await single(.whole, of: resource, nil, judged)
         }
@@ -117,21 +138,23 @@ final class MediaResponder: Sendable {
         _ parts: [ByteRange], of resource: NamedResource, _ judged: MediaFacts
     ) async throws -> Response? {
         let first = parts[0].asRequested
-        guard let (reader, opened) = try await open(first, of: resource, vault.held(resource, range: first), judged)
+        guard let (opened, found) = try await open(first, of: resource, vault.held(resource, range: first), judged)
         else { return nil }
-        var facts = opened
+        let reader = opened.reader
+        var facts = found
         guard reader.range == parts[0], let total = facts.information.length else {
             // The part ends before a gap; an answer may contain less than was requested.
-            return media(reader, AnswerPlan(facts, isRanged: true))
+            return media(opened, AnswerPlan(facts, isRanged: true))
         }
         let (given, source) = try await watch.during { try await reader.obtainable(of: parts) }
         // If only one part is left, an answer with one range is enough.
-        guard given.count > 1, given[0] == parts[0] else { return media(reader, AnswerPlan(facts, isRanged: true)) }
+        guard given.count > 1, given[0] == parts[0] else { return media(opened, AnswerPlan(facts, isRanged: true)) }
         facts.cacheStatus = CacheStatus(
             source, reader.bypass(of: source), reader.staleness, originStatus: facts.originStatus)
         let multipart = Multipart(boundary: try vault.randomText(), type: facts.type, total: total, parts: given)
-        let body = MultipartBody(multipart: multipart, first: reader, channel: context.channel, watch: watch) {
-            [vault] part in
+        let body = MultipartBody(
+            multipart: multipart, first: reader, start: opened.start, channel: context.channel, watch: watch
+        ) { [vault] part in
             let next = try await vault.read(resource, range: part.asRequested)
             guard next.entityTag == reader.entityTag, next.range == part else {
                 next.cancel()
@@ -142,31 +165,52 @@ final class MediaResponder: Sendable {
         return Response(AnswerPlan(facts, multipart), body, context: context)
     }
 
-    private func media(_ reader: MediaReader, _ plan: AnswerPlan) -> Response {
-        let body = MediaBody(reader: reader, length: plan.length, channel: context.channel, watch: watch)
+    private func media(_ opened: OpenedMedia, _ plan: AnswerPlan) -> Response {
+        let body = MediaBody(
+            reader: opened.reader, start: opened.start, length: plan.length, channel: context.channel, watch: watch)
         return Response(plan, body, context: context)
     }
 
-    /// Opens a reader; returns nil if the representation is not the one on which the request was evaluated.
+    /// A reader, and the bytes that were taken from it to see what they begin.
+    private struct OpenedMedia: Sendable {
+        let reader: MediaReader
+        let start: [UInt8]?
+
+        init(_ reader: MediaReader) async throws {
+            self.reader = reader
+            start = reader.range?.lowerBound ?? 0 == 0 ? try await reader.next() : nil
+        }
+    }
+
+    /// Opens a reader; returns nil if the representation is not the one on which the request was evaluated, or turns
+    /// out to be a manifest.
     private func open(
         _ range: RequestedRange, of resource: NamedResource, _ held: HeldMedia?, _ judged: MediaFacts?
-    ) async throws -> (reader: MediaReader, facts: MediaFacts)? {
-        let (reader, took) = try await reader(of: resource, range, held)
+    ) async throws -> (opened: OpenedMedia, facts: MediaFacts)? {
+        let (opened, took) = try await opened(resource, range, held)
+        let reader = opened.reader
+        if opened.start.map({ ManifestContent.kind(of: $0) != nil }) ?? false { vault.noteManifest(resource) }
+        guard !isManifest(resource) else {
+            reader.cancel()
+            return nil
+        }
         guard judged == nil || judged?.entityTag == reader.entityTag else {
             reader.cancel()
             return nil
         }
         var facts = MediaFacts(reader, after: judged, now: now)
         facts.timing = ServerTiming(open: took, firstByte: .now - arrival)
-        return (reader, facts)
+        return (opened, facts)
     }
 
-    private func reader(
-        of resource: NamedResource, _ range: RequestedRange, _ held: HeldMedia?
-    ) async throws -> (MediaReader, Duration) {
+    private func opened(
+        _ resource: NamedResource, _ range: RequestedRange, _ held: HeldMedia?
+    ) async throws -> (OpenedMedia, Duration) {
         let start = ContinuousClock.now
-        if let held, let reader = vault.reader(of: held) { return (reader, .now - start) }
-        return try await timed { [vault] in try await vault.read(resource, range: range) }
+        if let held, let reader = vault.reader(of: held) {
+            return (try await OpenedMedia(reader), .now - start)
+        }
+        return try await timed { [vault] in try await OpenedMedia(try await vault.read(resource, range: range)) }
     }
 
     /// Runs work of the vault while the client is connected, and measures its time.
@@ -182,7 +226,7 @@ final class MediaResponder: Sendable {
 
     private static let changed = VaultError(.changed, "the resource changed at its origin meanwhile; try again")
 
-    private static func nothing(of length: Int64?) -> VaultError {
+    static func nothing(of length: Int64?) -> VaultError {
         var error = VaultError(.unsatisfiableRange, "the requested range cannot be satisfied; request existing bytes")
         error.length = length
         return error

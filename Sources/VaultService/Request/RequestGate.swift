@@ -30,6 +30,11 @@ struct RequestGate: Sendable {
         pages = try CrossSiteCheck(allowing: configuration.allowedOrigins)
     }
 
+    /// Returns scheme, host and port of the service, as a request names them.
+    func origin(of request: HTTPRequest) -> String {
+        "\(isSecure ? "https" : "http")://\((request.hosts.first ?? "").lowercased())"
+    }
+
     func verdict(on request: HTTPRequest, about route: Route, at listener: SocketAddress?) -> Verdict {
         let names = request.hosts
         // No page can reach a socket file, so any single name is accepted there.
@@ -41,7 +46,7 @@ struct RequestGate: Sendable {
         let fields = request.headerFields
         switch pages.verdict(
             origin: fields[values: .origin], site: HTTPField.Name.secFetchSite.flatMap { fields[$0] },
-            referer: fields[.referer], own: "\(isSecure ? "https" : "http")://\((names.first ?? "").lowercased())")
+            referer: fields[.referer], own: origin(of: request))
         {
         case .own: break
         case .allowed(let origin) where route.isAllowedForPages:

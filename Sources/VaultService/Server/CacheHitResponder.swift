@@ -32,11 +32,13 @@ struct CacheHitResponder: Sendable {
     /// - Parameter shared: the head of the connection's last answer.
     func answer(to admission: RequestAdmission, on channel: any Channel, _ shared: inout CacheHitHead?) -> HeldAnswer? {
         guard case .admitted(let grant) = admission.verdict, let media = admission.media, let held = media.held,
-            held.isOneRun(atMost: Self.maxBytes), let body = open(held, channel.allocator)
+            let resource = media.link.resource, held.isOneRun(atMost: Self.maxBytes)
+        else { return nil }
+        let common = head(of: held, resource, admission.now, &shared)
+        guard !common.isManifest, let body = open(held, channel.allocator), !body.beginsManifest(at: held.range)
         else { return nil }
         var context = ServiceContext(source: ApplicationRequestContextSource(channel: channel, logger: logger))
         let open = context.begin("GET", admission.route, responder.api.metrics, at: admission.arrival)
-        let common = head(of: held, admission.now, &shared)
         var facts = common.facts
         facts.range = held.range
         let took = ContinuousClock.now - admission.arrival
@@ -61,9 +63,11 @@ struct CacheHitResponder: Sendable {
         return opened == count ? buffer : nil
     }
 
-    private func head(of held: HeldMedia, _ now: Int64, _ known: inout CacheHitHead?) -> CacheHitHead {
+    private func head(
+        of held: HeldMedia, _ resource: NamedResource, _ now: Int64, _ known: inout CacheHitHead?
+    ) -> CacheHitHead {
         if let known, known.isValid(for: held, now: now) { return known }
-        let made = CacheHitHead(held, now: now)
+        let made = CacheHitHead(held, isManifest: responder.vault.isManifest(resource), now: now)
         known = made
         return made
     }
@@ -75,6 +79,16 @@ struct HeldAnswer {
     let body: ByteBuffer
 }
 
+extension ByteBuffer {
+    /// Whether these bytes of a resource are the beginning of a manifest, whatever its type and path say.
+    fileprivate func beginsManifest(at range: ByteRange) -> Bool {
+        guard range.lowerBound == 0, let first = getInteger(at: readerIndex, as: UInt8.self),
+            ManifestContent.mayBegin(with: first)
+        else { return false }
+        return ManifestContent.kind(of: Array(readableBytesView)) != nil
+    }
+}
+
 /// The part of the head that cache hits of one representation share for one second.
 ///
 /// It is created once for many answers, because its dates alone take longer than everything that differs.
@@ -83,11 +97,14 @@ struct CacheHitHead {
     let facts: MediaFacts
     /// The fields of all these answers, including `Date`.
     let fields: HTTPFields
+    /// Whether it is a manifest, which is never given as it is.
+    let isManifest: Bool
     private let representation: RepresentationID
     private let second: Int64
 
     /// - Parameter now: seconds since 1970.
-    init(_ held: HeldMedia, now: Int64) {
+    init(_ held: HeldMedia, isManifest: Bool, now: Int64) {
+        self.isManifest = isManifest
         facts = MediaFacts(held, now: now)
         representation = held.representation
         second = now

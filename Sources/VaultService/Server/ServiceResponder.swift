@@ -72,9 +72,10 @@ struct ServiceResponder: HTTPResponder {
             guard admission.route == .media else { return short(.healthy) }
             guard let media = admission.media else { return short(ErrorAnswer.notFound) }
             let responder = MediaResponder(
-                vault: vault, reference: media.link.reference, context: context, arrival: admission.arrival,
+                vault: vault, reference: media.link.reference, through: media.link,
+                at: gate.origin(of: admission.request), context: context, arrival: admission.arrival,
                 now: admission.now)
-            return try await responder.respond(to: media.request, of: media.link.resource.map { ($0, media.held) })
+            return try await responder.respond(to: media.request, media.held)
         }
     }
 }

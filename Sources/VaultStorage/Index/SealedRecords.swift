@@ -135,6 +135,8 @@ package struct RepresentationInfo: Sendable {
                 validators: Validators(
                     entityTag: tag.flatMap { EntityTag($0) }, lastModified: try object.optionalString("lastModified")),
                 supportsRanges: try object.bool("ranges"))
+            // Older vaults have none, and one that is no URL costs only the references of a redirected manifest.
+            if case .string(let text)? = object["location"] { information.location = try? MediaURL(text) }
         } catch {
             return nil
         }
@@ -151,6 +153,7 @@ package struct RepresentationInfo: Sendable {
         object["etag"] = text(information.validators.entityTag?.description)
         object["lastModified"] = text(information.validators.lastModified)
         object["ranges"] = .bool(information.supportsRanges)
+        object["location"] = information.location.map { .string($0.absoluteString) }
         object["retrieved"] = .integer(retrieved)
         freshness?.write(to: &object)
         return object

@@ -19,7 +19,7 @@ _CONFIGURATION = """
 events {{ worker_connections 1024; }}
 http {{
   include /etc/nginx/mime.types; default_type application/octet-stream; sendfile on; keepalive_requests 1000000;
-  log_format ranges '$request_method $uri "$http_range" $status $body_bytes_sent $connection';
+  log_format ranges '$request_method $uri "$http_range" $status $body_bytes_sent $connection "$http_user_agent"';
   client_body_temp_path {folder}/a; proxy_temp_path {folder}/b; fastcgi_temp_path {folder}/c;
   uwsgi_temp_path {folder}/d; scgi_temp_path {folder}/e;
   server {{
@@ -29,8 +29,8 @@ http {{
 }}
 """
 
-Request = collections.namedtuple("Request", "method uri range status sent connection")
-_LINE = re.compile(r'(\S+) (\S+) "([^"]*)" (\d+) (\d+) (\d+)$')
+Request = collections.namedtuple("Request", "method uri range status sent connection agent")
+_LINE = re.compile(r'(\S+) (\S+) "([^"]*)" (\d+) (\d+) (\d+) "([^"]*)"$')
 
 
 def free_port():
@@ -84,8 +84,8 @@ class NginxOrigin:
                 lines = [match.groups() for match in map(_LINE.match, file) if match]
         except FileNotFoundError:
             lines = []
-        found = [Request(method, uri, asked, int(status), int(sent), int(connection))
-                 for method, uri, asked, status, sent, connection in lines]
+        found = [Request(method, uri, asked, int(status), int(sent), int(connection), agent)
+                 for method, uri, asked, status, sent, connection, agent in lines]
         return [item for item in found if name is None or item.uri == "/" + name]
 
     def body_bytes(self, name=None):

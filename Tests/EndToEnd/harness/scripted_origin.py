@@ -34,12 +34,13 @@ class Exchange:
 class Film:
     """What a path answers with. `hold_at`: the offset at which answers wait for `release`; -1 holds back the head as
     well. `lies`: the Content-Range differs from the requested range. `secret`: the Authorization that the origin
-    requires. `content`: the bytes. `tags`: entity tags of which each answer has a random one, against which it checks
+    requires. `content`: the bytes. `type`: the media type. `tags`: entity tags of which each answer has a random one, against which it checks
     If-Range; an empty list means no tag."""
 
     def __init__(self, size=0, seed=1, hold_at=None, status=None, headers=(), lies=False, secret=None, content=None,
-                 tags=None, silent_to_head=False):
+                 type="video/mp4", tags=None, silent_to_head=False):
         self.content = random.Random(seed).randbytes(size) if content is None else content
+        self.type = type
         self.tags, self.silent_to_head = tags, silent_to_head
         self.hold_at, self.status, self.headers, self.lies = hold_at, status, dict(headers), lies
         self.secret = secret
@@ -131,7 +132,7 @@ class ScriptedOrigin:
         if exchange.range:
             shown = first + (1 if film.lies else 0)
             lines = ["HTTP/1.1 206 Partial Content", f"Content-Range: bytes {shown}-{end - 1}/{len(film.content)}"]
-        lines += [f"Content-Length: {end - first}", "Accept-Ranges: bytes", "Content-Type: video/mp4"]
+        lines += [f"Content-Length: {end - first}", "Accept-Ranges: bytes", f"Content-Type: {film.type}"]
         self._head(connection, lines + ([f"ETag: {tag}"] if tag else []), film.headers)
         return exchange.method == "HEAD" or self._body(connection, exchange, film, first, end)
 

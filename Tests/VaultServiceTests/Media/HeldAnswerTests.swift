@@ -132,7 +132,7 @@ struct HeldAnswerTests {
             for try await _ in service.vault.download(other) {}
             _ = try await service.ask("GET", other, ["Range": "bytes=0-9"])
             let (one, two) = (try await held(url), try await held(other))
-            let head = CacheHitHead(one, now: 1_800_000_000)
+            let head = CacheHitHead(one, isManifest: false, now: 1_800_000_000)
             #expect(head.isValid(for: one, now: 1_800_000_000))
             #expect(!head.isValid(for: one, now: 1_800_000_001))
             #expect(!head.isValid(for: two, now: 1_800_000_000))
@@ -141,7 +141,7 @@ struct HeldAnswerTests {
 
     @Test("The held bytes of a request are found once: if they are not given at once, the finding travels with it")
     func found() async throws {
-        try await holding { [film] service, url, _ in
+        try await holding { [title] service, url, _ in
             let (vault, listener) = (service.vault, try SocketAddress(ipAddress: "127.0.0.1", port: 8300))
             let gate = try RequestGate(ServiceConfiguration(), of: vault)
             func media(_ fields: HTTPFields) throws -> RequestedMedia {
@@ -155,16 +155,16 @@ struct HeldAnswerTests {
             let found = try #require(long.held)
             #expect(found.range == 10..<900_010 && !found.isOneRun(atMost: 256 << 10))
             let reader = try #require(vault.reader(of: found))
-            #expect(film.media.matches(try #require(try await reader.next()), at: 10))
+            #expect(title.media.matches(try #require(try await reader.next()), at: 10))
             #expect(try media([.range: "bytes=10-900009", .ifRange: "\"v\""]).held == nil, "the facts come first")
             // The answer has the bytes that were found, even if they are others than those requested.
             let other = try #require(try media([.range: "bytes=20-29"]).held)
             let context = ServiceContext(
                 source: ApplicationRequestContextSource(channel: NIOAsyncTestingChannel(), logger: .silent))
             let responder = MediaResponder(
-                vault: vault, reference: long.link.reference, context: context, arrival: .now, now: 1_800_000_000)
-            let resource = try #require(long.link.resource)
-            let response = try await responder.respond(to: long.request, of: (resource, other))
+                vault: vault, reference: long.link.reference, through: long.link, context: context, arrival: .now,
+                now: 1_800_000_000)
+            let response = try await responder.respond(to: long.request, other)
             #expect(response.headers[.contentRange] == "bytes 20-29/2000000")
         }
     }

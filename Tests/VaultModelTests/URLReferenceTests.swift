@@ -1,5 +1,4 @@
 import Testing
-import VaultFetch
 import VaultModel
 
 @Suite("URL references")
@@ -38,5 +37,42 @@ struct URLReferenceTests {
     func refusals(_ reference: String) throws {
         let base = try MediaURL("http://a/b/c/d;p?q")
         #expect(throws: VaultError.self) { try URLReference.resolve(reference, at: base) }
+    }
+
+    @Test("A resolver of many references returns what each means alone")
+    func resolver() throws {
+        let base = try MediaURL("http://u:p@a:8080/b/c/d;p?q")
+        let references = [
+            "g", "g.ts", "g/h.ts?x=1&y=/../z", "/g", "/g?y", "//g/x", "?y", "", "#s", "g#s", ".", "./g", "../g", ".g",
+            "g/.h",
+            "g/../h", "/./g", "/../g", "//", "a//b", "/a//b", "a/b/", "a:b", "a/b:c", "a%2Fb", "a?b%2Fc#d", "a b",
+            "é?é",
+            "a\\b", "a\u{7}b", "http", "https.ts", "http-1/x:y/z", "httpx:/y/z", "http://h/x", "http://h/y?z=1:2@3",
+            "http://h:81/x", "http://h.evil/x", "http://hx", "http://h", "http://h?x", "http://v:w@h/x",
+            "http://v:w@h/y",
+            "HTTP://H/x", "http://h//x", "http://h/./x", "https://h/x", "https://h/y", "g;x=1,2+3~4_5&6", "g(1)", "a?",
+            "/?x", "a?b?c", String(repeating: "x", count: 5000), String(repeating: "x", count: 9000),
+        ]
+        for first in references {
+            for second in references {
+                var resolver = URLResolver(base)
+                _ = try? resolver.resolve(Array(first.utf8)[...])
+                let expected = try? URLReference.resolve(second, at: base)
+                let found = try? resolver.resolve(Array(second.utf8)[...])
+                #expect(found == expected, "\(second) after \(first)")
+                #expect(found?.path == expected?.path && found?.query == expected?.query, "\(second) after \(first)")
+            }
+        }
+    }
+
+    @Test(
+        "A scheme is a letter and what may follow it, up to a colon",
+        arguments: [
+            ("http://a", "http"), ("HTTP:", "http"), ("a+b-c.1:x", "a+b-c.1"), ("1a:b", nil), ("a/b:c", nil),
+            ("a", nil),
+            (":a", nil), ("", nil), ("a b:c", nil),
+        ] as [(String, String?)])
+    func scheme(reference: String, scheme: String?) {
+        #expect(URLReference.scheme(of: Array(reference.utf8)[...]) == scheme)
     }
 }

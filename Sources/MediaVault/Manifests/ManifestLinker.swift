@@ -1,0 +1,123 @@
+import VaultManifest
+import VaultModel
+
+/// Decides which playback link stands in a manifest in place of a reference.
+struct ManifestLinker: Sendable {
+    /// A link, before its text is made.
+    enum Link: Hashable {
+        /// The capability of the manifest's own link opens it.
+        case inScope
+        /// A capability for the folder of the reference: one for thousands of segments.
+        case folder(Capability.Kind)
+        /// A capability for this reference alone, as the principal.
+        case target(Capability.Kind, principal: [UInt8])
+    }
+
+    /// What the manifest's own link opens.
+    let scope: LinkScope
+    /// The URL that the manifest came from: that of the link, or where a redirect led from there.
+    let base: MediaURL
+    /// Whether a manifest or a redirect named the manifest.
+    let isDerived: Bool
+    /// The user as whom the manifest was requested from its origin; nil if no credentials were sent.
+    let principal: [UInt8]?
+
+    /// Decides on one reference.
+    func link(to reference: ManifestReference) -> Link {
+        // The operator named the manifest's authority, and a web origin is its authority: so it may name its own
+        // resources, wherever it is. The operator did not name whatever else stands in the manifest: that reaches only
+        // public addresses, or an allowed host. A manifest that was itself derived never leads further than that.
+        guard reference.url.origin == base.origin, isNamed(base) else { return .folder(.derived) }
+        let kind: Capability.Kind = isDerived ? .derived : .named
+        // Credentials go only to the origin that they were given for, and only for what it names itself. A folder is no
+        // target: its link would send them for whatever a player makes up.
+        if let principal, !reference.isFolder, base.origin == scope.url.origin {
+            return .target(kind, principal: principal)
+        }
+        guard let folder = scope.folder, reference.url.origin == scope.url.origin,
+            reference.url.path.utf8.starts(with: folder.utf8)
+        else { return .folder(kind) }
+        return .inScope
+    }
+
+    /// Whether a URL is at the authority that the link names, or at the same host by TLS.
+    private func isNamed(_ url: MediaURL) -> Bool {
+        url.origin == scope.url.origin
+            || url.host == scope.url.host && (scope.url.effectivePort, url.effectivePort) == (80, 443)
+    }
+
+    /// Returns a reference relative to the manifest's own link; nil if it must be spelled from the root.
+    ///
+    /// It is far shorter than a link from the root, and thousands of segments may be in one folder.
+    func relative(to url: MediaURL) -> String? {
+        let own = scope.url.path.utf8
+        guard let slash = own.lastIndex(of: UInt8(ascii: "/")) else { return nil }
+        let folder = own[...slash]
+        guard url.path.utf8.starts(with: folder) else { return nil }
+        let rest = url.path.utf8.dropFirst(folder.count)
+        // A first segment with a colon would be a scheme, and a leading slash the root (RFC 3986 section 4.2).
+        guard let first = rest.first, first != UInt8(ascii: "/"),
+            !rest.prefix(while: { $0 != UInt8(ascii: "/") }).contains(UInt8(ascii: ":"))
+        else { return nil }
+        return String(Substring(rest)) + (url.query.map { "?\($0)" } ?? "")
+    }
+}
+
+extension MediaURL {
+    /// The URL as it may stand in a manifest: the request with the link must name exactly what the capability is for.
+    fileprivate var escaped: MediaURL {
+        let (path, query) = (PercentEncoding.escapingIllegal(path), query.map(PercentEncoding.escapingIllegal))
+        guard path != self.path || query != self.query else { return self }
+        return MediaURL(scheme: scheme, host: host, port: port, path: path, query: query)
+    }
+}
+
+/// Writes the links of one manifest, with one capability for all references to a folder.
+struct ManifestLinkWriter {
+    private struct Folder: Hashable {
+        let origin: String
+        let path: String
+        let kind: Capability.Kind
+    }
+
+    private let linker: ManifestLinker
+    private let tokens: TokenIssuer
+    /// What stands before the path of a link that is not relative.
+    private let service: String
+    private var capabilities: [Folder: String] = [:]
+
+    /// - Parameter service: scheme, host and port of the service; nothing, if a path from the root is enough.
+    init(_ linker: ManifestLinker, _ tokens: TokenIssuer, service: String) {
+        self.linker = linker
+        self.tokens = tokens
+        self.service = service
+    }
+
+    /// Returns the link for a reference: its path and query on this service, with the origin's path byte for byte.
+    mutating func text(for reference: ManifestReference) -> String {
+        let url = reference.url.escaped
+        if linker.link(to: reference) == .inScope, let relative = linker.relative(to: url) { return relative }
+        return service + target(reference, url)
+    }
+
+    private mutating func target(_ reference: ManifestReference, _ url: MediaURL) -> String {
+        switch linker.link(to: reference) {
+        case .inScope: return tokens.path(of: url, linker.scope.capability ?? capability(for: url, .derived))
+        case .folder(let kind): return tokens.path(of: url, capability(for: url, kind))
+        case .target(let kind, let principal):
+            let name = CapabilityName(contentID: nil, principal: principal)
+            let capability = tokens.capability(
+                for: url, kind, name: name, isForPath: true, expires: linker.scope.expires)
+            return tokens.path(of: url, capability)
+        }
+    }
+
+    private mutating func capability(for url: MediaURL, _ kind: Capability.Kind) -> String {
+        let end = url.path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? url.path.startIndex
+        let folder = Folder(origin: url.origin, path: String(url.path[..<end]), kind: kind)
+        if let known = capabilities[folder] { return known }
+        let made = tokens.capability(for: url, kind, name: nil, isForPath: false, expires: linker.scope.expires)
+        capabilities[folder] = made
+        return made
+    }
+}

@@ -1,0 +1,265 @@
+import VaultCrypto
+import VaultFetch
+import VaultManifest
+import VaultModel
+import VaultStorage
+
+/// One request for a manifest: reads it whole, from the vault or its origin, and rewrites it for one link.
+struct ManifestOpening: Sendable {
+    let resource: NamedResource
+    let scope: LinkScope
+    /// Scheme, host and port of the service.
+    let service: String
+    let loader: ResourceLoader
+    let playback: ManifestPlayback
+    /// Opens the resource for reading, whole.
+    let read: @Sendable () async throws -> MediaReader
+
+    private var id: ResourceID { resource.id }
+    private var url: MediaURL { resource.reference.url }
+    private var limits: ManifestLimits { playback.limits }
+
+    /// Returns the manifest; nil if the resource is none.
+    ///
+    /// - Throws: ``VaultError`` as reading does, and with code `invalidResponse` if the manifest cannot be used.
+    func open() async throws -> PlayableManifest? {
+        try await loader.ready()
+        if let copy = playback.live(id) { return try await current(copy) }
+        let isUnknown = loader.look { $0.information == nil && $0.mode.allowsRequests }
+        if isUnknown, url.query != nil, playback.isLikelyLive(url) { return try await current(nil) }
+        return try await stored()
+    }
+
+    // MARK: Stored like other resources
+
+    private func stored() async throws -> PlayableManifest? {
+        if let text = playback.text(of: id, for: scope, at: service) {
+            let head = try await loader.head()
+            if head.entityTag.opaque == text.version {
+                return PlayableManifest(
+                    text: text.manifest, information: head.information, source: .held, bypass: nil,
+                    staleness: head.staleness, originStatus: head.originStatus)
+            }
+        }
+        let asked = ContinuousClock.now
+        let reader = try await read()
+        defer { reader.cancel() }
+        guard let (kind, bytes) = try await content(of: reader) else { return nil }
+        let manifest = try await parse(bytes, kind, reader.information)
+        guard !manifest.isLive else {
+            let isNew = reader.source == .fetched && reader.staleness == nil
+            let copy = LiveManifest(
+                manifest: manifest, information: reader.information, version: "live-\(reader.entityTag.opaque)",
+                confirmed: isNew ? asked : nil)
+            reader.cancel()
+            return try await current(try await keepLive(copy))
+        }
+        return try await give(
+            manifest, reader.information, version: reader.entityTag.opaque, source: reader.source,
+            bypass: reader.bypass, staleness: reader.staleness, originStatus: reader.originStatus)
+    }
+
+    /// Reads everything; returns nil if it is no manifest.
+    private func content(of reader: MediaReader) async throws -> (kind: ManifestKind, bytes: [UInt8])? {
+        var bytes = try await reader.next() ?? []
+        let stated = ManifestDetection.kind(type: reader.information.type, path: url.path)
+        guard let kind = ManifestContent.kind(of: bytes) ?? stated else { return nil }
+        if reader.information.length ?? 0 > Int64(limits.maxBytes) { throw tooLarge }
+        while let more = try await reader.next() {
+            guard bytes.count + more.count <= limits.maxBytes else { throw tooLarge }
+            bytes += more
+        }
+        // A reader whose task is cancelled ends as if it were complete.
+        try Task.checkCancellation()
+        guard reader.information.length.map({ $0 == bytes.count }) ?? true else {
+            throw MediaReader.hole(at: Int64(bytes.count), isDamage: false)
+        }
+        return (kind, bytes)
+    }
+
+    // MARK: Live
+
+    /// Returns a live manifest as its origin has it now, or the copy while that is of use.
+    private func current(_ copy: LiveManifest?) async throws -> PlayableManifest? {
+        if let copy, copy.isRecent(now: .now) { return try await give(copy) }
+        guard loader.look({ $0.mode.allowsRequests }) else {
+            guard let copy, copy.isOfUse(now: .now) else { throw MediaReader.hole(at: 0, isDamage: false) }
+            return try await give(copy, staleness: .offline)
+        }
+        do {
+            let answer = try await ask(copy)
+            guard let answer else {
+                guard let confirmed = playback.live(id) else { return try await stored() }
+                return try await give(confirmed, originStatus: 304)
+            }
+            // A broadcast that has ended is kept like any other title.
+            guard answer.manifest.isLive else {
+                playback.keep(nil, of: id, at: url)
+                return try await stored()
+            }
+            playback.keep(answer, of: id, at: url)
+            return try await give(answer)
+        } catch is OriginReachability.TooSlow {
+            return try await give(copy, or: FetchFailure.origin(.noResponse), staleness: .slow)
+        } catch let failure as OriginFailure {
+            if failure.kind == .unreachable { loader.noteContact(isReachable: false) }
+            return try await give(copy, or: .origin(failure), staleness: Self.staleness(after: failure))
+        }
+    }
+
+    /// Asks the origin for a live manifest, past the store.
+    ///
+    /// - Returns: nil if it still has the copy, which is marked as confirmed then.
+    /// - Throws: ``OriginFailure``; `TooSlow` if there is a copy to give instead.
+    private func ask(_ copy: LiveManifest?) async throws -> LiveManifest? {
+        guard let copy, copy.isOfUse(now: .now) else { return try await request(unless: copy) }
+        return try await loader.contact.within(Revalidation.patience) { try await request(unless: copy) }
+    }
+
+    private func request(unless copy: LiveManifest?) async throws -> LiveManifest? {
+        let asked = ContinuousClock.now
+        let validators = copy?.information.validators ?? Validators()
+        let exchange = try await loader.ask { url in
+            OriginRequest(url: url, ifChangedFrom: validators == Validators() ? nil : validators)
+        }
+        guard let (request, response) = exchange else { throw OriginFailure.noResponse }
+        defer { response.cancel() }
+        loader.noteContact(isReachable: true)
+        let head = loader.heard(response.head)
+        if var copy, head.status == 304, request.ifChangedFrom != nil {
+            copy.confirmed = asked
+            playback.keep(copy, of: id, at: url)
+            return nil
+        }
+        let content = try ResponseCheck.judge(head, asked: request).content
+        let information = ResponseCheck.information(of: head, asked: request, content: content)
+        guard case .whole(let length) = content else {
+            throw OriginFailure(.invalidResponse, "a part was sent, but the whole was requested")
+        }
+        let bytes = try await body(of: response, length)
+        let stated = ManifestDetection.kind(type: information.type, path: url.path)
+        guard let kind = ManifestContent.kind(of: bytes) ?? stated else { throw notAManifest }
+        return LiveManifest(
+            manifest: try await parse(bytes, kind, information), information: information,
+            version: playback.nextVersion(), confirmed: asked)
+    }
+
+    private func body(of response: any OriginResponse, _ length: Int64?) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while let more = try await response.nextBytes() {
+            loader.store.countFetched(Int64(more.count))
+            guard bytes.count + more.count <= limits.maxBytes else { throw tooLarge }
+            bytes += more
+        }
+        guard length.map({ $0 == bytes.count }) ?? true else {
+            throw OriginFailure(.interrupted, "the answer ended early")
+        }
+        return bytes
+    }
+
+    /// Keeps a live manifest that was read like other resources, and removes what was stored of it.
+    ///
+    /// That it is live shows only once it has been read. What was downloaded, pinned or given a mode stays.
+    private func keepLive(_ copy: LiveManifest) async throws -> LiveManifest {
+        playback.keep(copy, of: id, at: url)
+        guard loader.look({ $0.mode.allowsRequests && $0.readers.isEmpty }), loader.store.isOwner else { return copy }
+        try await playback.removeIfOnlyPlayed(resource)
+        return copy
+    }
+
+    private func give(
+        _ copy: LiveManifest, staleness: Staleness? = nil, originStatus: Int? = nil
+    ) async throws -> PlayableManifest {
+        try await give(
+            copy.manifest, copy.information, version: copy.version, source: .fetched, bypass: .live,
+            staleness: staleness, originStatus: originStatus)
+    }
+
+    private func give(
+        _ copy: LiveManifest?, or failure: FetchFailure, staleness: Staleness?
+    ) async throws -> PlayableManifest {
+        guard let copy, let staleness, copy.isOfUse(now: .now) else { throw failure.vaultError(for: url, at: 0) }
+        return try await give(copy, staleness: staleness)
+    }
+
+    /// Returns why a copy may be given in place of an origin's answer; nil if the answer counts.
+    private static func staleness(after failure: OriginFailure) -> Staleness? {
+        switch failure.kind {
+        case .unreachable, .interrupted: .unreachable
+        case .refused(let status, _) where status >= 500 || status == 429: .refused
+        case .refused, .invalidResponse: nil
+        }
+    }
+
+    // MARK: Rewriting
+
+    private func parse(_ bytes: [UInt8], _ kind: ManifestKind, _ information: ContentInformation) async throws
+        -> Manifest
+    {
+        let (url, limits, variables) = (base(of: information), limits, playback.variables(of: url))
+        return try await loader.pool.run { [playback] in
+            do throws(ManifestError) {
+                let manifest = try Manifest(bytes, kind: kind, url: url, variables: variables, limits: limits)
+                playback.keepVariables(of: manifest)
+                return manifest
+            } catch {
+                throw VaultError(.invalidResponse, "\(url) is a playlist that cannot be used: \(error)")
+            }
+        }
+    }
+
+    /// The URL that the references are relative to.
+    private func base(of information: ContentInformation) -> MediaURL { information.location ?? scope.url }
+
+    private func give(
+        _ manifest: Manifest, _ information: ContentInformation, version: String, source: MediaReader.Source,
+        bypass: BypassReason?, staleness: Staleness?, originStatus: Int?
+    ) async throws -> PlayableManifest {
+        let known = playback.text(of: id, for: scope, at: service).flatMap { $0.version == version ? $0.manifest : nil }
+        let text: RewrittenManifest
+        if let known { text = known } else { text = try await rewrite(manifest, information, version) }
+        return PlayableManifest(
+            text: text, information: information, source: source, bypass: bypass, staleness: staleness,
+            originStatus: originStatus)
+    }
+
+    private func rewrite(
+        _ manifest: Manifest, _ information: ContentInformation, _ version: String
+    ) async throws -> RewrittenManifest {
+        let fields = loader.addresses.current.fields
+        playback.note(fields, of: resource.key.principal)
+        let linker = ManifestLinker(
+            scope: scope, base: base(of: information), isDerived: resource.reference.isDerived,
+            principal: resource.key.principal)
+        let (tokens, revision) = (TokenIssuer(keyring: loader.store.keyring), loader.store.keyring.revision)
+        // Players take a DASH base that begins at the root for one below the manifest.
+        let prefix = manifest.kind == .dash ? service : ""
+        let text = try await loader.pool.run {
+            var writer = ManifestLinkWriter(linker, tokens, service: prefix)
+            return RewrittenManifest(kind: manifest.kind, bytes: manifest.rewritten { writer.text(for: $0) })
+        }
+        playback.keep(
+            PlayedManifests.Text(
+                manifest: text, version: version, scope: scope, service: service, revision: revision), of: id)
+        return text
+    }
+
+    private var tooLarge: VaultError {
+        VaultError(
+            .invalidResponse,
+            "\(url) is a playlist that cannot be used: \(ManifestError.tooLarge(limit: limits.maxBytes))")
+    }
+
+    private var notAManifest: VaultError {
+        VaultError(.invalidResponse, "\(url) is no playlist any more; open it again")
+    }
+}
+
+extension Manifest {
+    fileprivate var kind: ManifestKind {
+        switch self {
+        case .hls: .hls
+        case .dash: .dash
+        }
+    }
+}

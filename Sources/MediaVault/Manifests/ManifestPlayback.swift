@@ -1,0 +1,111 @@
+import Synchronization
+import VaultCrypto
+import VaultManifest
+import VaultModel
+import VaultStorage
+
+/// Gives players the manifests of a vault, so that everything that these name is requested through the vault.
+final class ManifestPlayback: Sendable {
+    let limits: ManifestLimits
+    private let loaders: LoaderTable
+    private let played = Locked(PlayedManifests())
+    private let versions = Atomic(0)
+
+    init(_ loaders: LoaderTable, limits: ManifestLimits = .standard) {
+        self.loaders = loaders
+        self.limits = limits
+    }
+
+    /// Returns whether a resource is a manifest, as far as that is known without asking its origin.
+    func isManifest(_ resource: NamedResource) -> Bool {
+        if played.withLock({ $0.contains(resource.id) }) { return true }
+        let type = loaders.loader(of: resource.id)?.look { $0.information?.type }
+        return ManifestDetection.kind(type: type ?? nil, path: resource.reference.url.path) != nil
+    }
+
+    /// Records that a resource is a manifest, because it begins like one.
+    func note(_ resource: NamedResource) {
+        guard let (loader, lease) = try? loaders.use(resource) else { return }
+        defer { withExtendedLifetime(lease) {} }
+        played.withLock { played in
+            _ = played.lock(of: resource.id, owner: loader)
+            played.note(resource.id)
+        }
+    }
+
+    /// Reads a manifest whole, and rewrites it for a link; nil if the resource is no manifest.
+    ///
+    /// - Parameters:
+    ///   - service: scheme, host and port of the service, as the player spells them.
+    ///   - read: opens the resource for reading, whole.
+    /// - Throws: ``VaultError`` as reading does, and with code `invalidResponse` if the manifest cannot be used.
+    func open(
+        _ resource: NamedResource, through scope: LinkScope, at service: String,
+        read: @escaping @Sendable () async throws -> MediaReader
+    ) async throws -> PlayableManifest? {
+        let (loader, lease) = try loaders.use(resource)
+        defer { withExtendedLifetime(lease) {} }
+        // One request at a time: the others get what it brought.
+        return try await lock(of: resource.id, loader).exclusively {
+            try await ManifestOpening(
+                resource: resource, scope: scope, service: service, loader: loader, playback: self, read: read
+            ).open()
+        }
+    }
+
+    /// Forgets everything that was read, and the fields that it was requested with.
+    func end() {
+        played.withLock { $0.removeAll() }
+        loaders.environment.principalFields.removeAll()
+    }
+
+    private func lock(of id: ResourceID, _ loader: ResourceLoader) -> AsyncLock {
+        played.withLock { $0.lock(of: id, owner: loader) }
+    }
+
+    // MARK: What is remembered
+
+    func live(_ id: ResourceID) -> LiveManifest? { played.withLock { $0.live(id) } }
+
+    func keep(_ live: LiveManifest?, of id: ResourceID, at url: MediaURL) {
+        played.withLock { $0.keep(live, of: id, at: url) }
+    }
+
+    func keepVariables(of manifest: Manifest) { played.withLock { $0.keepVariables(of: manifest) } }
+
+    func variables(of url: MediaURL) -> [String: String] { played.withLock { $0.variables(of: url) } }
+
+    func isLikelyLive(_ url: MediaURL) -> Bool { played.withLock { $0.isLikelyLive(url) } }
+
+    func text(of id: ResourceID, for scope: LinkScope, at service: String) -> PlayedManifests.Text? {
+        let revision = loaders.environment.store.keyring.revision
+        return played.withLock { $0.text(of: id, for: scope, at: service, revision: revision) }
+    }
+
+    func keep(_ text: PlayedManifests.Text, of id: ResourceID) { played.withLock { $0.keep(text, of: id) } }
+
+    /// Returns the name of another version of a live manifest.
+    func nextVersion() -> String { "live-\(versions.add(1, ordering: .relaxed).newValue)" }
+
+    /// Lets links for a principal use the fields with which the manifest was requested.
+    func note(_ fields: OriginFields?, of principal: [UInt8]?) {
+        guard let fields, let principal else { return }
+        loaders.environment.principalFields.note(fields, of: principal)
+    }
+
+    /// Removes what is stored of a resource, unless it was downloaded or pinned, or has a mode of its own.
+    ///
+    /// If it cannot be removed, it stays until it is evicted.
+    func removeIfOnlyPlayed(_ resource: NamedResource) async throws {
+        let (store, pool, id) = (loaders.environment.store, loaders.environment.pool, resource.id)
+        let isOnlyPlayed = try await pool.run {
+            try store.index.resource(id).map { $0.resourceClass == .cache && $0.metadata.mode == nil } ?? false
+        }
+        guard isOnlyPlayed else { return }
+        _ = try? await loaders.remove(resource.reference) { store, id in try store.remove(id) }
+        // The removal ends the loader; what is remembered goes on with the next one.
+        let (loader, lease) = try loaders.use(resource)
+        defer { withExtendedLifetime(lease) {} }
+        _ = lock(of: id, loader)
+    }
+}

@@ -1,0 +1,40 @@
+import VaultModel
+
+/// The request fields of the principals whose manifests are being played, in memory only.
+///
+/// A link in such a manifest carries the principal but no fields. What it names is requested with the fields that its
+/// manifest was requested with, and they are stored with it then.
+final class PrincipalFields: Sendable {
+    private struct Known {
+        let principal: [UInt8]
+        let fields: OriginFields
+    }
+
+    /// The latest last.
+    private let known = Locked<[Known]>([])
+
+    private static let most = 64
+
+    /// Records the fields that stand for a principal at their origin.
+    func note(_ fields: OriginFields, of principal: [UInt8]) {
+        known.withLock { known in
+            known.removeAll { $0.principal == principal && $0.fields.origin == fields.origin }
+            known.append(Known(principal: principal, fields: fields))
+            if known.count > Self.most { known.removeFirst() }
+        }
+    }
+
+    /// Returns a reference with the fields of its principal, if it carries one whose fields are known for its origin.
+    func completing(_ reference: MediaReference) -> MediaReference {
+        guard let principal = reference.principal, reference.fields.fields.isEmpty else { return reference }
+        let fields = known.withLock { known in
+            known.last { $0.principal == principal && $0.fields.origin == reference.url.origin }?.fields
+        }
+        var reference = reference
+        if let fields { reference.fields = fields.fields }
+        return reference
+    }
+
+    /// Forgets everything.
+    func removeAll() { known.withLock { $0 = [] } }
+}

@@ -1,0 +1,51 @@
+package import VaultModel
+
+/// The bounds of what is parsed as a manifest.
+package struct ManifestLimits: Hashable, Sendable {
+    /// The most bytes of a manifest.
+    package var maxBytes = 32 << 20
+    /// The most bytes of a line.
+    package var maxLineBytes = 64 << 10
+    /// The most references.
+    package var maxReferences = 250_000
+    /// The most bytes of all resolved URLs together: a short reference may be relative to a long URL.
+    package var maxURLBytes = 128 << 20
+    /// The deepest nesting of elements.
+    package var maxDepth = 32
+
+    /// The limits of the vault.
+    package static let standard = ManifestLimits()
+
+    /// Creates the limits of the vault; tests make them smaller.
+    package init() {}
+}
+
+/// Counts what a manifest names against the limits.
+package struct ManifestBudget: Sendable {
+    private let limits: ManifestLimits
+    private var references = 0
+    private var urlBytes = 0
+
+    /// Creates a budget of which nothing is spent.
+    package init(_ limits: ManifestLimits) { self.limits = limits }
+
+    /// Counts one more reference that a player would request.
+    ///
+    /// - Throws: ``ManifestError/tooManyReferences(limit:)``, or ``ManifestError/tooLarge(limit:)`` for their text.
+    package mutating func spend(on url: MediaURL) throws(ManifestError) {
+        try spendOne()
+        try spend(bytes: url.path.utf8.count + (url.query?.utf8.count ?? 0))
+    }
+
+    /// Counts something else that takes memory for as long as the manifest is in use.
+    package mutating func spendOne() throws(ManifestError) {
+        references += 1
+        guard references <= limits.maxReferences else { throw .tooManyReferences(limit: limits.maxReferences) }
+    }
+
+    /// Counts text that grew beyond what stands in the manifest.
+    package mutating func spend(bytes: Int) throws(ManifestError) {
+        urlBytes += bytes
+        guard urlBytes <= limits.maxURLBytes else { throw .tooLarge(limit: limits.maxURLBytes) }
+    }
+}

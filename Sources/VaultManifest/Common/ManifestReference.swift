@@ -1,0 +1,92 @@
+package import VaultModel
+
+/// A resource, or a folder of resources, that a manifest names.
+package struct ManifestReference: Hashable, Sendable {
+    /// What a player uses a resource for.
+    package enum Role: Hashable, Sendable {
+        /// A further manifest.
+        case playlist
+        /// Media: a segment, or a part of one.
+        case segment
+        /// What a decoder needs before the first segment.
+        case initialization
+        /// A key that opens segments.
+        case key
+        /// Anything else to be fetched, such as session data and images.
+        case data
+    }
+
+    /// The URL, resolved against the manifest's.
+    package let url: MediaURL
+    /// What the player uses it for.
+    package let role: Role
+    /// The part that is used, never empty; nil for the whole.
+    package let range: ByteRange?
+    /// Whether the URL is a prefix that templates are appended to (DASH); it ends in a slash then.
+    package let isFolder: Bool
+
+    /// Creates a reference.
+    package init(_ url: MediaURL, _ role: Role, range: ByteRange? = nil, isFolder: Bool = false) {
+        self.url = url
+        self.role = role
+        self.range = range
+        self.isFolder = isFolder
+    }
+}
+
+/// What becomes of a URI in a manifest.
+package enum ManifestTarget: Hashable, Sendable {
+    /// A player would request this URL: lead it through the vault.
+    case url(MediaURL)
+    /// A player requests nothing, so the text stays: `data:` contains its resource, and `skd:` names a key to a DRM
+    /// system.
+    case inert
+    /// A player might open something around the vault, such as a file; write ``refusal`` instead.
+    case refused
+
+    /// What is written for a refused URI: a path that the service does not have, so that a player gets a 404.
+    ///
+    /// A path without the leading slash would be one of the origin's: it would be requested there.
+    package static let refusal = "/refused"
+
+    /// Decides on a URI.
+    ///
+    /// - Parameters:
+    ///   - uri: the URI's bytes, without white space around them.
+    ///   - role: what the player uses it for. A manifest is not taken from a `data:` URI, because nobody would lead the
+    ///     URIs in it through the vault.
+    ///   - resolver: resolves relative references.
+    package init(_ uri: ArraySlice<UInt8>, _ role: ManifestReference.Role, _ resolver: inout URLResolver) {
+        // Nothing follows an empty reference.
+        if uri.isEmpty {
+            self = .inert
+            return
+        }
+        guard let scheme = URLReference.scheme(of: uri), scheme != "http", scheme != "https" else {
+            self = (try? resolver.resolve(uri)).map { .url($0) } ?? .refused
+            return
+        }
+        self = Self.inertSchemes.contains(scheme) && role != .playlist ? .inert : .refused
+    }
+
+    private static let inertSchemes: Set<String> = ["data", "skd"]
+}
+
+/// The links that stand for references in a rewritten manifest.
+package enum ManifestLink {
+    /// Returns a link as it may stand anywhere in a manifest.
+    ///
+    /// Quotes, white space, braces and everything outside ASCII are escaped: a link may contain the name of a file at
+    /// the origin, which must end neither the line nor the attribute, and must not be taken for a variable.
+    package static func escaped(_ link: String) -> String {
+        // Nearly every link is plain; looking is cheaper than writing it again.
+        link.utf8.allSatisfy(isPlain) ? link : PercentEncoding.escapingIllegal(link)
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x2D...0x3B, 0x3D, 0x3F...0x5A, 0x5F, 0x61...0x7A, 0x7E, 0x23...0x2C: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import VaultModel
+
+/// One choice that a manifest offers: a quality of the video, a language of the audio or of the subtitles.
+package struct Rendition: Hashable, Sendable {
+    /// What a rendition is.
+    package enum Kind: Hashable, Sendable {
+        case video, audio, subtitles, closedCaptions
+    }
+
+    /// The name of the rendition within its manifest; distinct, and the same after a selection.
+    package let id: String
+    /// What it is.
+    package let kind: Kind
+    /// The language, a tag of RFC 5646.
+    package var language: String?
+    /// The name that a player shows.
+    package var name: String?
+    /// The peak bit rate, in bits per second.
+    package var bandwidth: Int?
+    /// The width of the picture, in pixels.
+    package var width: Int?
+    /// The height of the picture, in pixels.
+    package var height: Int?
+    /// The codecs, as RFC 6381 spells them.
+    package var codecs: String?
+    /// Whether the manifest says that it plays unless the viewer chooses another.
+    package var isDefault = false
+    /// Whether the subtitles only translate what a viewer who understands the audio would not understand.
+    package var isForced = false
+    /// The groups of alternatives that a member belongs to, or that a variant is played with.
+    package var groups: [String] = []
+
+    /// Creates a rendition without anything stated about it.
+    package init(id: String, kind: Kind) {
+        self.id = id
+        self.kind = kind
+    }
+
+    /// Returns whether the language is one of these, or a regional form of one: `en` accepts `en-GB` (RFC 4647 §3.3.1).
+    package func speaks(_ languages: [String]) -> Bool {
+        guard let language = language?.lowercased() else { return false }
+        return languages.contains { range in
+            let range = range.lowercased()
+            return range == "*" || language == range || language.hasPrefix(range + "-")
+        }
+    }
+}

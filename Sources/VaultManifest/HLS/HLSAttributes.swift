@@ -1,0 +1,145 @@
+import VaultModel
+
+/// An attribute list: `NAME=value,NAME="value"` (RFC 8216 §4.2).
+///
+/// Players read a malformed list differently: one ends a value at a space, another lets a backslash escape a quotation
+/// mark. An attribute that only some of them see could lead a player around the vault, so ``isClear`` tells whether
+/// all of them read the same.
+struct HLSAttributes: Sendable {
+    /// One attribute; ranges of the playlist's bytes.
+    struct Attribute: Sendable {
+        let name: Range<Int>
+        /// The value, without quotation marks.
+        let value: Range<Int>
+        let isQuoted: Bool
+        /// The whole attribute, without the commas around it.
+        let whole: Range<Int>
+    }
+
+    /// The most attributes that are read. Every two names are compared.
+    private static let most = 64
+
+    private let bytes: [UInt8]
+    private let range: Range<Int>
+    private(set) var list: [Attribute] = []
+    /// Whether every player reads the list alike: quotes are closed, nothing stands between attributes, none is twice.
+    private(set) var isClear = true
+
+    init(_ bytes: [UInt8], _ range: Range<Int>) {
+        self.bytes = bytes
+        self.range = range
+        var index = range.lowerBound
+        while index < range.upperBound, list.count < Self.most {
+            if let attribute = attribute(&index, range.upperBound) { add(attribute) }
+            // Past the comma.
+            index += 1
+        }
+        if index < range.upperBound { isClear = false }
+    }
+
+    /// Returns the first attribute of this name, in whatever case.
+    subscript(name: String) -> Attribute? { list.first { isNamed($0, name) } }
+
+    /// Returns the index of the first attribute of this name.
+    func index(of name: String) -> Int? { list.firstIndex { isNamed($0, name) } }
+
+    /// Returns the name of an attribute, in upper case.
+    func name(of attribute: Attribute) -> String { String(decoding: bytes[attribute.name], as: UTF8.self).uppercased() }
+
+    /// Returns whether a text stands anywhere in the list, in whatever case, however malformed the list is.
+    func mentions(_ text: String) -> Bool {
+        range.contains { first in
+            bytes[first..<range.upperBound].starts(with: text.utf8) { $0.asciiLowercased == $1.asciiLowercased }
+        }
+    }
+
+    /// Returns the bytes of a value.
+    func bytes(of attribute: Attribute) -> ArraySlice<UInt8> { bytes[attribute.value] }
+
+    /// Returns the bytes of a whole attribute.
+    func bytes(at index: Int) -> [UInt8] { Array(bytes[list[index].whole]) }
+
+    /// Returns what to cut so that the list lacks these attributes, and neither begins nor ends in a comma.
+    func cuts(without indices: Set<Int>) -> [Range<Int>] {
+        var cuts: [Range<Int>] = []
+        var index = 0
+        while index < list.count {
+            guard indices.contains(index) else {
+                index += 1
+                continue
+            }
+            let first = index
+            while index < list.count, indices.contains(index) { index += 1 }
+            let isAtEnd = index == list.count
+            let low = isAtEnd && first > 0 ? list[first - 1].whole.upperBound : list[first].whole.lowerBound
+            cuts.append(low..<(isAtEnd ? list[index - 1].whole.upperBound : list[index].whole.lowerBound))
+        }
+        return cuts
+    }
+
+    /// Reads the attribute at `index`, up to the comma behind it; nil if there is none.
+    private mutating func attribute(_ index: inout Int, _ end: Int) -> Attribute? {
+        let first = index
+        while index < end, bytes[index] != UInt8(ascii: "="), bytes[index] != UInt8(ascii: ",") { index += 1 }
+        let name = bytes.trimmingBlanks(first..<index)
+        guard index < end, bytes[index] == UInt8(ascii: "=") else {
+            isClear = isClear && name.isEmpty
+            return nil
+        }
+        if name.isEmpty || !bytes[name].allSatisfy(Self.isNameByte) { isClear = false }
+        index += 1
+        guard index < end, bytes[index] == UInt8(ascii: "\"") else {
+            let value = plainValue(&index, end)
+            return Attribute(name: name, value: value, isQuoted: false, whole: name.lowerBound..<value.upperBound)
+        }
+        let value = quotedValue(&index, end)
+        let whole = name.lowerBound..<index
+        while index < end, bytes[index] != UInt8(ascii: ",") {
+            if !bytes.trimmingBlanks(index..<(index + 1)).isEmpty { isClear = false }
+            index += 1
+        }
+        return Attribute(name: name, value: value, isQuoted: true, whole: whole)
+    }
+
+    private mutating func plainValue(_ index: inout Int, _ end: Int) -> Range<Int> {
+        let first = index
+        while index < end, bytes[index] != UInt8(ascii: ",") { index += 1 }
+        let value = bytes.trimmingBlanks(first..<index)
+        // Blanks at the end are common, and end the value for everyone.
+        let marks: [UInt8] = [UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\"")]
+        if value.lowerBound > first, !value.isEmpty { isClear = false }
+        if bytes[value].contains(where: marks.contains) { isClear = false }
+        return value.isEmpty ? first..<first : value
+    }
+
+    private mutating func quotedValue(_ index: inout Int, _ end: Int) -> Range<Int> {
+        index += 1
+        let first = index
+        while index < end, bytes[index] != UInt8(ascii: "\"") { index += 1 }
+        let value = first..<index
+        // A backslash before the closing quotation mark escapes it for some players.
+        if index == end || (!value.isEmpty && bytes[index - 1] == UInt8(ascii: "\\")) { isClear = false }
+        index = min(index + 1, end)
+        return value
+    }
+
+    private mutating func add(_ attribute: Attribute) {
+        if list.contains(where: { hasSameName($0, attribute) }) { isClear = false }
+        list.append(attribute)
+    }
+
+    private func hasSameName(_ one: Attribute, _ other: Attribute) -> Bool {
+        bytes[one.name].elementsEqual(bytes[other.name]) { $0.asciiLowercased == $1.asciiLowercased }
+    }
+
+    private func isNamed(_ attribute: Attribute, _ name: String) -> Bool {
+        bytes[attribute.name].elementsEqual(name.utf8) { $0.asciiLowercased == $1.asciiLowercased }
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."): true
+        default: false
+        }
+    }
+}

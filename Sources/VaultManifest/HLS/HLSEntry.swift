@@ -1,0 +1,114 @@
+import VaultModel
+
+/// An entry of a multivariant playlist: one that a selection keeps or drops.
+struct HLSEntry: Sendable {
+    /// What an entry is.
+    enum Kind: Hashable, Sendable {
+        /// A quality of the whole title (`EXT-X-STREAM-INF`).
+        case variant
+        /// Pictures for seeking (`EXT-X-I-FRAME-STREAM-INF`, `EXT-X-IMAGE-STREAM-INF`).
+        case preview
+        /// One of a group of alternatives (`EXT-X-MEDIA`).
+        case member
+    }
+
+    let kind: Kind
+    /// What a person can choose; nil for a preview, and for an unknown type of media.
+    let rendition: Rendition?
+    /// The group of a member.
+    let group: HLSGroup?
+    /// The groups that a variant or a preview is played with, and the attributes that name them.
+    let uses: [(group: HLSGroup, attribute: Int)]
+    let attributes: HLSAttributes
+    /// The lines of the entry: the tag, and for a variant its URI.
+    var lines: [Range<Int>] = []
+    /// Where the media playlist is; nil if its URI is refused, or if the media is in the variants.
+    var url: MediaURL?
+}
+
+/// A group of alternatives: members of one type with one name.
+struct HLSGroup: Hashable, Sendable {
+    let type: String
+    let id: String
+}
+
+extension HLSEntry {
+    /// The attributes that say what an entry is.
+    static let names =
+        groupTypes + [
+            "BANDWIDTH", "CODECS", "DEFAULT", "FORCED", "GROUP-ID", "LANGUAGE", "NAME", "RESOLUTION", "TYPE",
+        ]
+
+    /// The attributes that name groups, and the types of their members.
+    private static let groupTypes = ["AUDIO", "VIDEO", "SUBTITLES", "CLOSED-CAPTIONS"]
+
+    /// Creates an entry from the values of ``names``.
+    init(_ kind: Kind, id: String, _ attributes: HLSAttributes, _ values: [String: String]) {
+        self.kind = kind
+        self.attributes = attributes
+        group = kind == .member ? HLSGroup(type: values["TYPE"] ?? "", id: values["GROUP-ID"] ?? "") : nil
+        uses = Self.groupTypes.compactMap { type in
+            // `CLOSED-CAPTIONS=NONE` names no group.
+            guard let index = attributes.index(of: type), attributes.list[index].isQuoted else { return nil }
+            return (HLSGroup(type: type, id: values[type] ?? ""), index)
+        }
+        guard let chosen = Self.kind(of: kind, values) else {
+            rendition = nil
+            return
+        }
+        let size = values["RESOLUTION"]?.lowercased().split(separator: "x") ?? []
+        var rendition = Rendition(id: id, kind: chosen)
+        rendition.language = values["LANGUAGE"]
+        rendition.name = values["NAME"]
+        rendition.bandwidth = Self.number(values["BANDWIDTH"])
+        if size.count == 2 { (rendition.width, rendition.height) = (Self.number(size[0]), Self.number(size[1])) }
+        rendition.codecs = values["CODECS"]
+        rendition.isDefault = values["DEFAULT"] == "YES"
+        rendition.isForced = values["FORCED"] == "YES"
+        rendition.groups = (group.map { [$0] } ?? uses.map(\.group)).map(\.id)
+        self.rendition = rendition
+    }
+
+    /// What distinguishes a variant for the viewer: its attributes, in any order.
+    ///
+    /// The same quality on another pathway names other groups, so across pathways these do not count.
+    func quality(acrossPathways: Bool) -> Set<[UInt8]> {
+        let ignored = acrossPathways ? (["PATHWAY-ID"] + Self.groupTypes).compactMap { attributes.index(of: $0) } : []
+        return Set(attributes.list.indices.filter { !ignored.contains($0) }.map { attributes.bytes(at: $0) })
+    }
+
+    /// Whether decoding the audio takes a licence that many players lack.
+    var hasSurroundCodec: Bool {
+        Self.codecs(rendition?.codecs).contains { codec in Self.surround.contains { codec.hasPrefix($0) } }
+    }
+
+    private static func kind(of kind: Kind, _ values: [String: String]) -> Rendition.Kind? {
+        switch kind {
+        case .preview: return nil
+        case .variant:
+            let codecs = codecs(values["CODECS"])
+            let isAudio = codecs.allSatisfy { codec in audio.contains { codec.hasPrefix($0) } }
+            return isAudio && !codecs.isEmpty && values["RESOLUTION"] == nil ? .audio : .video
+        case .member:
+            switch values["TYPE"] {
+            case "AUDIO": return .audio
+            case "VIDEO": return .video
+            case "SUBTITLES": return .subtitles
+            case "CLOSED-CAPTIONS": return .closedCaptions
+            default: return nil
+            }
+        }
+    }
+
+    private static func codecs(_ text: String?) -> [String] {
+        (text ?? "").lowercased().split(separator: ",").map { String($0.trimmingBlanks()) }
+    }
+
+    private static let surround = ["ac-3", "ec-3", "ac-4", "dts"]
+    private static let audio = surround + ["mp4a", "opus", "flac", "alac", "mp3", "vorbis"]
+
+    /// Returns a number up to 2⁵³ − 1; nil for anything else.
+    private static func number(_ text: (some StringProtocol)?) -> Int? {
+        text.flatMap { DecimalNumber.exact($0) }.flatMap { $0 <= ContentInformation.maxBytes ? Int($0) : nil }
+    }
+}

@@ -1,0 +1,58 @@
+import VaultModel
+
+/// What a playlist says about itself.
+struct HLSFacts: Sendable {
+    /// Whether the playlist has its first line.
+    var hasBegun = false
+    /// Whether tags of media playlists were seen.
+    var isMedia = false
+    /// Whether no segment will be added (`EXT-X-ENDLIST`).
+    var isEnded = false
+    /// How long the segments play, in microseconds.
+    private(set) var microseconds: Int64 = 0
+    private(set) var title: String?
+
+    /// The most characters of a title.
+    private static let maxTitle = 200
+
+    /// Adds the duration of a segment; the sum ends at 292 000 years.
+    mutating func add(microseconds more: Int64) {
+        let (sum, overflows) = microseconds.addingReportingOverflow(more)
+        microseconds = overflows ? .max : sum
+    }
+
+    /// Notes the title; the first one stays.
+    mutating func setTitle(_ text: String) {
+        let text = text.trimmingBlanks().prefix(Self.maxTitle)
+        if title == nil, !text.isEmpty { title = String(text) }
+    }
+
+    /// Returns the duration at the beginning of a text, in microseconds; 0 if it is negative, not a number, or
+    /// 10⁹ seconds or longer.
+    static func microseconds(_ text: ArraySlice<UInt8>) -> Int64 {
+        var value: Int64 = 0
+        var scale: Int64?
+        for byte in text.drop(while: { $0 == UInt8(ascii: " ") }) {
+            switch byte {
+            case 0x30...0x39:
+                if let digit = scale {
+                    value += digit * Int64(byte - 0x30)
+                    scale = digit / 10
+                } else {
+                    value = value * 10 + Int64(byte - 0x30) * 1_000_000
+                    guard value < 1_000_000_000_000_000 else { return 0 }
+                }
+            case UInt8(ascii: ".") where scale == nil: scale = 100_000
+            default: return value
+            }
+        }
+        return value
+    }
+
+    /// Returns whether the path of a URI ends like the name of a playlist.
+    static func isNamedLikeManifest(_ uri: ArraySlice<UInt8>) -> Bool {
+        let path = uri.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        guard let dot = path.lastIndex(of: UInt8(ascii: ".")), path.endIndex - dot <= 6 else { return false }
+        return ManifestDetection.kind(type: nil, path: String(decoding: path[dot...], as: UTF8.self)) != nil
+    }
+}

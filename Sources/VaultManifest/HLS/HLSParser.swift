@@ -1,0 +1,275 @@
+import VaultModel
+
+/// Reads a playlist, line by line, and notes what is written elsewhere when it is led through the vault.
+///
+/// The sections are those of RFC 8216 and of its second edition (draft-pantos-hls-rfc8216bis).
+struct HLSParser {
+    private let bytes: [UInt8]
+    private var resolver: URLResolver
+    private var budget: ManifestBudget
+    private(set) var variables: HLSVariables
+    private(set) var edits: [HLSEdit] = []
+    private(set) var entries: [HLSEntry] = []
+    private(set) var facts = HLSFacts()
+    /// The bytes that were looked at, once for each time: it grows with the size of the playlist, not faster.
+    private(set) var work = 0
+
+    /// What tags have said about the next URI line.
+    private var next = NextURI()
+    private var segments = HLSRangeChain()
+    private var parts = HLSRangeChain()
+
+    private struct NextURI {
+        /// The entry that the line completes.
+        var variant: Int?
+        var range: HLSByteRange?
+        var microseconds: Int64 = 0
+        var isGap = false
+    }
+
+    init(_ bytes: [UInt8], url: MediaURL, variables: [String: String], limits: ManifestLimits) throws(ManifestError) {
+        self.bytes = bytes
+        resolver = URLResolver(url)
+        budget = ManifestBudget(limits)
+        self.variables = HLSVariables(url: url, imports: variables)
+        var lines = try HLSLines(bytes, limits)
+        while let line = try lines.next() {
+            work += line.whole.count
+            if line.content.isEmpty { continue }
+            if !facts.hasBegun { try begin(line) }
+            try read(line)
+        }
+        guard facts.hasBegun else { throw .notAManifest }
+    }
+
+    /// Accepts a list without a header, too, as players do, but no page, no JSON, and no tags of HLS.
+    private mutating func begin(_ line: HLSLine) throws(ManifestError) {
+        let text = bytes[line.content]
+        let isList = !"<{[".utf8.contains(bytes[line.content.lowerBound]) && !text.starts(with: "#EXT-X-".utf8)
+        guard isList, !hidesTag(line.content) else { throw .notAManifest }
+        facts.hasBegun = true
+    }
+
+    private mutating func read(_ line: HLSLine) throws(ManifestError) {
+        // Some players find a tag anywhere in a line, so one within a comment or a value must not stay.
+        if hidesTag(line.content) {
+            try write(HLSEdit(line.whole, .text("")))
+        } else if bytes[line.content.lowerBound] == UInt8(ascii: "#") {
+            try readTag(line)
+        } else {
+            try readURI(line)
+        }
+    }
+
+    private func hidesTag(_ content: Range<Int>) -> Bool {
+        var index = content.lowerBound + 1
+        while let mark = bytes[index..<content.upperBound].firstIndex(of: UInt8(ascii: "#")) {
+            if bytes[mark..<content.upperBound].starts(with: "#EXT-X-".utf8) { return true }
+            index = mark + 1
+        }
+        return false
+    }
+
+    // MARK: URIs
+
+    private mutating func readURI(_ line: HLSLine) throws(ManifestError) {
+        let next = next
+        self.next = NextURI()
+        if let variant = next.variant {
+            entries[variant].lines.append(line.whole)
+            entries[variant].url = try lead(line.content, .playlist, belongsToTitle: true)
+            return
+        }
+        let range = try segments.range(next.range, bytes[line.content], line)
+        facts.add(microseconds: next.microseconds)
+        try lead(line.content, nil, range: range, belongsToTitle: !next.isGap)
+    }
+
+    /// Leads the URI in an attribute through the vault.
+    ///
+    /// - Throws: ``ManifestError/malformed(line:_:)`` if some players might see another URI.
+    private mutating func lead(
+        _ name: String, of attributes: HLSAttributes, _ line: HLSLine, _ role: ManifestReference.Role,
+        range: ByteRange? = nil, belongsToTitle: Bool = true
+    ) throws(ManifestError) -> MediaURL? {
+        let uri = attributes[name]
+        guard attributes.isClear || !attributes.mentions(name), uri?.isQuoted ?? true else {
+            throw .malformed(line: line.number, .attributes)
+        }
+        guard let uri else { return nil }
+        return try lead(uri.value, role, range: range, belongsToTitle: belongsToTitle)
+    }
+
+    /// Leads a URI through the vault.
+    ///
+    /// - Parameter role: nil for a segment, unless its name is that of a playlist: some players look into it then.
+    @discardableResult
+    private mutating func lead(
+        _ span: Range<Int>, _ role: ManifestReference.Role?, range: ByteRange? = nil, belongsToTitle: Bool
+    ) throws(ManifestError) -> MediaURL? {
+        work += span.count
+        // A player may know a variable that the vault does not, so the reference could lead anywhere.
+        let uri = try variables.expanded(bytes[span], &budget)
+        let role = role ?? (uri.map(HLSFacts.isNamedLikeManifest) ?? false ? .playlist : .segment)
+        switch uri.map({ ManifestTarget($0, role, &resolver) }) ?? .refused {
+        case .url(let url):
+            try budget.spend(on: url)
+            work += url.path.utf8.count
+            let reference = ManifestReference(url, role, range: range)
+            edits.append(HLSEdit(span, .link(reference, belongsToTitle: belongsToTitle)))
+            return url
+        case .inert: return nil
+        case .refused:
+            try write(HLSEdit(span, .text(ManifestTarget.refusal)))
+            return nil
+        }
+    }
+
+    private mutating func write(_ edit: HLSEdit) throws(ManifestError) {
+        try budget.spendOne()
+        edits.append(edit)
+    }
+
+    // MARK: Tags
+
+    private mutating func readTag(_ line: HLSLine) throws(ManifestError) {
+        let content = bytes[line.content]
+        let colon = content.firstIndex(of: UInt8(ascii: ":")) ?? content.endIndex
+        // The longest name has 31 bytes.
+        guard colon - content.startIndex <= 32, content.starts(with: "#EXT".utf8) else {
+            if content.starts(with: "#PLAYLIST:".utf8) {
+                facts.setTitle(String(decoding: content[(colon + 1)...], as: UTF8.self))
+            }
+            return
+        }
+        let value = min(colon + 1, content.endIndex)..<content.endIndex
+        switch String(decoding: content[content.startIndex..<colon].dropFirst(), as: UTF8.self) {
+        case "EXTINF": next.microseconds = HLSFacts.microseconds(bytes[value])
+        case "EXTALBUMARTURL": try lead(bytes.trimmingBlanks(value), .data, belongsToTitle: true)
+        case "EXT-X-DEFINE":
+            if let edit = try variables.define(attributes(value), line, &budget) { try write(edit) }
+        case let name where name.hasPrefix("EXT-X-"):
+            try readTag(name.dropFirst("EXT-X-".count), value, line)
+        default: break
+        }
+    }
+
+    private mutating func readTag(_ name: Substring, _ value: Range<Int>, _ line: HLSLine) throws(ManifestError) {
+        switch name {
+        case "STREAM-INF", "I-FRAME-STREAM-INF", "IMAGE-STREAM-INF", "MEDIA", "SESSION-KEY", "SESSION-DATA",
+            "CONTENT-STEERING":
+            try readMultivariantTag(name, value, line)
+        case "VERSION", "INDEPENDENT-SEGMENTS", "START": break
+        case "ENDLIST": (facts.isMedia, facts.isEnded) = (true, true)
+        case "TARGETDURATION", "MEDIA-SEQUENCE", "DISCONTINUITY-SEQUENCE", "PLAYLIST-TYPE", "I-FRAMES-ONLY",
+            "DISCONTINUITY", "PROGRAM-DATE-TIME", "BITRATE", "SKIP", "PART-INF", "SERVER-CONTROL":
+            facts.isMedia = true
+        case "KEY", "MAP", "BYTERANGE", "GAP", "PART", "PRELOAD-HINT", "RENDITION-REPORT", "DATERANGE":
+            facts.isMedia = true
+            try readMediaTag(name, value, line)
+        default: break
+        }
+    }
+
+    private mutating func readMediaTag(
+        _ name: Substring, _ value: Range<Int>, _ line: HLSLine
+    ) throws(ManifestError) {
+        if name == "GAP" {
+            next.isGap = true
+            return
+        }
+        if name == "BYTERANGE" {
+            next.range = try HLSByteRange(bytes[bytes.trimmingBlanks(value)], line)
+            return
+        }
+        let list = attributes(value)
+        switch name {
+        case "KEY": try readKey(list, line)
+        case "MAP":
+            let range = try byteRange(of: list, line)?.resolved(after: 0)
+            _ = try lead("URI", of: list, line, .initialization, range: range)
+        case "PART":
+            let uri = list["URI"].map { list.bytes(of: $0) } ?? []
+            let range = try parts.range(byteRange(of: list, line), uri, line)
+            _ = try lead("URI", of: list, line, .segment, range: range, belongsToTitle: false)
+        case "PRELOAD-HINT":
+            let isMap = list["TYPE"].map { list.bytes(of: $0).elementsEqual("MAP".utf8) } ?? false
+            _ = try lead("URI", of: list, line, isMap ? .initialization : .segment, belongsToTitle: false)
+        case "RENDITION-REPORT": _ = try lead("URI", of: list, line, .playlist, belongsToTitle: false)
+        default: try readInterstitial(list, line)
+        }
+    }
+
+    /// Leads an interstitial through the vault, but no list of assets: nobody would do that to the URIs in it.
+    private mutating func readInterstitial(_ list: HLSAttributes, _ line: HLSLine) throws(ManifestError) {
+        guard list.mentions("X-ASSET-") else { return }
+        for attribute in list.list {
+            let name = list.name(of: attribute)
+            guard name.hasPrefix("X-ASSET-") || !list.isClear else { continue }
+            guard list.isClear, attribute.isQuoted else { throw .malformed(line: line.number, .attributes) }
+            if name == "X-ASSET-URI" { try lead(attribute.value, .playlist, belongsToTitle: false) }
+            if name == "X-ASSET-LIST" { try write(HLSEdit(attribute.value, .text(ManifestTarget.refusal))) }
+        }
+    }
+
+    /// A key of another format than `identity` is requested by a DRM system, not fetched.
+    private mutating func readKey(_ list: HLSAttributes, _ line: HLSLine) throws(ManifestError) {
+        let isFetched = list["KEYFORMAT"].map { list.bytes(of: $0).elementsEqual("identity".utf8) } ?? true
+        let isNone = list["METHOD"].map { list.bytes(of: $0).elementsEqual("NONE".utf8) } ?? false
+        _ = try lead("URI", of: list, line, .key, belongsToTitle: isFetched && !isNone)
+    }
+
+    private mutating func readMultivariantTag(
+        _ name: Substring, _ value: Range<Int>, _ line: HLSLine
+    ) throws(ManifestError) {
+        let list = attributes(value)
+        switch name {
+        case "STREAM-INF":
+            next = NextURI(variant: entries.count)
+            try add(.variant, list, line, nil)
+        case "MEDIA": try add(.member, list, line, lead("URI", of: list, line, .playlist))
+        case "SESSION-KEY": try readKey(list, line)
+        case "SESSION-DATA":
+            if let id = try text("DATA-ID", of: list), id.hasSuffix(".title"), let title = try text("VALUE", of: list) {
+                facts.setTitle(title)
+            }
+            _ = try lead("URI", of: list, line, .data)
+        case "CONTENT-STEERING":
+            // What a steering server answers names hosts, which nobody would lead through the vault.
+            try write(HLSEdit(line.whole, .text("")))
+        default: try add(.preview, list, line, lead("URI", of: list, line, .playlist))
+        }
+    }
+
+    private mutating func add(
+        _ kind: HLSEntry.Kind, _ list: HLSAttributes, _ line: HLSLine, _ url: MediaURL?
+    ) throws(ManifestError) {
+        try budget.spendOne()
+        var values: [String: String] = [:]
+        for name in HLSEntry.names { values[name] = try text(name, of: list) }
+        var entry = HLSEntry(kind, id: String(entries.count), list, values)
+        entry.lines = [line.whole]
+        entry.url = url
+        entries.append(entry)
+    }
+
+    // MARK: Values
+
+    private mutating func attributes(_ value: Range<Int>) -> HLSAttributes {
+        work += value.count
+        return HLSAttributes(bytes, value)
+    }
+
+    /// Returns a value with its variables substituted; nil if there is none, or a variable is unknown.
+    private mutating func text(_ name: String, of list: HLSAttributes) throws(ManifestError) -> String? {
+        guard let value = list[name] else { return nil }
+        let bytes = list.bytes(of: value)
+        let expanded = value.isQuoted ? try variables.expanded(bytes, &budget) : bytes
+        return expanded.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func byteRange(of list: HLSAttributes, _ line: HLSLine) throws(ManifestError) -> HLSByteRange? {
+        guard let range = list["BYTERANGE"] else { return nil }
+        return try HLSByteRange(list.bytes(of: range), line)
+    }
+}

@@ -1,0 +1,101 @@
+package import VaultModel
+
+/// An HLS playlist (RFC 8216 and draft-pantos-hls-rfc8216bis): multivariant, media, or a bare list of files.
+///
+/// It keeps the bytes as the origin sent them, and notes where something else is written. Variables are substituted in
+/// URIs before they are resolved. A reference with an unknown variable is refused like one to a file, because a player
+/// might know the variable: see ``ManifestTarget/refusal``.
+///
+/// Three things that a player could follow around the vault do not stay as they stand: content steering and lists of
+/// interstitial assets, whose answers name further hosts, and tags within other lines, which some players find.
+package struct HLSPlaylist: Sendable {
+    private let bytes: [UInt8]
+    private var edits: [HLSEdit]
+    private(set) var entries: [HLSEntry]
+    private let facts: HLSFacts
+    /// The variables that media playlists can import.
+    package let exports: [String: String]
+    /// How many bytes parsing looked at, each as often as that happened.
+    package let work: Int
+
+    /// Parses a playlist.
+    ///
+    /// - Parameters:
+    ///   - bytes: the whole playlist, in UTF-8; a byte order mark, and any ends of lines, stay.
+    ///   - url: where it was found, after redirects.
+    ///   - variables: what the multivariant playlist exports that names this one.
+    ///   - limits: the bounds of what is parsed.
+    /// - Throws: ``ManifestError`` if the playlist cannot be led through the vault.
+    package init(
+        _ bytes: [UInt8], url: MediaURL, variables: [String: String] = [:], limits: ManifestLimits = .standard
+    ) throws(ManifestError) {
+        let parser = try HLSParser(bytes, url: url, variables: variables, limits: limits)
+        self.bytes = bytes
+        edits = parser.edits
+        entries = parser.entries
+        facts = parser.facts
+        exports = parser.variables.values
+        work = parser.work
+    }
+
+    /// Whether the playlist may change or grow: a media playlist without `EXT-X-ENDLIST`, also of type `EVENT`.
+    package var isLive: Bool { facts.isMedia && !facts.isEnded }
+
+    /// What the playlist names and belongs to the title, in order; see ``Manifest/references``.
+    package var references: [ManifestReference] {
+        edits.compactMap { edit in
+            guard case .link(let reference, belongsToTitle: true) = edit.change else { return nil }
+            return reference
+        }
+    }
+
+    /// How long the segments play; nil for a multivariant playlist, a live one, and a list without durations.
+    package var duration: Duration? { isLive ? nil : window }
+
+    /// How long the segments play that the playlist names now; nil if it states no durations.
+    package var window: Duration? { facts.microseconds == 0 ? nil : .microseconds(facts.microseconds) }
+
+    /// The name of the title: of `#PLAYLIST`, or of session data whose id ends in `.title`; at most 200 characters.
+    package var title: String? { facts.title }
+
+    /// Returns the playlist with other URIs; see ``Manifest/rewritten(_:)``.
+    package func rewritten(_ link: (ManifestReference) throws -> String?) rethrows -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count + edits.count * 64)
+        var position = 0
+        for edit in edits {
+            result += bytes[position..<edit.span.lowerBound]
+            position = edit.span.upperBound
+            switch edit.change {
+            case .text(let text): result += text.utf8
+            case .link(let reference, _):
+                if let link = try link(reference) {
+                    result += ManifestLink.escaped(link).utf8
+                } else {
+                    result += bytes[edit.span]
+                }
+            }
+        }
+        result += bytes[position...]
+        return result
+    }
+
+    /// Returns the playlist without these entries and these bytes.
+    func keeping(_ kept: [HLSEntry], without cuts: [Range<Int>]) -> HLSPlaylist {
+        var playlist = self
+        playlist.entries = kept
+        playlist.edits = []
+        var cuts = cuts.sorted { $0.lowerBound < $1.lowerBound }[...]
+        for edit in edits {
+            while let cut = cuts.first, cut.upperBound <= edit.span.lowerBound {
+                playlist.edits.append(HLSEdit(cut, .text("")))
+                cuts.removeFirst()
+            }
+            // A cut replaces what would have been written within it.
+            if let cut = cuts.first, cut.contains(edit.span.lowerBound) { continue }
+            playlist.edits.append(edit)
+        }
+        playlist.edits += cuts.map { HLSEdit($0, .text("")) }
+        return playlist
+    }
+}

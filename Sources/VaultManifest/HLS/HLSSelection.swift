@@ -1,0 +1,78 @@
+import VaultModel
+
+extension HLSPlaylist {
+    /// The variants, and the members of their groups; empty for anything but a multivariant playlist.
+    package var renditions: [Rendition] { entries.compactMap(\.rendition) }
+
+    /// Returns the playlist as it is played offline: with the chosen renditions only.
+    ///
+    /// A variant keeps the groups of which a member is chosen. Of the copies of a quality on several pathways, one
+    /// stays. Pictures for seeking stay only if all of the video is wanted: nothing is played from them. Closed captions
+    /// are within the video, so they stay.
+    package func selecting(_ selection: RenditionSelection) -> HLSPlaylist {
+        let variants = HLSEntry.chosen(from: entries.filter { $0.kind == .variant && $0.url != nil }, selection.video)
+        guard !variants.isEmpty else { return self }
+        let members = chosenMembers(of: Set(variants.flatMap(\.uses).map(\.group)), selection)
+        let ids = Set((variants + members).compactMap(\.rendition?.id))
+        let kept = entries.filter { entry in
+            entry.rendition.map { ids.contains($0.id) } ?? (entry.kind == .preview && selection.video == .all)
+        }
+        let lines = Set(kept.flatMap(\.lines))
+        let dropped = entries.flatMap(\.lines).filter { !lines.contains($0) }
+        let groups = Set(members.compactMap(\.group))
+        let attributes = kept.flatMap { entry in
+            entry.attributes.cuts(without: Set(entry.uses.filter { !groups.contains($0.group) }.map(\.attribute)))
+        }
+        return keeping(kept, without: dropped + attributes)
+    }
+
+    private func chosenMembers(of groups: Set<HLSGroup>, _ selection: RenditionSelection) -> [HLSEntry] {
+        var alternatives: [HLSGroup: [HLSEntry]] = [:]
+        for entry in entries {
+            if let group = entry.group, groups.contains(group) { alternatives[group, default: []].append(entry) }
+        }
+        let spoken = alternatives.filter { $0.key.type == "AUDIO" }.flatMap { _, entries in
+            selection.audio.chosen(from: entries.compactMap(\.rendition)).compactMap(\.language)
+        }
+        return alternatives.flatMap { group, entries in
+            let choices = entries.compactMap(\.rendition)
+            let chosen =
+                switch group.type {
+                case "AUDIO": selection.audio.chosen(from: choices)
+                case "SUBTITLES": selection.subtitles.chosen(from: choices, spoken: spoken)
+                // Angles of the camera: the usual one, unless all of the video is wanted.
+                case "VIDEO": (selection.video == .all ? .all : RenditionSelection.Audio.default).chosen(from: choices)
+                default: choices
+                }
+            let ids = Set(chosen.map(\.id))
+            return entries.filter { entry in entry.rendition.map { ids.contains($0.id) } ?? false }
+        }
+    }
+}
+
+extension HLSEntry {
+    /// Returns the chosen variants: one, or all without copies.
+    static func chosen(from variants: [HLSEntry], _ video: RenditionSelection.Video) -> [HLSEntry] {
+        let distinct = withoutCopies(variants)
+        if video == .all { return distinct }
+        let pictures = distinct.filter { $0.rendition?.kind == .video }
+        let candidates = pictures.isEmpty ? distinct : pictures
+        let id = video.chosen(from: candidates.compactMap(\.rendition)).first?.id
+        guard let chosen = candidates.first(where: { $0.rendition?.id == id }) else { return [] }
+        // The same video may be offered with several kinds of audio: take the one that every player decodes.
+        return [candidates.first { $0.url == chosen.url && !$0.hasSurroundCodec } ?? chosen]
+    }
+
+    /// Returns the variants without those that only repeat one, such as on another pathway (RFC 8216 §6.2.4).
+    private static func withoutCopies(_ variants: [HLSEntry]) -> [HLSEntry] {
+        var pathways: [Set<[UInt8]>: [UInt8]] = [:]
+        var seen: Set<Set<[UInt8]>> = []
+        return variants.filter { variant in
+            let pathway = variant.attributes["PATHWAY-ID"].map { Array(variant.attributes.bytes(of: $0)) } ?? []
+            let quality = variant.quality(acrossPathways: true)
+            let first = pathways[quality, default: pathway]
+            pathways[quality] = first
+            return first == pathway && seen.insert(variant.quality(acrossPathways: false)).inserted
+        }
+    }
+}

@@ -1,0 +1,309 @@
+"""HLS and DASH play through the vault as they do directly, again without the origin, and nothing is requested around
+the vault."""
+
+import json
+import os
+import re
+import threading
+import time
+import urllib.parse
+
+from harness import client, players, sessions
+from harness.case import VaultCase, each
+from harness.manifests import DASH, HLS, KEY, SUBTITLES, Manifests
+from harness.media import TITLE
+
+SEEK = ("-ss", "7", "-t", "1")
+PLAYERS = {"mpv": sessions.Mpv, "VLC": sessions.VLC, "GStreamer": sessions.GStreamer}
+# What each player plays here; ffmpeg plays all titles.
+PLAYED = [*(("mpv", name) for name in ("hls-master", "dash-template")),
+          *(("VLC", name) for name in ("hls-master", "dash-template")),
+          *(("GStreamer", name) for name in ("hls-ts", "hls-master", "dash-template"))]
+
+
+class ManifestCase(VaultCase):
+    """Checks with one origin for the vault, and another one to play directly."""
+
+    @classmethod
+    def prepare(cls):
+        cls.titles = Manifests(cls.media)
+        cls.origin, cls.straight, cls.vault = cls.new_origin(), cls.new_origin(), cls.served_vault()
+
+    def direct(self, name):
+        return f"http://127.0.0.1:{self.straight.port}/{self.titles.target(name)}"
+
+    def address(self, name):
+        return self.vault.address(self.origin.url(self.titles.target(name)))
+
+    def assert_only_the_vault_asked(self):
+        agents = {item.agent.partition("/")[0] for item in self.origin.requests()}
+        self.assertEqual(agents, {"MediaVault"}, "something was requested around the vault")
+
+
+class Frames(ManifestCase):
+    @each(*HLS, *DASH)
+    def test_decodes(self, name):
+        """ffmpeg decodes {} through the vault to the same frames as directly, after a seek too, and again without the
+        origin"""
+        expected = [players.decoded_frames(self.direct(name), *seek) for seek in ((), SEEK)]
+        self.assertGreater(players.frame_count(expected[0][1]), 300)
+        address = self.address(name)
+        for attempt in ("through the vault", "without the origin"):
+            for seek, (code, frames) in zip(((), SEEK), expected):
+                seen = players.decoded_frames(address, *seek)
+                self.assertEqual(seen[0], code, attempt)
+                self.assertTrue(seen[1] == frames, f"the frames differ {attempt}")
+            self.origin.stop()
+        self.origin.start()
+        self.assert_only_the_vault_asked()
+
+
+class Players(ManifestCase):
+    @classmethod
+    def prepare(cls):
+        super().prepare()
+        cls.players = {}
+
+    def session(self, who, address):
+        if who not in self.players:
+            self.players[who] = PLAYERS[who]()
+            self.addClassCleanup(self.players[who].close)
+        player = self.players[who]
+        return (player.short_session if who == "VLC" else player.session)(address)
+
+    @each(*map(" ".join, PLAYED))
+    def test_plays(self, pair):
+        """{}: start, seek, stop and resume give the same result as directly, and again without the origin"""
+        who, name = pair.split()
+        expected = self.session(who, self.direct(name))
+        self.assertTrue(any(expected.values()), "the player plays nothing directly either")
+        address = self.address(name)
+        self.assertEqual(self.session(who, address), expected, "the player sees something else through the vault")
+        self.origin.stop()
+        try:
+            self.assertEqual(self.session(who, address), expected, "the player sees something else without the origin")
+        finally:
+            self.origin.start()
+        self.assert_only_the_vault_asked()
+
+
+class Keeping(ManifestCase):
+    def test_keys_are_sealed(self):
+        """A key, an initialisation segment and subtitles are stored sealed like everything else"""
+        for name in ("hls-aes", "hls-fmp4", "hls-master"):
+            self.assertEqual(players.decoded_frames(self.address(name))[0], 0)
+        text = f"{self.titles.FOLDER}/hls-master/text/"
+        self.assertEqual(client.get(self.vault.address(self.origin.url(text + "words.vtt"))).body.decode(), SUBTITLES)
+        self.assert_eventually(lambda: self.vault.info(self.origin.url(text + "words.vtt"))["bytes"], len(SUBTITLES))
+        key = self.vault.info(self.origin.url(f"{self.titles.FOLDER}/hls-aes/keys/one.key"))
+        self.assertEqual(key["held"], [[0, len(KEY)]])
+        self.vault.stop()
+        self.addCleanup(self.vault.serve)
+        secrets = [KEY, b"no vault may show", b"#EXTM3U", TITLE.encode()]
+        for name in ("hls-aes/index0.ts", "hls-fmp4/init.mp4", "hls-fmp4/index0.m4s"):
+            with open(os.path.join(self.titles.folder, name), "rb") as file:
+                secrets.append(file.read()[-32:])
+        for parent, _, names in os.walk(self.vault.folder):
+            for name in names:
+                path = os.path.join(parent, name)
+                if os.path.isfile(path):
+                    with open(path, "rb") as file:
+                        content = file.read()
+                    self.assertEqual([secret for secret in secrets if secret in content], [], name)
+
+    def test_one_file(self):
+        """The ranges that a playlist names fill the one file that they are in"""
+        vault = self.served_vault()
+        name = "hls-byte-ranges"
+        address = vault.address(self.origin.url(self.titles.target(name)))
+        self.assertEqual(players.decoded_frames(address)[0], 0)
+        path = next(file for file in self.titles.files(name) if not file.endswith(".m3u8"))
+        url = self.origin.url(f"{self.titles.FOLDER}/{name}/{os.path.basename(path)}")
+        self.assert_eventually(lambda: vault.info(url)["held"], [[0, os.path.getsize(path)]])
+
+    def test_answers(self):
+        """A playlist has a length, a type and a strong tag of its own, and supports HEAD, ranges and conditions"""
+        address = self.vault.address(self.origin.url(self.titles.target("hls-ts")))
+        whole = client.get(address)
+        self.assertEqual((whole.status, whole.complete), (200, True))
+        self.assertEqual(whole.headers["content-type"], "application/vnd.apple.mpegurl")
+        tag = whole.headers["etag"]
+        self.assertTrue(tag.startswith('"'))
+        head = client.get(address, method="HEAD")
+        self.assertEqual((head.status, head.headers["content-length"], head.headers["etag"]),
+                         (200, str(len(whole.body)), tag))
+        part = client.get(address, "bytes=5-9")
+        self.assertEqual((part.status, part.body), (206, whole.body[5:10]))
+        self.assertEqual(part.headers["content-range"], f"bytes 5-9/{len(whole.body)}")
+        self.assertEqual(client.get(address, "bytes=0-", headers={"If-Range": tag}).status, 206)
+        self.assertEqual(client.get(address, "bytes=0-", headers={"If-Range": '"other"'}).status, 200)
+        self.assertEqual(client.get(address, headers={"If-None-Match": tag}).status, 304)
+        self.assertEqual(client.get(address, f"bytes={len(whole.body)}-").status, 416)
+        parts = client.get(address, "bytes=0-6,-5")
+        self.assertEqual((parts.status, parts.complete), (206, True))
+        self.assertIn(whole.body[-5:], parts.body)
+        self.assertNotEqual(client.get(self.vault.address(self.origin.url(self.titles.target("hls-aes")))).headers["etag"],
+                            tag)
+        # What the vault keeps is what the origin sent.
+        with open(os.path.join(self.titles.path("hls-ts"), "index.m3u8"), "rb") as file:
+            self.assertEqual(self.vault.result("cat", self.origin.url(self.titles.target("hls-ts"))), file.read())
+
+
+class Live(VaultCase):
+    WINDOW = 3
+
+    @classmethod
+    def prepare(cls):
+        cls.titles = Manifests(cls.media)
+        cls.parts = sorted(path for path in cls.titles.files("hls-ts") if path.endswith(".ts"))
+        cls.vault = cls.served_vault()
+
+    def broadcast(self):
+        """Returns an origin that has all segments, and a playlist with the first three of them."""
+        origin = self.new_scripted_origin()
+        for number, path in enumerate(self.parts):
+            with open(path, "rb") as file:
+                origin.add(f"live/{number}.ts", content=file.read(), type="video/mp2t")
+        origin.add("live/index.m3u8", content=b"", type="application/vnd.apple.mpegurl", tags=[],
+                   headers={"Cache-Control": "max-age=3600"})
+        self.show(origin, 0)
+        return origin
+
+    def show(self, origin, first, ends=False):
+        """Shows the window from this segment on."""
+        shown = "".join(f"#EXTINF:2.0,\n{number}.ts\n" for number in range(first, first + self.WINDOW))
+        origin.film("live/index.m3u8").content = (
+            f"#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:2\n#EXT-X-MEDIA-SEQUENCE:{first}\n{shown}"
+            + ("#EXT-X-ENDLIST\n" if ends else "")).encode()
+
+    def listed(self):
+        return [item["url"] for item in json.loads(self.vault.result("list", "--json"))]
+
+    def test_slides(self):
+        """A playlist that changes is requested each time, whatever its cache headers say, and is never stored"""
+        origin = self.broadcast()
+        address = self.vault.address(origin.url("live/index.m3u8"))
+        for first in range(3):
+            self.show(origin, first)
+            self.assert_eventually(lambda first=first: f"{first}.ts" in client.get(address).body.decode().split(), True)
+            self.assertNotIn(origin.url("live/index.m3u8"), self.listed())
+        before = len(origin.gets("live/index.m3u8"))
+        for _ in range(5):
+            client.get(address, "bytes=0-")
+        self.assertLessEqual(len(origin.gets("live/index.m3u8")) - before, 1, "a moment later it is not asked again")
+
+    def test_ends(self):
+        """ffmpeg plays a broadcast to its end to the same frames as the whole film; then the playlist is kept"""
+        origin = self.broadcast()
+        address = self.vault.address(origin.url("live/index.m3u8"))
+        last = len(self.parts) - self.WINDOW
+
+        def slide():
+            for first in range(1, last + 1):
+                time.sleep(1.2)
+                self.show(origin, first, ends=first == last)
+
+        slider = threading.Thread(target=slide)
+        slider.start()
+        code, frames = players.decoded_frames(address, "-live_start_index", "0")
+        slider.join()
+        self.assertEqual(code, 0)
+        straight = self.new_origin()
+        _, expected = players.decoded_frames(f"http://127.0.0.1:{straight.port}/{self.titles.target('hls-ts')}")
+        self.assertTrue(frames == expected, "the frames differ")
+        client.get(address)
+        self.assertIn(origin.url("live/index.m3u8"), self.listed())
+
+
+class Hostile(VaultCase):
+    """Manifests that lead to what the operator did not name."""
+
+    SECRET = b"an answer from inside"
+
+    @classmethod
+    def prepare(cls):
+        cls.vault = cls.served_vault()
+        cls.origin, cls.inside = cls.new_scripted_origin(), cls.new_scripted_origin()
+        cls.inside.add("secret.ts", content=cls.SECRET)
+        cls.origin.add("a/own.ts", content=b"own")
+        cls.origin.add("other/own.ts", content=b"own")
+        port = cls.inside.port
+        cls.targets = [
+            f"http://127.0.0.1:{port}/secret.ts", f"http://localhost:{port}/secret.ts",
+            f"http://2130706433:{port}/secret.ts", f"http://[::ffff:127.0.0.1]:{port}/secret.ts",
+            f"http://film-origin.localhost:{port}/secret.ts", f"//127.0.0.1:{port}/secret.ts",
+            "http://10.0.0.1/secret.ts", "http://192.168.0.1/secret.ts", "http://169.254.169.254/latest/meta-data/x.ts"]
+
+    def links(self, text, base):
+        """Returns every address that a player may take from a manifest."""
+        found = re.findall(r'(?:URI|media|initialization|sourceURL)="([^"]*)"|<BaseURL>([^<]*)</BaseURL>|^([^#<\s].*)$',
+                           text, re.MULTILINE)
+        return [urllib.parse.urljoin(base, "".join(link)) for link in found]
+
+    def assert_harmless(self, name, content, type):
+        address = self.vault.address(self.origin.add(name, content=content.encode(), type=type))
+        answer = client.get(address)
+        self.assertEqual(answer.status, 200, answer.body)
+        links = self.links(answer.body.decode(), address)
+        self.assertGreaterEqual(len(links), len(self.targets))
+        service = address.split("/media/")[0]
+        seen = {}
+        for link in links:
+            self.assertTrue(link.startswith(service + "/"), f"{link} leads around the vault")
+            got = client.get(link, timeout=20)
+            self.assertNotIn(self.SECRET, got.body)
+            seen.setdefault(got.status, []).append(got.body)
+        self.assertEqual(self.inside.exchanges, [], "the other port was asked")
+        return seen
+
+    def test_playlist(self):
+        """A playlist that names private addresses, another port of loopback and files gets nothing from there, while
+        its own origin plays"""
+        lines = ["#EXTM3U", "#EXT-X-TARGETDURATION:1", "#EXT-X-MEDIA-SEQUENCE:0"]
+        lines += [f'#EXT-X-KEY:METHOD=AES-128,URI="{self.targets[0]}"', '#EXT-X-MAP:URI="file:///etc/passwd"',
+                  '#EXT-X-KEY:METHOD=NONE']
+        for target in [*self.targets, "file:///etc/passwd", "concat:/etc/passwd|/etc/hosts", "own.ts", "../other/own.ts",
+                       "/a/own.ts"]:
+            lines += ["#EXTINF:1,", target]
+        seen = self.assert_harmless("a/hostile.m3u8", "\n".join([*lines, "#EXT-X-ENDLIST", ""]),
+                                    "application/vnd.apple.mpegurl")
+        self.assertEqual(seen.get(200), [b"own"] * 3)
+        self.assertGreaterEqual(len(seen.get(502, [])), len(self.targets))
+        self.assertEqual(set(seen), {200, 404, 502})
+
+    def test_allowed_host(self):
+        """If the setting allow-host names a private host, manifests may lead there"""
+        vault = self.served_vault()
+        inside = self.new_scripted_origin()
+        inside.add("part.ts", content=b"allowed")
+        text = f"#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n{inside.url('part.ts')}\n#EXT-X-ENDLIST\n"
+        address = vault.address(self.origin.add("a/allowed.m3u8", content=text.encode(),
+                                                type="application/vnd.apple.mpegurl"))
+        link = self.links(client.get(address).body.decode(), address)[0]
+        self.assertEqual(client.get(link).status, 502)
+        vault.result("config", "set", "allow-host", "film-origin.localhost")
+        self.assertEqual(client.get(link).body, b"allowed")
+
+    @each("a page", "a line without end", "a document type")
+    def test_refused(self, what):
+        """A manifest that cannot be used is refused with a problem document, and not passed on: {}"""
+        name, content = {
+            "a page": ("page.m3u8", b"<html><body>Sign in</body></html>"),
+            "a line without end": ("line.m3u8", b"#EXTM3U\n#" + b"x" * (1 << 20)),
+            "a document type": ("bomb.mpd", b'<?xml version="1.0"?><!DOCTYPE MPD [<!ENTITY a "b">]><MPD>&a;</MPD>'),
+        }[what]
+        answer = client.get(self.vault.address(self.origin.add(f"refused/{name}", content=content, type="text/plain")))
+        self.assertEqual((answer.status, answer.headers["content-type"]), (502, "application/problem+json"))
+        problem = json.loads(answer.body)
+        self.assertEqual(problem["code"], "invalidResponse")
+        self.assertIn("cannot be used", problem["detail"])
+
+    def test_by_content(self):
+        """A playlist that neither its type nor its path gives away is rewritten all the same"""
+        text = b"#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nhttp://10.0.0.1/a.ts\n#EXT-X-ENDLIST\n"
+        address = self.vault.address(self.origin.add("a/stream", content=text, type="video/mp4"))
+        for _ in range(3):
+            answer = client.get(address, "bytes=0-")
+            self.assertEqual(answer.status, 206)
+            self.assertEqual(answer.headers["content-type"], "application/vnd.apple.mpegurl")
+            self.assertNotIn(b"http:", answer.body)

@@ -1,0 +1,191 @@
+import Testing
+import VaultManifest
+import VaultModel
+
+/// Playlists made to lead a player around the vault, or to exhaust it.
+@Suite("Hostile HLS playlists")
+struct HLSHostileTests {
+    private let refused = ManifestTarget.refusal
+
+    @Test(
+        "What a player might open itself is refused, as a segment, a key and a variant",
+        arguments: [
+            "file:///etc/passwd", "FILE:/etc/passwd", "ftp://a.example/x.ts", "concat:http://a.example/1|file:///x",
+            "crypto+http://a.example/x", "subfile:x", "javascript:alert(1)", "pipe:0", "C:\\x.ts", "\\\\server\\x.ts",
+            "..\\x.ts", "http:x", "http://", "https:///x", "http://a.example:99999/x", "http://a b.example/",
+            "https://a.example/\u{7F}", "{$unknown}/x.ts", "//",
+        ])
+    func refusedURIs(uri: String) throws {
+        let led = try HLSPlaylist(
+            "#EXTM3U\n#EXT-X-KEY:METHOD=AES-128,URI=\"\(uri)\"\n#EXTINF:6,\n\(uri)\n#EXT-X-STREAM-INF:X=1\n\(uri)\n"
+        ).led
+        #expect(
+            led.text == "#EXTM3U\n#EXT-X-KEY:METHOD=AES-128,URI=\"\(refused)\"\n#EXTINF:6,\n\(refused)\n"
+                + "#EXT-X-STREAM-INF:X=1\n\(refused)\n")
+        #expect(led.references.isEmpty)
+    }
+
+    @Test("A playlist within a URI is refused: nobody would lead the URIs in it through the vault")
+    func playlistInURI() throws {
+        let data = "data:application/vnd.apple.mpegurl,%23EXTM3U%0Ahttp://evil.example/x.ts"
+        let led = try HLSPlaylist("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n\(data)\n#EXT-X-MEDIA:URI=\"\(data)\"\n").led
+        #expect(led.text == "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n\(refused)\n#EXT-X-MEDIA:URI=\"\(refused)\"\n")
+    }
+
+    @Test("A key at an intranet address is a reference like any other: whoever requests it decides on the address")
+    func intranet() throws {
+        let keys = ["http://169.254.169.254/latest", "http://127.0.0.1:22/", "http://[::1]/", "http://2130706433/"]
+        for key in keys {
+            let led = try HLSPlaylist("#EXTM3U\n#EXT-X-KEY:METHOD=AES-128,URI=\"\(key)\"\n").led
+            #expect(led.urls == [key])
+            #expect(led.references.map(\.role) == [.key])
+        }
+    }
+
+    @Test("A playlist that names itself is a reference to a playlist, and nothing follows it")
+    func selfReference() throws {
+        let url = "https://origin.example/films/one/index.m3u8"
+        let led = try HLSPlaylist("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nindex.m3u8\n#EXTINF:6,\n./index.m3u8\n").led
+        #expect(led.urls == [url, url])
+        #expect(led.references.allSatisfy { $0.role == .playlist })
+    }
+
+    @Test("References cannot leave the root of a host, and keep the tokens of their query")
+    func resolution() throws {
+        let playlist = try HLSPlaylist("#EXTM3U\n../../../../../a.ts\n%2e%2E/b.ts\nc.ts?token=x%2F..&exp=1#t=9\n?s=1\n")
+        #expect(
+            playlist.led.urls == [
+                "https://origin.example/a.ts", "https://origin.example/films/b.ts",
+                "https://origin.example/films/one/c.ts?token=x%2F..&exp=1",
+                "https://origin.example/films/one/index.m3u8?s=1",
+            ])
+    }
+
+    @Test(
+        "A list of attributes that players read differently is refused with its line",
+        arguments: [
+            #"METHOD=AES-128,URI="k.bin"#, #"URI="a",URI="b""#, #"URI="a",uri="b""#, "URI=a", #"URI= "a""#,
+            #"X="\",Y=",URI="http://evil.example/",Z=""#, #"NAME=a URI="http://evil.example/""#,
+            #"X="a"URI="http://evil.example/""#, #"junk,URI="http://evil.example/""#, #"X"Y=1,URI="a""#,
+            (0..<70).map { "A\($0)=1" }.joined(separator: ",") + #",URI="a""#,
+        ])
+    func ambiguousAttributes(list: String) {
+        for tag in ["KEY", "MAP", "MEDIA", "PART", "SESSION-DATA", "I-FRAME-STREAM-INF"] {
+            #expect(throws: ManifestError.malformed(line: 3, .attributes), "\(tag)") {
+                try HLSPlaylist("#EXTM3U\n\n#EXT-X-\(tag):\(list)\n")
+            }
+        }
+        let interstitial = list.replacing("URI", with: "X-ASSET-URI").replacing("uri", with: "x-asset-uri")
+        #expect(throws: ManifestError.malformed(line: 2, .attributes)) {
+            try HLSPlaylist("#EXTM3U\n#EXT-X-DATERANGE:\(interstitial)\n")
+        }
+    }
+
+    @Test("A malformed list that mentions no URI stays: there is nothing to lead anywhere")
+    func harmlessAttributes() throws {
+        let text = "#EXTM3U\n#EXT-X-DATERANGE:ID=a b,CUE=\"x\n#EXT-X-STREAM-INF:BANDWIDTH = 9 ,NAME=\"a\nv\n"
+        #expect(try HLSPlaylist(text).text == text)
+    }
+
+    @Test("A tag within another line is dropped with that line: some players find it")
+    func hiddenTags() throws {
+        let hidden = [
+            "##EXT-X-KEY:METHOD=AES-128,URI=\"http://evil.example/\"",
+            "# #EXT-X-MEDIA:TYPE=AUDIO,URI=\"http://evil.example/\"",
+            "#EXTINF:6,#EXT-X-MAP:URI=\"http://evil.example/\"", "data:,#EXT-X-MEDIA:URI=http://evil.example/",
+            "a.ts?#EXT-X-SESSION-KEY:URI=\"http://evil.example/\"",
+        ]
+        for line in hidden {
+            #expect(try HLSPlaylist("#EXTM3U\n\(line)\r\n#end\n").led.text == "#EXTM3U\n#end\n")
+        }
+    }
+
+    @Test("A lone carriage return ends a line, as it does for some players")
+    func loneCarriageReturn() throws {
+        let led = try HLSPlaylist("#EXTM3U\n# comment\rhttp://evil.example/x.ts\n").led
+        #expect(led.text == "#EXTM3U\n# comment\r/media/led/1\n")
+    }
+
+    @Test(
+        "What is no UTF-8 text is refused with its line",
+        arguments: [
+            ("#EXTM3U\n#EXTINF:6,a\0b\n", 2), ("#EXTM3U\n\u{B}\n", 2), ("#EXTM3U\n#\u{1B}\n", 2),
+            ("#EXTM3U\na\u{C}b\n", 2),
+        ])
+    func controlCharacters(text: String, line: Int) {
+        #expect(throws: ManifestError.notText(line: line)) { try HLSPlaylist(text) }
+    }
+
+    @Test("Other encodings are refused")
+    func encodings() throws {
+        let url = try MediaURL("https://origin.example/index.m3u8")
+        let latin = Array("#EXTM3U\n#EXTINF:6,M".utf8) + [0xFC] + Array("ller\na.ts\n".utf8)
+        #expect(throws: ManifestError.notText(line: 2)) { try HLSPlaylist(latin, url: url) }
+        let wide = "#EXTM3U\na.ts\n".utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
+        #expect(throws: ManifestError.notText(line: 1)) { try HLSPlaylist(wide, url: url) }
+        #expect(throws: ManifestError.notText(line: 1)) { try HLSPlaylist([0xFF, 0xFE] + wide, url: url) }
+    }
+
+    @Test("The line separators of Unicode are refused: a script sees two lines")
+    func lineSeparators() {
+        for separator in ["\u{2028}", "\u{2029}"] {
+            #expect(throws: ManifestError.malformed(line: 2, .lineSeparator)) {
+                try HLSPlaylist("#EXTM3U\n# title\(separator)http://evil.example/x.ts\n")
+            }
+        }
+    }
+
+    @Test(
+        "What is no playlist is refused",
+        arguments: [
+            "", "\n\n", "<html>", " \n<?xml ?>", "{\"a\":1}", "[1]", "#EXT-X-ENDLIST\na.ts",
+            "#EXTM3U#EXT-X-KEY:URI=\"a\"\n",
+        ])
+    func noPlaylist(text: String) {
+        #expect(throws: ManifestError.notAManifest) { try HLSPlaylist(text) }
+    }
+
+    @Test("Bytes, lines, references and the text of references are bounded")
+    func limits() throws {
+        var limits = ManifestLimits()
+        (limits.maxBytes, limits.maxLineBytes, limits.maxReferences, limits.maxURLBytes) = (200, 100, 5, 1000)
+        func parse(_ text: String) throws { _ = try HLSPlaylist("#EXTM3U\n\(text)", limits: limits) }
+        try parse(String(repeating: "a", count: 100))
+        #expect(throws: ManifestError.lineTooLong(line: 2, limit: 100)) {
+            try parse(String(repeating: "a", count: 101))
+        }
+        #expect(throws: ManifestError.tooLarge(limit: 200)) { try parse(String(repeating: "a\n", count: 97)) }
+        for line in ["a", "f:", "#EXT-X-STREAM-INF:", "##EXT-X-", "#EXT-X-MEDIA:"] {
+            try parse(String(repeating: "\(line)\n", count: 5))
+            #expect(throws: ManifestError.tooManyReferences(limit: 5), "\(line)") {
+                try parse(String(repeating: "\(line)\n", count: 6))
+            }
+        }
+        let far = "https://origin.example/" + String(repeating: "x", count: 300) + "/"
+        #expect(throws: ManifestError.tooLarge(limit: 1000)) {
+            try HLSPlaylist("#EXTM3U\na\nb\nc\nd\n", at: far, limits: limits)
+        }
+    }
+
+    @Test("A line of a gigabyte costs no more than the bound on bytes")
+    func gigabyte() throws {
+        let standard = ManifestLimits.standard
+        #expect(standard.maxBytes == 32 << 20 && standard.maxLineBytes == 64 << 10)
+        let line = [UInt8](repeating: UInt8(ascii: "a"), count: standard.maxBytes + 1)
+        let url = try MediaURL("https://origin.example/index.m3u8")
+        #expect(throws: ManifestError.tooLarge(limit: standard.maxBytes)) { try HLSPlaylist(line, url: url) }
+    }
+
+    @Test("Numbers of 400 digits are no numbers, and stay as they stand")
+    func longNumbers() throws {
+        let digits = String(repeating: "9", count: 400)
+        let text = "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=\(digits),RESOLUTION=\(digits)x\(digits)\nv.m3u8\n"
+        let playlist = try HLSPlaylist(text)
+        #expect(playlist.text == text)
+        #expect(playlist.renditions.map(\.bandwidth) == [nil])
+        #expect(playlist.renditions.map(\.height) == [nil])
+        #expect(
+            try HLSPlaylist("#EXTM3U\n#EXTINF:\(digits),\na.ts\n#EXTINF:2.\(digits),\nb.ts\n").duration
+                == .microseconds(2_999_999))
+    }
+}
