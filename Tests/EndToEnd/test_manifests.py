@@ -271,6 +271,22 @@ class Hostile(VaultCase):
         self.assertGreaterEqual(len(seen.get(502, [])), len(self.targets))
         self.assertEqual(set(seen), {200, 404, 502})
 
+    def test_dash(self):
+        """A DASH manifest that names private addresses, another port of loopback and files gets nothing from there,
+        while its own origin plays"""
+        files = "".join(
+            f'<Representation id="{number}" bandwidth="1"><BaseURL>{target}</BaseURL><SegmentBase/></Representation>'
+            for number, target in enumerate([*self.targets, "file:///etc/passwd", "own.ts", "../other/own.ts",
+                                             "/a/own.ts"]))
+        seen = self.assert_harmless(
+            "a/hostile.mpd",
+            '<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" minBufferTime="PT1S" '
+            'profiles="urn:mpeg:dash:profile:isoff-on-demand:2011" mediaPresentationDuration="PT1S"><Period>'
+            f'<AdaptationSet mimeType="video/mp4">{files}</AdaptationSet></Period></MPD>', "application/dash+xml")
+        self.assertEqual(seen.get(200), [b"own"] * 3)
+        self.assertEqual(len(seen.get(502, [])), len(self.targets))
+        self.assertEqual(set(seen), {200, 404, 502})
+
     def test_allowed_host(self):
         """If the setting allow-host names a private host, manifests may lead there"""
         vault = self.served_vault()
