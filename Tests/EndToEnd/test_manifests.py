@@ -69,7 +69,11 @@ class Players(ManifestCase):
             self.players[who] = PLAYERS[who]()
             self.addClassCleanup(self.players[who].close)
         player = self.players[who]
-        return (player.short_session if who == "VLC" else player.session)(address)
+        seen = (player.short_session if who == "VLC" else player.session)(address)
+        if who == "GStreamer":
+            # Where the sound begins after a seek differs from run to run, at any address; the picture does not.
+            return {step: shown if step in ("start", "whole") else shown and shown[0] for step, shown in seen.items()}
+        return seen
 
     @each(*map(" ".join, PLAYED))
     def test_plays(self, pair):
