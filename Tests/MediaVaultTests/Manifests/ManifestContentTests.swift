@@ -12,7 +12,8 @@ struct ManifestContentTests {
             ("\u{FEFF} \n<!-- film -->\n<dash:MPD>", .dash),
             ("<!DOCTYPE MPD [<!ENTITY a 'b'>]><MPD>", .dash),
             ("<!-- \(String(repeating: "x", count: 2000)) --><x:MPD>", .dash),
-            ("", nil), ("#EXTM3", nil), ("#!/bin/sh", nil), ("<a xmlns=\"urn:MPD\">", nil), ("MPD", nil), ("<html>", nil),
+            ("", nil), ("#EXTM3", nil), ("#!/bin/sh", nil), ("<a xmlns=\"urn:MPD\">", nil), ("MPD", nil),
+            ("<html>", nil),
             ("<svg xmlns=\"http://www.w3.org/2000/svg\"/>", nil), ("<", nil), ("\u{FEFF}", nil),
         ] as [(String, ManifestKind?)])
     func table(text: String, kind: ManifestKind?) {
