@@ -91,6 +91,19 @@ extension KeyringOrder.Slot {
     }
 }
 
+extension KeyringDocument {
+    /// Returns the number of a slot that a key of 32 bytes opens; nil if there is none, and for a passphrase, which
+    /// takes too long to try.
+    fileprivate func slot(openedByKey secret: borrowing UnlockSecret) throws -> Int64? {
+        for slot in slots where slot.passphrase == nil {
+            guard let unlockKey = try secret.unlockKey(for: slot) else { continue }
+            let data = try Self.associatedData(.slot, vaultID: vaultID, number: slot.number)
+            if try SealedValue.openKey(slot.rootKey, key: unlockKey, associatedData: data) != nil { return slot.number }
+        }
+        return nil
+    }
+}
+
 /// Creating orders for the owner of the vault, from the unlocked keyring file. Nothing changes here.
 extension Keyring {
     /// Creates an order to add a slot that a secret opens.
@@ -99,12 +112,17 @@ extension Keyring {
     ///   - file: the keyring file as it is now.
     ///   - method: how the secret is supplied; `.passphrase` if and only if it is a passphrase.
     ///   - cost: the cost of a passphrase; nil for the default.
-    /// - Throws: ``VaultError`` with code `invalidArgument` if such a slot is impossible; as ``KeyringReader`` if the
+    /// - Throws: ``VaultError`` with code `invalidArgument` if such a slot is impossible, or the key of 32 bytes opens a
+    ///   slot already; as ``KeyringReader`` if the
     ///   file is not this keyring's.
     package func orderSlot(
         in file: [UInt8], label: String, method: UnlockMethod, secret: borrowing UnlockSecret, cost: Argon2id.Cost?
     ) throws -> KeyringOrder {
         let edit = try editing(file)
+        if let number = try edit.document.slot(openedByKey: secret) {
+            throw VaultError(
+                .invalidArgument, "this key opens slot \(number) already; give another key", hint: .listSlots)
+        }
         let slot = try edit.slot(edit.freeSlotNumber, label, method, secret, cost)
         noteOpens(of: slot)
         return try edit.checked(

@@ -141,7 +141,7 @@ struct HeldAnswerTests {
 
     @Test("The held bytes of a request are found once: if they are not given at once, the finding travels with it")
     func found() async throws {
-        try await holding { [film] service, url, _ in
+        try await holding { [title] service, url, _ in
             let (vault, listener) = (service.vault, try SocketAddress(ipAddress: "127.0.0.1", port: 8300))
             let gate = try RequestGate(ServiceConfiguration(), of: vault)
             func media(_ fields: HTTPFields) throws -> RequestedMedia {
@@ -155,7 +155,7 @@ struct HeldAnswerTests {
             let found = try #require(long.held)
             #expect(found.range == 10..<900_010 && !found.isOneRun(atMost: 256 << 10))
             let reader = try #require(vault.reader(of: found))
-            #expect(film.media.matches(try #require(try await reader.next()), at: 10))
+            #expect(title.media.matches(try #require(try await reader.next()), at: 10))
             #expect(try media([.range: "bytes=10-900009", .ifRange: "\"v\""]).held == nil, "the facts come first")
             // The answer has the bytes that were found, even if they are others than those requested.
             let other = try #require(try media([.range: "bytes=20-29"]).held)
