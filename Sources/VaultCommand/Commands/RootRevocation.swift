@@ -76,7 +76,8 @@ struct RootRevocation: Sendable {
         for error in unretired { await Terminal.shared.say(error.text) }
         await Terminal.shared.say(
             "created a new root key, but \(Count.of(unretired.count, "older generation")) had to stay: anyone who knew "
-                + "\(way) and copied the keyring has their keys; fix what is reported above, then run keys retire for each")
+                + "\(way) and copied the keyring has their keys; fix what is reported above, then run keys retire for "
+                + "each")
         throw AlreadyReported(status: ExitStatus(first.code))
     }
 
