@@ -106,23 +106,26 @@ extension KeyringDocument {
 
 /// Creating orders for the owner of the vault, from the unlocked keyring file. Nothing changes here.
 extension Keyring {
+    /// Refuses a key of 32 bytes that opens a slot of the keyring already; passphrases are not tried.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument`; as ``KeyringReader`` if the file is not this keyring's.
+    package func requireUnused(_ secret: borrowing UnlockSecret, in file: [UInt8]) throws {
+        guard let number = try editing(file).document.slot(openedByKey: secret) else { return }
+        throw VaultError(.invalidArgument, "this key opens slot \(number) already; give another key", hint: .listSlots)
+    }
+
     /// Creates an order to add a slot that a secret opens.
     ///
     /// - Parameters:
     ///   - file: the keyring file as it is now.
     ///   - method: how the secret is supplied; `.passphrase` if and only if it is a passphrase.
     ///   - cost: the cost of a passphrase; nil for the default.
-    /// - Throws: ``VaultError`` with code `invalidArgument` if such a slot is impossible, or the key of 32 bytes opens a
-    ///   slot already; as ``KeyringReader`` if the
+    /// - Throws: ``VaultError`` with code `invalidArgument` if such a slot is impossible; as ``KeyringReader`` if the
     ///   file is not this keyring's.
     package func orderSlot(
         in file: [UInt8], label: String, method: UnlockMethod, secret: borrowing UnlockSecret, cost: Argon2id.Cost?
     ) throws -> KeyringOrder {
         let edit = try editing(file)
-        if let number = try edit.document.slot(openedByKey: secret) {
-            throw VaultError(
-                .invalidArgument, "this key opens slot \(number) already; give another key", hint: .listSlots)
-        }
         let slot = try edit.slot(edit.freeSlotNumber, label, method, secret, cost)
         noteOpens(of: slot)
         return try edit.checked(
