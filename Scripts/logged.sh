@@ -35,6 +35,10 @@ run_logged() {
     shift 2
     built="$(dirname "${BASH_SOURCE[0]}")/../.build/release/mediavault"
     mediavault=${MEDIAVAULT_BINARY:-$(command -v mediavault || printf '%s' "$built")}
+    [[ ! ${MEDIAVAULT_BINARY:-} || ( -f $mediavault && -x $mediavault ) ]] || {
+        printf '%s: MEDIAVAULT_BINARY is %s, which is no program; set it to the path of mediavault\n' "$name" "$mediavault" >&2
+        exit 2
+    }
     [[ -x $mediavault ]] || { printf '%s: cannot find mediavault; set MEDIAVAULT_BINARY to its path\n' "$name" >&2; exit 2; }
     [[ -z $log ]] || : 2>/dev/null >>"$log" || { printf '%s: cannot write to %s\n' "$name" "$log" >&2; exit 1; }
     # What the command tells the user to run again.

@@ -91,7 +91,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         private enum Name: String, CaseIterable {
             case createVault, rebuildIndex, force, repair, listTitles, evictDownloads
             case listSlots, removeSlot, dropSlots, allowLooseFile
-            case listGenerations, rewrap, retire, rotate, backUpKeyring
+            case listGenerations, rewrap, retire, rotate, backUpKeyring, findKeyring, ownKeyring
             case useTLS, allowHost, allowPage, startService, passSecret, rotateRootLocally
         }
 
@@ -138,6 +138,10 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let rotate = Hint(name: .rotate)
         /// Create a backup of the keyring.
         public static let backUpKeyring = Hint(name: .backUpKeyring)
+        /// Give the path of the keyring, or restore it from a backup.
+        public static let findKeyring = Hint(name: .findKeyring)
+        /// Give the new vault a keyring of its own, or confirm that the keyring's vault is gone.
+        public static let ownKeyring = Hint(name: .ownKeyring)
         /// Serve with TLS, or accept that others on the network can read what is served.
         public static let useTLS = Hint(name: .useTLS)
         /// Allow a host name for the service.

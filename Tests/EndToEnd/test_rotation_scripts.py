@@ -198,12 +198,11 @@ class RotationScripts(VaultCase):
 
     def test_title_that_does_not_open(self):
         """A title whose key does not open prevents only its own generation from being retired: exit code 4 until the
-        title is removed, then 0"""
+        title is removed by verify --repair, as all messages say, then 0"""
         self.fetch()
         with sqlite3.connect(os.path.join(self.vault.folder, "index.sqlite")) as connection:
             connection.execute("UPDATE resourceKey SET wrapped = randomblob(60)")
         connection.close()
-        spoiled = self.titles[0][0]
         self.vault.result("keys", "rotate")
         self.fetch()
         done = self.script("rotate-keys", "--min-age", "0", "--sample", "0", "--keep", "1")
@@ -213,7 +212,11 @@ class RotationScripts(VaultCase):
         self.assertEqual(done.returncode, 4, done.stderr[-1000:])
         self.assertIn("--resume --yes", done.stderr)
         self.assertEqual(self.states(), {1: "active", 2: "retired", 3: "retired", 4: "current"})
-        self.vault.result("remove", spoiled)
+        self.assertIn("run verify --repair", done.stderr)
+        listed = self.vault.run("list")
+        self.assertEqual((listed.returncode, listed.stderr.count(b"mediavault verify --repair")), (4, 1), listed.stderr)
+        self.vault.result("verify", "--repair")
+        self.vault.result("list")
         del self.titles[0]
         self.assert_done(self.script("respond-to-leak", "--yes", "--resume"))
         self.assertEqual(set(self.states().values()), {"retired", "current"})
@@ -250,6 +253,19 @@ class RotationScripts(VaultCase):
         done = self.script("rotate-keys", "--min-age", "0", "--log", "/dev/full")
         self.assert_done(done)
         self.assertEqual(done.stderr.count("cannot write to /dev/full"), 1, done.stderr)
+        self.assertEqual(self.states(), {1: "active", 2: "current"})
+
+    def test_link_and_command(self):
+        """A symbolic link to a script works; a MEDIAVAULT_BINARY that is no program is named, and nothing is changed"""
+        link = os.path.join(self.vault.base, "rotate")
+        os.symlink(os.path.join(SCRIPTS, "rotate-keys"), link)
+        done = self.script(link, "--min-age", "0")
+        self.assert_done(done)
+        self.assertIn("back up the keyring again", done.stderr)
+        for wrong in ("/nowhere/mediavault", self.vault.folder):
+            done = self.script("rotate-keys", "--min-age", "0", MEDIAVAULT_BINARY=wrong)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f"MEDIAVAULT_BINARY is {wrong}", done.stderr)
         self.assertEqual(self.states(), {1: "active", 2: "current"})
 
     def test_order(self):

@@ -37,6 +37,14 @@ import Testing
 
     // MARK: 1
 
+    @Test("A media socket in a folder that does not exist is one message, and nothing is announced before")
+    func socketNowhere() async throws {
+        let path = lab.folder.path + "/nowhere/x.sock"
+        let result = try await lab.run("serve", "--listen", "127.0.0.1:0", "--media-socket", path)
+        #expect(result.status == 1 && result.error?.contains(path) == true, "\(result.errors)")
+        #expect(result.error?.contains("create the folder") == true, "\(result.errors)")
+    }
+
     @Test("A folder that is not a vault and a missing keyring give exit code 1") func noVault() async throws {
         let nowhere = lab.folder.path + "/nowhere"
         for command in [["list"], ["status"], ["info", title], ["fetch", title], ["cat", title], ["serve"]] {
@@ -44,7 +52,11 @@ import Testing
             #expect(result.status == 1 && result.error?.contains(nowhere) == true, "\(command)")
         }
         #expect(!FileManager.default.fileExists(atPath: nowhere))
-        try await expect(1, of: "list", setting: ["MEDIAVAULT_KEYRING": nowhere], saying: nowhere)
+        try await expect(
+            1, of: "list", setting: ["MEDIAVAULT_KEYRING": nowhere], saying: nowhere, "mediavault keys restore")
+        let other = ["MEDIAVAULT_DIR": nowhere]
+        try await expect(
+            2, of: "init", setting: other, saying: "give the new vault a keyring", "--for-existing-keyring")
         try await expectNothingLost()
     }
 

@@ -43,14 +43,20 @@ package struct KeyringOrderIssuer: Sendable {
     /// - Throws: ``VaultError`` with code `invalidArgument` if the slot is not possible; any error of reading the
     ///   secret.
     package func adding(_ way: NewSlot) async throws -> KeyringOrder {
-        try await pool.run { try Self.adding(way, to: file(), of: keyring) }
+        try await pool.run { try Self.adding(way, to: file(), of: keyring, refusesUsedKey: true) }
     }
 
     /// Creates an order to add a slot to a keyring, given the bytes of its file. Its key file is created last, once the
     /// order is known to be valid. Blocks.
-    static func adding(_ way: NewSlot, to file: [UInt8], of keyring: Keyring) throws -> KeyringOrder {
+    ///
+    /// - Parameter refusesUsedKey: whether to refuse a key that opens a slot already. A restored keyring may keep one.
+    static func adding(
+        _ way: NewSlot, to file: [UInt8], of keyring: Keyring, refusesUsedKey: Bool = false
+    ) throws -> KeyringOrder {
         let needsKeyFile = way.needsKeyFile
-        let order = try adding(way, to: file, of: keyring, openedBy: way.plannedSecret())
+        let planned = try way.plannedSecret()
+        if refusesUsedKey { try keyring.requireUnused(planned, in: file) }
+        let order = try adding(way, to: file, of: keyring, openedBy: planned)
         return needsKeyFile ? try adding(way, to: file, of: keyring, openedBy: way.newSecret()) : order
     }
 

@@ -97,7 +97,7 @@ public struct NewSlot: Sendable {
     }
 
     /// Whether its key file has yet to be created.
-    var needsKeyFile: Bool {
+    package var needsKeyFile: Bool {
         guard case .keyFile(let path, _) = unlock else { return false }
         return !PosixFileSystem().exists(path)
     }

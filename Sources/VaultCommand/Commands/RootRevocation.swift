@@ -41,6 +41,14 @@ struct RootRevocation: Sendable {
         do {
             let progress = try await operations.carryOut(.rootRevocation) { done = $0.ended.count }
             return progress.ended.flatMap(\.outcome.kept)
+        } catch let error as ServiceGone {
+            // The caller does the work itself then, unless some of it is done.
+            if done > 0 { await Terminal.shared.say(Self.remainder(after: done)) }
+            throw error
+        } catch let error as VaultError {
+            await Terminal.shared.say(error.text)
+            await Terminal.shared.say(Self.remainder(after: done, isRefused: Self.refusals.contains(error.code)))
+            throw AlreadyReported(status: ExitStatus(error.code))
         } catch {
             await Terminal.shared.say(Self.remainder(after: done))
             throw error
@@ -58,6 +66,7 @@ struct RootRevocation: Sendable {
                     + "if that may have happened, run keys revoke-root, which is what --revoke does afterwards")
             return
         }
+        await Terminal.shared.say("all playback links and the admin token are void; back up the keyring again")
         guard let first = unretired.first else {
             await Terminal.shared.say(
                 "created a new root key, moved every key to a new generation, and destroyed the older ones: "
@@ -66,21 +75,37 @@ struct RootRevocation: Sendable {
         }
         for error in unretired { await Terminal.shared.say(error.text) }
         await Terminal.shared.say(
-            "created a new root key, but \(unretired.count) of the older generations had to stay: anyone who knew \(way) "
-                + "and copied the keyring has their keys; fix what is reported above, then run keys retire for each")
+            "created a new root key, but \(Count.of(unretired.count, "older generation")) had to stay: anyone who knew "
+                + "\(way) and copied the keyring has their keys; fix what is reported above, then run keys retire for "
+                + "each")
         throw AlreadyReported(status: ExitStatus(first.code))
     }
 
+    /// The codes of a refusal to rotate the root key: with them nothing was changed.
+    private static let refusals: Set<VaultError.Code> = [
+        .invalidArgument, .wrongKey, .busy, .owned, .noVault, .olderKeyring, .foreignKeyring,
+    ]
+
     /// The message after an interruption: the state, and the commands to continue with.
     ///
-    /// - Parameter done: how many steps of the revocation are known to be done.
-    static func remainder(after done: Int) -> String {
+    /// - Parameters:
+    ///   - done: how many steps of the revocation are known to be done.
+    ///   - isRefused: whether the error shows that the next step changed nothing.
+    static func remainder(after done: Int, isRefused: Bool = false) -> String {
+        if done == 0, isRefused {
+            return "the root key was not changed: see above; fix that, then run keys revoke-root with the keys of the "
+                + "slots to keep"
+        }
+        return interrupted(after: done)
+    }
+
+    private static func interrupted(after done: Int) -> String {
         switch KeyRunbook.rootRevocation.steps.dropFirst(done).first {
         case .rewrap:
-            "created a new root key, but copies of the keyring still open the older generations; continue with "
-                + "keys rewrap, and keys retire for each older generation"
+            "created a new root key, so all playback links are void, but copies of the keyring still open the older "
+                + "generations; continue with keys rewrap, and keys retire for each older generation"
         case .retire, nil:
-            "created a new root key and moved every key that opens; continue with keys retire for each older "
+            "created a new root key, so all playback links are void, and moved every key that opens; continue with keys retire for each older "
                 + "generation that keys list shows"
         default:
             "the root key may not have changed, so copies of the keyring may still open everything; continue with "
@@ -170,7 +195,8 @@ struct RevokeOptions: ParsableArguments {
     @Flag(
         help: """
             Then create a new root key, rewrap every key and destroy the older generations, so that a copied keyring \
-            opens nothing in this vault's folder any more. If something still needs a generation, it stays: exit code 1.
+            opens nothing in this vault's folder any more. All playback links and the admin token become invalid. If \
+            something still needs a generation, it stays: exit code 1.
             """)
     var revoke = false
 

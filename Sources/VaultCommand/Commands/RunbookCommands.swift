@@ -32,7 +32,6 @@ struct RevokeRootCommand: AsyncParsableCommand {
         let unretired = try await Interruption.cancelling("keys list shows what is done") {
             try await finder.act { try await revocation.run(on: $0) }
         }
-        await Terminal.shared.say("all playback links and the admin token are void; back up the keyring again")
         try await RootRevocation.tell(of: "the old root key", unretired)
     }
 }
@@ -44,8 +43,9 @@ struct RespondToLeakCommand: AsyncParsableCommand {
         discussion: """
             Asks before each step: rotates the root key and revokes all links, rewraps every key, reseals every title, \
             destroys the older generations, and checks the receipts. Playback continues. If a key or passphrase that \
-            unlocks the vault has leaked, replace that first: add a slot with a new one, use it here, and do not name \
-            the old one. Anyone who copied media together with its keys can still read that copy.
+            unlocks the vault has leaked, replace that first: add a slot with a new one and use that here; then \
+            --drop-slots removes the old slot, and every other slot that no given key opens. Anyone who copied media \
+            together with its keys can still read that copy.
 
             The exit code is 4 if keys or media did not open, and that of keys retire if older generations could not be \
             destroyed; otherwise that of the step that failed, and the later steps were not started.
@@ -59,7 +59,9 @@ struct RespondToLeakCommand: AsyncParsableCommand {
     @Flag(help: "Do not reseal: anyone who has a title's own key can still open its files.")
     var noReseal = false
 
-    @Option(help: ArgumentHelp("Maximum bytes to seal per second: 500k, 20M, 1G (default: 50M).", valueName: "rate"))
+    @Option(
+        help: ArgumentHelp(
+            "Bytes to seal per second, at most, with a unit: 500k, 20MB, 1GiB (default: 50M).", valueName: "rate"))
     var limitRate: ByteRate?
 
     @Flag(help: "Continue a response whose first step is done: rotate nothing.")
@@ -118,13 +120,17 @@ struct RenewCommand: AsyncParsableCommand {
             keyring file changes: back it up again.
             """)
 
-    @Option(help: ArgumentHelp("Rotate only if the current generation is at least this old (1).", valueName: "days"))
+    @Option(
+        help: ArgumentHelp(
+            "Rotate only if the current generation is at least so many days old: 0, 1, 2 …", valueName: "days"))
     var minAge = 1
 
-    @Option(help: ArgumentHelp("Check this much held media before destroying anything (1).", valueName: "percent"))
+    @Option(
+        help: ArgumentHelp(
+            "Check this much held media before destroying anything: 0 to 100 whole percent.", valueName: "percent"))
     var sample = 1
 
-    @Option(help: ArgumentHelp("How many generations to keep, including the current one (2).", valueName: "n"))
+    @Option(help: ArgumentHelp("How many generations to keep, including the current one, from 1.", valueName: "n"))
     var keep = 2
 
     @OptionGroup var access: VaultAccess

@@ -44,7 +44,7 @@ struct RunbookConsole: Sendable {
                 latest = try await operations.carryOut(rest, willBegin: { try await begin($0, of: rest, on: vault) }) {
                     progress in
                     if progress.ended.count > latest.ended.count, let ended = progress.ended.last {
-                        await display?.end()
+                        await display?.end(isComplete: true)
                         await Terminal.shared.keepLine()
                         display = nil
                         try await report(ended)
@@ -59,7 +59,10 @@ struct RunbookConsole: Sendable {
                     }
                     latest = progress
                 }
-                try await say(RunbookText.generations(try await vault.keys()))
+                let after = try await vault.keys()
+                try await say(RunbookText.generations(after, since: keys))
+                let isSame = after.current == keys.current && after.older.map(\.number) == keys.older.map(\.number)
+                if text == .renewal, !isSame { await Terminal.shared.say(KeysText.backUp) }
             }
         } catch let error as VaultError {
             await fail(error, at: latest)
@@ -112,7 +115,8 @@ struct RunbookConsole: Sendable {
         guard found.isSound else {
             throw VaultError(
                 found.remaining > 0 ? .integrity : .storage,
-                "\(name): \(found.remaining) pieces are damaged, \(found.unreadable) files cannot be read",
+                "\(name): found \(Count.of(found.remaining, "damaged piece")), and "
+                    + "\(Count.of(found.unreadable, "file")) that cannot be read",
                 hint: .repair)
         }
         try await say(["\(name): done"])

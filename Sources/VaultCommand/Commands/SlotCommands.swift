@@ -29,9 +29,12 @@ struct SlotAddCommand: AsyncParsableCommand {
     func run() async throws {
         let changer = try await SlotChanger(access, waiting)
         let way = try await new.way(label: label, allowLoose: access.unlocking.allowLooseKeyFile)
+        let isKeyFileNew = way.needsKeyFile
         let order = try await changer.orders.adding(way)
+        if isKeyFileNew, let path = way.unlock.path { await Terminal.shared.say("created the key file \(path)") }
         let slot = order.slotNumber.map { "slot \($0)" } ?? "slot"
         try await changer.carryOut(order, saying: "\(slot) added; back up the keyring again")
+        if way.unlock.rests(with: try access.place.vault()) { await Terminal.shared.say(UnlockText.sameDisk) }
     }
 }
 
@@ -62,7 +65,7 @@ struct SlotRemoveCommand: AsyncParsableCommand {
             keyring with a slot that stays, which proves that it works. Anyone who knew the removed key or passphrase \
             and copied the keyring can still open that copy, and has the root key; --revoke prevents that.
             """)
-    @Argument(help: ArgumentHelp("Number of the slot, as in keys slot list.", valueName: "number"))
+    @Argument(help: ArgumentHelp("Number of the slot, such as 2: see keys slot list.", valueName: "number"))
     var number: Int
 
     @Flag(help: "Remove the slot even if no remaining slot is known to open.")

@@ -42,7 +42,7 @@ struct SpeedOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Number of connections per title: 1 to 16.", valueName: "n"))
     var connections = 1
 
-    @Option(help: ArgumentHelp("Maximum bytes per second: 500k, 2M; powers of ten.", valueName: "rate"))
+    @Option(help: ArgumentHelp("Maximum bytes per second, with a unit: 500k, 2MB, 1GiB.", valueName: "rate"))
     var limitRate: ByteRate?
 
     func validate() throws {

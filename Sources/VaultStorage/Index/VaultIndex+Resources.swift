@@ -28,6 +28,19 @@ extension VaultIndex {
         }
     }
 
+    /// Returns whether keys, metadata and served information of a resource open, whatever its plain columns hold.
+    ///
+    /// - Throws: ``VaultError`` or `RowDecodingError` if keys or metadata do not open.
+    func opens(_ id: ResourceID, _ db: Database) throws -> Bool {
+        guard let row = try ResourceRow.fetch(id, db) else { return false }
+        let opened = try OpenedResource(row, keyring, db)
+        guard let serving = opened.metadata.serving, let representation = try RepresentationRow.fetch(serving, db),
+            representation.resource == id
+        else { return true }
+        let info = representation.openInfo(of: id, under: opened.metadataKey.secret)
+        return info.flatMap { RepresentationInfo($0) } != nil
+    }
+
     private func representation(
         _ id: RepresentationID, of resource: OpenedResource, _ db: Database
     ) throws -> StoredRepresentation? {
@@ -267,9 +280,8 @@ struct OpenedResource {
                     .integrity,
                     """
                     a resource key does not open under generation \(wrapped.generation) of this keyring; restore the \
-                    keyring or remove the resource
-                    """
-                )
+                    keyring, or repair the vault, which removes the resource
+                    """, hint: .repair)
             }
             keys[wrapped.number] = (wrapped, key)
         }
