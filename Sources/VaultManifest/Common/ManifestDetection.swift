@@ -13,6 +13,18 @@ package enum ManifestDetection {
         return MediaType.guess(path: path).flatMap { byType[$0] }
     }
 
+    /// Returns whether the path of a URI has the extension of a manifest.
+    package static func isNamed(_ uri: ArraySlice<UInt8>) -> Bool {
+        let end = uri.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? uri.endIndex
+        let tail = uri[..<end].suffix(5)
+        return extensions.contains { name in
+            tail.count > name.count && tail.suffix(name.count + 1).first == UInt8(ascii: ".")
+                && tail.suffix(name.count).elementsEqual(name) { $0.asciiLowercased == $1 }
+        }
+    }
+
+    private static let extensions = ["m3u8", "m3u", "mpd"].map { Array($0.utf8) }
+
     /// Returns the kind of manifest that the first bytes of a resource begin, for types that say nothing; nil for
     /// anything else.
     ///

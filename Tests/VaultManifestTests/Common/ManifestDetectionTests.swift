@@ -23,6 +23,19 @@ struct ManifestDetectionTests {
     }
 
     @Test(
+        "A URI is named like a manifest if its path has the extension of one",
+        arguments: [
+            "a.m3u8", "/x/a.M3U", "a.mpd", ".mpd", "a.ts", "a.mp4", "m3u8", "a.m3u8x", "a.xm3u8", "a.m3u8?x",
+            "a.ts?x=.m3u8",
+            "a.mpd#x", "", ".", "a.m3", "a.mpd/",
+        ])
+    func named(uri: String) throws {
+        let path = uri.prefix { $0 != "?" && $0 != "#" }
+        let isManifest = !path.hasSuffix("/") && ManifestDetection.kind(type: nil, path: path) != nil
+        #expect(ManifestDetection.isNamed(Array(uri.utf8)[...]) == isManifest)
+    }
+
+    @Test(
         "A manifest is recognized by its first bytes, if its type says nothing",
         arguments: [
             ("#EXTM3U\n#EXTINF:6,\n", ManifestKind.hls), ("\u{FEFF}#EXTM3U", .hls), ("\r\n #EXTM3U", .hls),
